@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# The ways into the project. Each target sets up what it needs; nothing else has to be run first.
+.PHONY: demo test build bench clean
+
+demo: build
+	@bin/pacelab demo
+
+build: bin/pacelab
+	@cmake --build build
+
+test:
+	@scripts/test.sh
+
+# Speed: simulated seconds per CPU second, the law's share, how busy a campaign keeps the cores.
+bench: build
+	@.venv/bin/python lab/bench/speed.py
+
+bin/pacelab: scripts/setup.sh scripts/launchers.sh lab/requirements.txt lab/pyproject.toml CMakeLists.txt
+	@scripts/setup.sh
+	@cmake -S . -B build -G Ninja --log-level=WARNING
+	@scripts/launchers.sh
+
+clean:
+	rm -rf build bin results

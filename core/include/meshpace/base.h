@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Fixed-point arithmetic and units that every part of the law uses. */
+#ifndef MESHPACE_BASE_H
+#define MESHPACE_BASE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* BPF has no calls to speak of, so everything is inlined everywhere. */
+#define MP_INLINE static inline __attribute__((always_inline, unused))
+
+/* 1.0 with 16 fractional bits. */
+#define MP_ONE_Q16 65536u
+
+#define MP_NS_PER_US 1000ull
+#define MP_NS_PER_S 1000000000ull
+
+/*
+ * RTT samples and T1 are kept in ticks of 64 ns: 32 bits then hold 274 s at a
+ * resolution of 0.06% of the shortest RTT that we expect (100 us).
+ */
+#define MP_TICK_SHIFT 6
+
+/* A constant from a decimal, for tables of parameters only: folded by the compiler. */
+#define MP_Q16(x) ((uint32_t)((x) * 65536.0 + 0.5))
+
+MP_INLINE uint64_t mp_min_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+MP_INLINE uint64_t mp_max_u64(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Bits needed to write v: 0 for 0, 64 for 2^63 and above. */
+MP_INLINE uint32_t mp_bit_length(uint64_t v)
+{
+	return v ? 64 - (uint32_t)__builtin_clzll(v) : 0;
+}
+
+/*
+ * Integer square root, rounded down. Newton's iteration from a power of two
+ * above the root falls monotonically to it; six steps reach full precision
+ * from a start at most a factor sqrt(2)..2 too high, without the
+ * compare-and-branch per bit that makes a BPF verifier explore every path.
+ */
+MP_INLINE uint32_t mp_isqrt(uint64_t v)
+{
+	uint64_t root = 1ull << ((mp_bit_length(v) + 1) / 2);
+	int step;
+
+	if (v == 0)
+		return 0;
+	for (step = 0; step < 6; step++)
+		root = mp_min_u64(root, (root + v / root) >> 1);
+	return (uint32_t)mp_min_u64(root, 0xffffffffu);
+}
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The laws: from RTT samples and the path to the interval between packets. */
+#ifndef MESHPACE_LAW_H
+#define MESHPACE_LAW_H
+
+#include "ewma.h"
+#include "path.h"
+#include "window.h"
+
+struct mp_law {
+	uint32_t window;              /* N, samples */
+	uint32_t alpha_q16;           /* weight of the past in the smoothed delay */
+	uint32_t cov_weight;          /* 2 in (1 + 2 CoV) */
+	enum mp_spread spread;        /* what CoV is made of */
+	bool one_hop_below_four;      /* on paths under four hops: one-hop, else h-hop delay */
+	uint64_t delay_bound_ns;      /* samples above are discarded; 0: none are */
+	uint64_t initial_interval_ns; /* before the first sample; 0: unpaced */
+};
+
+/* What the papers leave out and the authors' own TCP-AP agent has: see mp_law_gap. */
+#define MP_DELAY_BOUND_NS (MP_NS_PER_S / 2)
+
+/*
+ * TCP-GAP as published (journal 2008, section 4). The papers have no bound on a
+ * sample; without one a single sample held during a route discovery stops the
+ * flow, so there is one by default and a host offers to turn it off.
+ */
+MP_INLINE struct mp_law mp_law_gap(void)
+{
+	struct mp_law law = {
+		.window = 50,
+		.alpha_q16 = MP_Q16(0.7),
+		.cov_weight = 2,
+		.spread = MP_SPREAD_STANDARD,
+		.one_hop_below_four = false,
+		.delay_bound_ns = MP_DELAY_BOUND_NS,
+		.initial_interval_ns = 0,
+	};
+	return law;
+}
+
+/* TCP-AP (pure wireless, whole RTT) with the defaults of the authors' ns-2 agent. */
+MP_INLINE struct mp_law mp_law_ap(void)
+{
+	struct mp_law law = mp_law_gap();
+
+	law.spread = MP_SPREAD_MEAN_ABSOLUTE;
+	law.one_hop_below_four = true;
+	law.initial_interval_ns = 50 * 1000 * MP_NS_PER_US;
+	return law;
+}
+
+/* What a flow's samples have told so far. */
+struct mp_estimate {
+	struct mp_window window;
+	struct mp_ewma delay_ns; /* smoothed FHD (or h-hop delay), eq. (2) */
+	uint32_t cov_q16;        /* eq. (5) */
+	uint32_t samples;        /* taken */
+	uint32_t discarded;      /* above the delay bound */
+};
+
+/* The spatial-reuse delay of one sample under this law, in ns. */
+MP_INLINE uint64_t mp_law_delay_ns(const struct mp_law *law, const struct mp_path *path,
+				   uint64_t rtt_ns)
+{
+	if (law->one_hop_below_four && path->hops < MP_REUSE_HOPS)
+		return mp_hop_delay_ns(path, rtt_ns);
+	return mp_reuse_delay_ns(path, rtt_ns);
+}
+
+/* Takes a sample of RTT_wireless, in ticks (0: no sample). Returns whether it counted. */
+MP_INLINE bool mp_estimate_add(struct mp_estimate *estimate, const struct mp_law *law,
+			       const struct mp_path *path, uint32_t rtt_ticks)
+{
+	uint64_t rtt_ns = (uint64_t)rtt_ticks << MP_TICK_SHIFT;
+
+	if (rtt_ticks == 0)
+		return false;
+	if (law->delay_bound_ns && rtt_ns > law->delay_bound_ns) {
+		estimate->discarded++;
+		return false;
+	}
+	mp_window_add(&estimate->window, law->window, rtt_ticks);
+	estimate->cov_q16 = mp_window_cov_q16(&estimate->window, law->spread);
+	mp_ewma_add(&estimate->delay_ns, law->alpha_q16, mp_law_delay_ns(law, path, rtt_ns));
+	estimate->samples++;
+	return true;
+}
+
+/*
+ * RTT_wireless = RTT - RTT_wired (GAP figure 6), in ticks. 0, no sample, when
+ * the option claims more than the whole RTT: the two were measured on different packets.
+ */
+MP_INLINE uint32_t mp_rtt_wireless_ticks(uint32_t rtt_ticks, uint32_t rtt_wired_us)
+{
+	uint64_t wired_ticks = rtt_wired_us * MP_NS_PER_US >> MP_TICK_SHIFT;
+
+	return rtt_ticks > wired_ticks ? (uint32_t)(rtt_ticks - wired_ticks) : 0;
+}
+
+/*
+ * Interval between packets 1/R = FHD (1 + 2 CoV), eq. (1), in ns; at least
+ * floor_ns, by which goodput control slows a flow (0: not throttled). 0 means unpaced.
+ */
+MP_INLINE uint64_t mp_interval_ns(const struct mp_estimate *estimate, const struct mp_law *law,
+				  uint64_t floor_ns)
+{
+	uint64_t stretch_q16 = MP_ONE_Q16 + (uint64_t)law->cov_weight * estimate->cov_q16;
+	uint64_t interval_ns = law->initial_interval_ns;
+
+	if (estimate->delay_ns.started)
+		interval_ns = mp_max_u64(estimate->delay_ns.value * stretch_q16 >> 16, 1);
+	return mp_max_u64(interval_ns, floor_ns);
+}
+
+/* The rate R of an interval in bytes/s, packets of bytes each; 0 (no limit) for interval 0. */
+MP_INLINE uint64_t mp_rate_bytes_per_s(uint64_t interval_ns, uint32_t bytes)
+{
+	return interval_ns ? bytes * MP_NS_PER_S / interval_ns : 0;
+}
+
+/* The rate R of an interval in packets per 1000 s; 0 (no limit) for interval 0. */
+MP_INLINE uint64_t mp_rate_mpps(uint64_t interval_ns)
+{
+	return mp_rate_bytes_per_s(interval_ns, 1000);
+}
+
+#endif

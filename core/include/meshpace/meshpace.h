@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The whole law. */
+#ifndef MESHPACE_MESHPACE_H
+#define MESHPACE_MESHPACE_H
+
+#include "dupack.h"
+#include "goodput.h"
+#include "law.h"
+#include "option.h"
+#include "pace.h"
+#include "path.h"
+#include "sent.h"
+#include "seq.h"
+#include "window.h"
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The window of the last N RTT samples and how much they vary (GAP eq. 5). */
+#ifndef MESHPACE_WINDOW_H
+#define MESHPACE_WINDOW_H
+
+#include "base.h"
+
+#define MP_WINDOW_MAX 50u /* the papers' N */
+
+struct mp_window {
+	uint16_t next;  /* where the next sample goes */
+	uint16_t count; /* samples held, at most MP_WINDOW_MAX */
+	uint32_t rtt_ticks[MP_WINDOW_MAX];
+};
+
+/* How spread is measured: the papers' standard deviation, or the mean absolute
+ * deviation that the authors' own ns-2 agent for TCP-AP uses. */
+enum mp_spread { MP_SPREAD_STANDARD, MP_SPREAD_MEAN_ABSOLUTE };
+
+/* Adds a sample; when n (1..MP_WINDOW_MAX) are held, the oldest goes. */
+MP_INLINE void mp_window_add(struct mp_window *window, uint32_t n, uint32_t rtt_ticks)
+{
+	uint32_t at = window->next < MP_WINDOW_MAX ? window->next : 0;
+
+	n = n < 1 ? 1 : n > MP_WINDOW_MAX ? MP_WINDOW_MAX : n;
+	window->rtt_ticks[at] = rtt_ticks;
+	window->next = (uint16_t)(at + 1 < n ? at + 1 : 0);
+	if (window->count < n)
+		window->count++;
+}
+
+/*
+ * Samples are scaled so that the largest has 23 bits: squares of deviations of
+ * 50 of them then fit 64 bits (their sum is at most n^3 max^2 / 4 < 2^61).
+ */
+#define MP_WINDOW_BITS 23
+
+struct mp_window_scale {
+	uint32_t left, right; /* shifts, one of them 0 */
+	uint64_t sum;         /* of the scaled samples, in (0, 2^29) unless all are 0 */
+};
+
+MP_INLINE uint64_t mp_window_scaled(const struct mp_window *window, uint32_t i,
+				    const struct mp_window_scale *scale)
+{
+	return ((uint64_t)window->rtt_ticks[i] << scale->left) >> scale->right;
+}
+
+MP_INLINE struct mp_window_scale mp_window_scale(const struct mp_window *window, uint32_t n)
+{
+	struct mp_window_scale scale = { 0, 0, 0 };
+	uint32_t i, bits, max = 0;
+
+	for (i = 0; i < MP_WINDOW_MAX && i < n; i++)
+		if (window->rtt_ticks[i] > max)
+			max = window->rtt_ticks[i];
+	bits = mp_bit_length(max);
+	if (bits > MP_WINDOW_BITS)
+		scale.right = bits - MP_WINDOW_BITS;
+	else
+		scale.left = MP_WINDOW_BITS - bits;
+	for (i = 0; i < MP_WINDOW_MAX && i < n; i++)
+		scale.sum += mp_window_scaled(window, i, &scale);
+	return scale;
+}
+
+/*
+ * Coefficient of variation of the samples held (GAP eq. 5), dimensionless with
+ * 16 fractional bits; 0 for fewer than two samples.
+ *
+ * With d_i = n x_i - sum(x), an integer, the standard deviation over the mean is
+ * sqrt(sum(d_i^2) / (n - 1)) / sum(x), and the mean absolute deviation over the
+ * mean is sum(|d_i|) / (n sum(x)): no division before the last step.
+ */
+MP_INLINE uint32_t mp_window_cov_q16(const struct mp_window *window, enum mp_spread spread)
+{
+	uint32_t n = window->count < MP_WINDOW_MAX ? window->count : MP_WINDOW_MAX;
+	uint64_t squares = 0, absolutes = 0;
+	struct mp_window_scale scale;
+	uint32_t i;
+
+	if (n < 2)
+		return 0;
+	scale = mp_window_scale(window, n);
+	if (scale.sum == 0)
+		return 0;
+	for (i = 0; i < MP_WINDOW_MAX && i < n; i++) {
+		uint64_t nx = n * mp_window_scaled(window, i, &scale);
+		uint64_t d = nx > scale.sum ? nx - scale.sum : scale.sum - nx;
+
+		squares += d * d;
+		absolutes += d;
+	}
+	if (spread == MP_SPREAD_MEAN_ABSOLUTE)
+		return (uint32_t)((absolutes << 16) / (n * scale.sum));
+	return (uint32_t)(((uint64_t)mp_isqrt(squares / (n - 1)) << 16) / scale.sum);
+}
+
+/* Mean of the samples held, in ns; 0 when there is none. */
+MP_INLINE uint64_t mp_window_mean_ns(const struct mp_window *window)
+{
+	uint32_t n = window->count < MP_WINDOW_MAX ? window->count : MP_WINDOW_MAX;
+	uint64_t sum = 0;
+	uint32_t i;
+
+	for (i = 0; i < MP_WINDOW_MAX && i < n; i++)
+		sum += window->rtt_ticks[i];
+	return n ? (sum << MP_TICK_SHIFT) / n : 0;
+}
+
+#endif

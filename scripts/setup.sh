@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Installs what the build needs and is not there yet: Debian packages, and a virtual
+# environment .venv with the pinned ns-3 wheel and pacelab's pinned dependencies.
+# usage: scripts/setup.sh [build|test]   (test adds the compilers that only tests use)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+readonly NS3_WHEEL='ns3==3.44.post0'
+fail() { echo "setup: $1" >&2; exit 1; }
+
+packages=(g++ make cmake ninja-build nlohmann-json3-dev python3-venv)
+# clang compiles core/ for BPF and checks it with the integer sanitizer.
+[ "${1:-build}" = test ] && packages+=(clang libclang-rt-14-dev)
+
+missing=()
+for package in "${packages[@]}"; do
+    dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' ||
+        missing+=("$package")
+done
+if [ ${#missing[@]} -gt 0 ]; then
+    as_root=()
+    if [ "$(id -u)" != 0 ]; then
+        command -v sudo >/dev/null ||
+            fail "packages missing: ${missing[*]}; install them as root with apt-get, then run again"
+        as_root=(sudo)
+    fi
+    echo "setup: installing ${missing[*]}"
+    "${as_root[@]}" apt-get update -qq
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+fi
+
+# The wheel of ns-3 is built for CPython 3.11, Debian 12's own.
+python=$(command -v python3.11 || command -v python3) || fail "no python3; install python3-venv"
+"$python" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' ||
+    fail "$python is not Python 3.11, for which the ns-3 wheel is built; install python3.11"
+
+wanted=$({ echo "$NS3_WHEEL"; cat lab/requirements.txt lab/pyproject.toml; } | sha256sum)
+if [ "$(cat .venv/installed 2>/dev/null)" != "$wanted" ]; then
+    echo "setup: installing ns-3 and pacelab's libraries into .venv"
+    [ -x .venv/bin/python ] || "$python" -m venv .venv
+    pip=(.venv/bin/python -m pip --quiet --disable-pip-version-check install --no-deps --no-compile)
+    # Without its Python bindings' compiler (cppyy) the wheel is one copy of files: seconds, not minutes.
+    "${pip[@]}" "$NS3_WHEEL"
+    "${pip[@]}" -r lab/requirements.txt
+    "${pip[@]}" -e lab
+    echo "$wanted" >.venv/installed
+fi
