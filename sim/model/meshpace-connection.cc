@@ -1,0 +1,258 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "meshpace-connection.h"
+
+#include "ns3/tcp-header.h"
+
+#include <algorithm>
+
+namespace ns3
+{
+
+namespace
+{
+
+/** Without an advertised window yet, TCP's largest unscaled one bounds the pacing queue. */
+constexpr uint32_t DEFAULT_SEGMENT_BYTES = 1460;
+
+/**
+ * Counts newly acknowledged bytes across wrapped sequence numbers.
+ *
+ * @param ack the acknowledgement
+ * @param last the highest one so far, updated
+ * @param seen whether there was one, updated
+ * @return bytes newly acknowledged
+ */
+uint32_t
+NewlyAcknowledged(uint32_t ack, uint32_t& last, bool& seen)
+{
+    const bool advances = seen && mp_seq_before(last, ack);
+    const auto bytes = advances ? ack - last : 0;
+    if (advances || !seen)
+    {
+        last = ack;
+        seen = true;
+    }
+    return bytes;
+}
+
+} // namespace
+
+void
+MeshpaceStatistics::Count(const mp_estimate& estimate, uint64_t intervalNs, bool taken)
+{
+    if (!taken)
+    {
+        discarded++;
+        return;
+    }
+    samples++;
+    rateSumPps += mp_rate_mpps(intervalNs) / 1e3;
+    covSum += estimate.cov_q16 / double{MP_ONE_Q16};
+    delaySumS += estimate.delay_ns.value / double{MP_NS_PER_S};
+}
+
+MeshpaceConnection::MeshpaceConnection(const MeshpaceSettings& settings, uint32_t hops)
+    : m_settings(settings)
+{
+    m_path.hops = hops;
+    m_path.kbps = settings.bitRateKbps;
+}
+
+Ptr<QueueDiscItem>
+MeshpaceConnection::CopyOf(Ptr<const QueueDiscItem> item)
+{
+    auto ipv4 = StaticCast<const Ipv4QueueDiscItem>(item);
+    auto copy = Create<Ipv4QueueDiscItem>(item->GetPacket()->Copy(),
+                                          item->GetAddress(),
+                                          item->GetProtocol(),
+                                          ipv4->GetHeader());
+    copy->SetTxQueueIndex(item->GetTxQueueIndex());
+    return copy;
+}
+
+uint32_t
+MeshpaceConnection::AdvertisedSegments() const
+{
+    const auto segmentBytes = m_downSegmentBytes ? m_downSegmentBytes : DEFAULT_SEGMENT_BYTES;
+    return std::max((m_meshWindow << m_meshWindowScale) / segmentBytes, 1U);
+}
+
+bool
+MeshpaceConnection::Hold(Ptr<QueueDiscItem> item)
+{
+    if (m_held.size() >= AdvertisedSegments())
+    {
+        return false;
+    }
+    m_held.push_back(item);
+    return true;
+}
+
+bool
+MeshpaceConnection::Holds() const
+{
+    return !m_held.empty();
+}
+
+uint32_t
+MeshpaceConnection::HeldPackets() const
+{
+    return m_held.size();
+}
+
+uint64_t
+MeshpaceConnection::IntervalNs() const
+{
+    return mp_interval_ns(&m_estimate, &m_settings.law, m_goodput.floor_ns);
+}
+
+uint64_t
+MeshpaceConnection::DepartureNs(uint64_t nowNs) const
+{
+    return mp_departure_ns(&m_pacer, nowNs, IntervalNs());
+}
+
+Ptr<QueueDiscItem>
+MeshpaceConnection::Release(uint64_t nowNs)
+{
+    auto item = m_held.front();
+    m_held.pop_front();
+    const auto segment = TcpSegment::Read(item);
+    if (segment->payloadBytes > 0)
+    {
+        mp_departed(&m_pacer, nowNs);
+        mp_sent_record(&m_downSent, segment->Seq(), segment->payloadBytes, nowNs);
+        m_path.data_bytes = std::max(m_path.data_bytes, segment->packetBytes);
+        m_downSegmentBytes = std::max(m_downSegmentBytes, segment->payloadBytes);
+        Store(*segment, item);
+    }
+    return item;
+}
+
+void
+MeshpaceConnection::Store(const TcpSegment& segment, Ptr<QueueDiscItem> item)
+{
+    if (!m_settings.localRetransmission ||
+        (!m_stored.empty() && mp_seq_before(segment.Seq(), m_stored.back().end)))
+    {
+        return; // sent again by the wired end: the first copy is still here
+    }
+    m_stored.push_back({segment.Seq(), segment.Seq() + segment.payloadBytes, CopyOf(item)});
+}
+
+void
+MeshpaceConnection::DropAcknowledged(uint32_t ack)
+{
+    while (!m_stored.empty() && mp_seq_up_to(m_stored.front().end, ack))
+    {
+        m_stored.pop_front();
+    }
+}
+
+mp_ack_verdict
+MeshpaceConnection::AckFromMesh(const TcpSegment& segment, uint64_t nowNs)
+{
+    const auto ack = segment.Ack();
+    m_meshWindow = segment.Window();
+    m_path.ack_bytes = segment.packetBytes - segment.payloadBytes;
+    mp_dupack_count(&m_dupack, ack, segment.payloadBytes, m_meshWindow, m_downSent.max_end);
+    m_downBytes += NewlyAcknowledged(ack, m_downAck, m_downAcked);
+    if (const auto rttTicks = mp_sent_ack(&m_downSent, ack, nowNs))
+    {
+        const bool taken = mp_estimate_add(&m_estimate, &m_settings.law, &m_path, rttTicks);
+        m_statistics.Count(m_estimate, IntervalNs(), taken);
+    }
+    DropAcknowledged(ack);
+    const bool stored = !m_stored.empty() && m_stored.front().seq == ack;
+    return mp_dupack_verdict(&m_dupack, stored, nowNs, mp_window_mean_ns(&m_estimate.window));
+}
+
+Ptr<QueueDiscItem>
+MeshpaceConnection::Retransmit(uint64_t nowNs)
+{
+    const auto& stored = m_stored.front();
+    mp_departed(&m_pacer, nowNs);
+    mp_sent_record(&m_downSent, stored.seq, stored.end - stored.seq, nowNs);
+    m_statistics.localRetransmits++;
+    return CopyOf(stored.item);
+}
+
+void
+MeshpaceConnection::DataToWired(const TcpSegment& segment, uint64_t nowNs)
+{
+    mp_sent_record(&m_upSent, segment.Seq(), segment.payloadBytes, nowNs);
+    m_upSegmentBytes = std::max(m_upSegmentBytes, segment.payloadBytes);
+}
+
+uint32_t
+MeshpaceConnection::AckFromWired(const TcpSegment& segment, uint64_t nowNs)
+{
+    m_upBytes += NewlyAcknowledged(segment.Ack(), m_upAck, m_upAcked);
+    return mp_rtt_wired_us(mp_sent_ack(&m_upSent, segment.Ack(), nowNs));
+}
+
+void
+MeshpaceConnection::See(const TcpSegment& segment, bool fromMesh, Time now)
+{
+    m_lastSeen = now;
+    const auto flags = segment.Flags();
+    if (fromMesh && (flags & TcpHeader::SYN))
+    {
+        m_meshWindowScale = segment.WindowScale().value_or(0);
+    }
+    m_reset = m_reset || (flags & TcpHeader::RST);
+    if (flags & TcpHeader::FIN)
+    {
+        (fromMesh ? m_finFromMesh : m_finFromWired) = true;
+    }
+}
+
+bool
+MeshpaceConnection::Ended() const
+{
+    return m_reset || (m_finFromMesh && m_finFromWired);
+}
+
+Time
+MeshpaceConnection::LastSeen() const
+{
+    return m_lastSeen;
+}
+
+bool
+MeshpaceConnection::IsDown() const
+{
+    return m_downBytes >= m_upBytes;
+}
+
+mp_goodput_flow&
+MeshpaceConnection::GoodputEntry()
+{
+    const bool down = IsDown();
+    m_goodput.delivered_bytes = down ? m_downBytes : m_upBytes;
+    m_goodput.segment_bytes = down ? m_downSegmentBytes : m_upSegmentBytes;
+    if (m_goodput.paced_here != down)
+    {
+        m_goodput.paced_here = down;
+        m_goodput.before_bytes = m_goodput.delivered_bytes;
+        m_goodput.floor_ns = 0;
+    }
+    return m_goodput;
+}
+
+const MeshpaceStatistics&
+MeshpaceConnection::Statistics() const
+{
+    return m_statistics;
+}
+
+void
+MeshpaceConnection::ResetStatistics()
+{
+    m_statistics = {};
+}
+
+} // namespace ns3

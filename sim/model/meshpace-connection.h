@@ -1,0 +1,231 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef MESHPACE_CONNECTION_H
+#define MESHPACE_CONNECTION_H
+
+#include "tcp-wire.h"
+
+#include "meshpace/meshpace.h"
+
+#include "ns3/nstime.h"
+
+#include <compare>
+#include <cstdint>
+#include <deque>
+
+namespace ns3
+{
+
+/**
+ * @ingroup meshpace
+ *
+ * A TCP connection through the gateway, by its two ends.
+ */
+struct MeshpaceKey
+{
+    uint32_t meshAddress;  //!< of the end in the mesh
+    uint32_t wiredAddress; //!< of the end in the wired network
+    uint16_t meshPort;     //!< of the end in the mesh
+    uint16_t wiredPort;    //!< of the end in the wired network
+
+    auto operator<=>(const MeshpaceKey&) const = default;
+};
+
+/**
+ * @ingroup meshpace
+ *
+ * What the law is told by the gateway's configuration.
+ */
+struct MeshpaceSettings
+{
+    mp_law law;                    //!< the law
+    mp_goodput_law goodput;        //!< goodput control's parameters
+    bool goodputControl{true};     //!< whether goodput control is on
+    bool localRetransmission{true}; //!< whether lost segments are sent again from here
+    uint32_t bitRateKbps{0};       //!< bit rate of the wireless links
+};
+
+/**
+ * @ingroup meshpace
+ *
+ * The law's mean state over the samples counted since ResetStatistics.
+ */
+struct MeshpaceStatistics
+{
+    uint64_t samples{0};          //!< RTT samples taken
+    uint64_t discarded{0};        //!< samples above the delay bound
+    double rateSumPps{0};         //!< sum of R over the samples, packets/s
+    double covSum{0};             //!< sum of CoV over the samples
+    double delaySumS{0};          //!< sum of the smoothed delay over the samples, s
+    uint64_t localRetransmits{0}; //!< segments sent again by the gateway
+
+    /**
+     * Counts the state after a sample.
+     *
+     * @param estimate the estimate
+     * @param intervalNs the interval in force, ns
+     * @param taken whether the sample was taken or discarded
+     */
+    void Count(const mp_estimate& estimate, uint64_t intervalNs, bool taken);
+};
+
+/**
+ * @ingroup meshpace
+ *
+ * State of one TCP connection at the gateway, both directions: *down* from the wired
+ * network into the mesh (paced here), *up* out of the mesh (paced at its sender, which the
+ * gateway tells RTT_wired). A host around core/: it feeds observations in and keeps packets.
+ */
+class MeshpaceConnection
+{
+  public:
+    /**
+     * @param settings the gateway's settings, which outlive the connection
+     * @param hops wireless hops to the end in the mesh
+     */
+    MeshpaceConnection(const MeshpaceSettings& settings, uint32_t hops);
+
+    /**
+     * A segment from the wired end enters the pacing queue.
+     * @param item the packet
+     * @return false when the queue holds an advertised window already: drop the packet
+     */
+    bool Hold(Ptr<QueueDiscItem> item);
+
+    /** @return true when packets wait in the pacing queue */
+    bool Holds() const;
+
+    /** @return packets in the pacing queue */
+    uint32_t HeldPackets() const;
+
+    /**
+     * When the packet at the queue's head may leave.
+     * @param nowNs now, ns
+     * @return its departure, ns, never before now
+     */
+    uint64_t DepartureNs(uint64_t nowNs) const;
+
+    /**
+     * Takes the packet at the queue's head; it leaves now.
+     * @param nowNs now (T1), ns
+     * @return the packet
+     */
+    Ptr<QueueDiscItem> Release(uint64_t nowNs);
+
+    /**
+     * An acknowledgement of down data arrives from the mesh (T2).
+     * @param segment the segment that carries it
+     * @param nowNs now, ns
+     * @return what becomes of it
+     */
+    mp_ack_verdict AckFromMesh(const TcpSegment& segment, uint64_t nowNs);
+
+    /**
+     * The segment that the last duplicate ACK asked for, to be sent at once.
+     * @param nowNs now, ns
+     * @return a copy of the stored packet
+     */
+    Ptr<QueueDiscItem> Retransmit(uint64_t nowNs);
+
+    /**
+     * Up data leaves for the wired network (T1).
+     * @param segment the segment
+     * @param nowNs now, ns
+     */
+    void DataToWired(const TcpSegment& segment, uint64_t nowNs);
+
+    /**
+     * An acknowledgement of up data arrives from the wired network (T2).
+     * @param segment the segment that carries it
+     * @param nowNs now, ns
+     * @return RTT_wired in us, 0 when this ACK gives no sample
+     */
+    uint32_t AckFromWired(const TcpSegment& segment, uint64_t nowNs);
+
+    /**
+     * Looks at a segment's flags: learns the window scale, notices the end.
+     * @param segment any segment of the connection
+     * @param fromMesh whether it comes from the mesh
+     * @param now now
+     */
+    void See(const TcpSegment& segment, bool fromMesh, Time now);
+
+    /** @return true after a reset, or when both ends have finished */
+    bool Ended() const;
+
+    /** @return when the connection was last seen */
+    Time LastSeen() const;
+
+    /** @return true when more data goes down than up */
+    bool IsDown() const;
+
+    /** @return the entry for goodput control, filled in for the heavier direction */
+    mp_goodput_flow& GoodputEntry();
+
+    /** @return statistics since ResetStatistics */
+    const MeshpaceStatistics& Statistics() const;
+
+    /** Forgets the statistics, not the state: the warm-up is over. */
+    void ResetStatistics();
+
+    /** @return the interval between packets in force, ns; 0: unpaced */
+    uint64_t IntervalNs() const;
+
+  private:
+    /** A released segment, kept until it is acknowledged. */
+    struct Stored
+    {
+        uint32_t seq;            //!< its first byte
+        uint32_t end;            //!< after its last byte
+        Ptr<QueueDiscItem> item; //!< the packet, IP header not added
+    };
+
+    /**
+     * @param item a packet whose IP header has not been added
+     * @return a copy that can be sent independently
+     */
+    static Ptr<QueueDiscItem> CopyOf(Ptr<const QueueDiscItem> item);
+
+    /** @return how many segments the mesh end's advertised window holds, at least 1 */
+    uint32_t AdvertisedSegments() const;
+
+    void Store(const TcpSegment& segment, Ptr<QueueDiscItem> item);
+    void DropAcknowledged(uint32_t ack);
+
+    const MeshpaceSettings& m_settings;
+
+    // Down: paced here.
+    std::deque<Ptr<QueueDiscItem>> m_held; //!< the pacing queue
+    std::deque<Stored> m_stored;           //!< released, not yet acknowledged
+    mp_sent m_downSent{};                  //!< T1 at the gateway's radio
+    mp_estimate m_estimate{};
+    mp_pacer m_pacer{};
+    mp_dupack m_dupack{};
+    mp_path m_path{};
+    uint32_t m_meshWindow{0xffff};  //!< the mesh end's advertised window, unscaled
+    uint32_t m_meshWindowScale{0};  //!< its shift
+    uint32_t m_downAck{0};          //!< highest ACK of down data
+    uint64_t m_downBytes{0};        //!< acknowledged by the mesh end
+    bool m_downAcked{false};        //!< an ACK of down data has been seen
+
+    // Up: paced at the sender.
+    mp_sent m_upSent{}; //!< T1 at the gateway's wired side
+    uint32_t m_upAck{0};   //!< highest ACK of up data
+    uint64_t m_upBytes{0}; //!< acknowledged by the wired end
+    bool m_upAcked{false}; //!< an ACK of up data has been seen
+
+    uint32_t m_downSegmentBytes{0}; //!< payload of down data packets
+    uint32_t m_upSegmentBytes{0};   //!< payload of up data packets
+    mp_goodput_flow m_goodput{};
+    MeshpaceStatistics m_statistics;
+    Time m_lastSeen;
+    bool m_finFromMesh{false};
+    bool m_finFromWired{false};
+    bool m_reset{false};
+};
+
+} // namespace ns3
+
+#endif // MESHPACE_CONNECTION_H

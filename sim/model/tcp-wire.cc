@@ -1,0 +1,206 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "tcp-wire.h"
+
+#include "meshpace/option.h"
+
+#include "ns3/ipv4-header.h"
+#include "ns3/tcp-header.h"
+
+#include <algorithm>
+
+namespace ns3
+{
+
+namespace
+{
+
+constexpr uint8_t PROTOCOL_TCP = 6;
+constexpr uint32_t MIN_HEADER_BYTES = 20;
+constexpr uint8_t OPTION_WINDOW_SCALE = 3;
+
+uint16_t
+Read16(const uint8_t* at)
+{
+    return at[0] << 8 | at[1];
+}
+
+uint32_t
+Read32(const uint8_t* at)
+{
+    return uint32_t{Read16(at)} << 16 | Read16(at + 2);
+}
+
+/** A TCP header given as bytes, for options that TcpHeader refuses to append. */
+class TcpHeaderBytes : public Header
+{
+  public:
+    static TypeId GetTypeId()
+    {
+        static TypeId tid = TypeId("ns3::meshpace::TcpHeaderBytes")
+                                .SetParent<Header>()
+                                .AddConstructor<TcpHeaderBytes>();
+        return tid;
+    }
+
+    TypeId GetInstanceTypeId() const override
+    {
+        return GetTypeId();
+    }
+
+    void Print(std::ostream& os) const override
+    {
+        os << "TCP header, " << m_size << " bytes";
+    }
+
+    uint32_t GetSerializedSize() const override
+    {
+        return m_size;
+    }
+
+    void Serialize(Buffer::Iterator start) const override
+    {
+        start.Write(m_bytes.data(), m_size);
+    }
+
+    uint32_t Deserialize(Buffer::Iterator start) override
+    {
+        auto length = start;
+        length.Next(12);
+        m_size = (length.ReadU8() >> 4) * 4;
+        start.Read(m_bytes.data(), m_size);
+        return m_size;
+    }
+
+    std::array<uint8_t, TcpSegment::MAX_HEADER_BYTES> m_bytes{}; //!< the header
+    uint32_t m_size{0};                                          //!< its length
+};
+
+NS_OBJECT_ENSURE_REGISTERED(TcpHeaderBytes);
+
+} // namespace
+
+std::optional<TcpSegment>
+TcpSegment::Read(Ptr<const QueueDiscItem> item)
+{
+    auto ipv4 = DynamicCast<const Ipv4QueueDiscItem>(item);
+    if (!ipv4 || ipv4->GetHeader().GetProtocol() != PROTOCOL_TCP ||
+        ipv4->GetHeader().GetFragmentOffset() != 0)
+    {
+        return std::nullopt;
+    }
+    TcpSegment segment;
+    const auto size = item->GetPacket()->GetSize();
+    const auto copied = item->GetPacket()->CopyData(segment.bytes.data(), MAX_HEADER_BYTES);
+    if (copied < MIN_HEADER_BYTES)
+    {
+        return std::nullopt;
+    }
+    segment.headerBytes = (segment.bytes[12] >> 4) * 4;
+    if (segment.headerBytes < MIN_HEADER_BYTES || segment.headerBytes > size)
+    {
+        return std::nullopt;
+    }
+    segment.payloadBytes = size - segment.headerBytes;
+    segment.packetBytes = size + ipv4->GetHeader().GetSerializedSize();
+    return segment;
+}
+
+uint16_t
+TcpSegment::SourcePort() const
+{
+    return Read16(&bytes[0]);
+}
+
+uint16_t
+TcpSegment::DestinationPort() const
+{
+    return Read16(&bytes[2]);
+}
+
+uint32_t
+TcpSegment::Seq() const
+{
+    return Read32(&bytes[4]);
+}
+
+uint32_t
+TcpSegment::Ack() const
+{
+    return Read32(&bytes[8]);
+}
+
+uint16_t
+TcpSegment::Window() const
+{
+    return Read16(&bytes[14]);
+}
+
+uint8_t
+TcpSegment::Flags() const
+{
+    return bytes[13];
+}
+
+bool
+TcpSegment::IsPureAck() const
+{
+    return payloadBytes == 0 && (Flags() & (TcpHeader::SYN | TcpHeader::FIN | TcpHeader::RST |
+                                            TcpHeader::ACK)) == TcpHeader::ACK;
+}
+
+std::optional<uint8_t>
+TcpSegment::WindowScale() const
+{
+    for (uint32_t at = MIN_HEADER_BYTES; at + 1 < headerBytes;)
+    {
+        if (bytes[at] == MP_TCPOPT_END)
+        {
+            break;
+        }
+        if (bytes[at] == MP_TCPOPT_NOP)
+        {
+            at++;
+            continue;
+        }
+        if (bytes[at] == OPTION_WINDOW_SCALE && at + 2 < headerBytes)
+        {
+            return std::min<uint8_t>(bytes[at + 2], 14);
+        }
+        at += std::max<uint8_t>(bytes[at + 1], 2);
+    }
+    return std::nullopt;
+}
+
+Ptr<QueueDiscItem>
+InsertRttWired(Ptr<QueueDiscItem> item, const TcpSegment& segment, uint32_t rttWiredUs)
+{
+    const bool checksummed = Read16(&segment.bytes[16]) != 0;
+    if (checksummed || segment.headerBytes + MP_OPTION_BYTES > TcpSegment::MAX_HEADER_BYTES)
+    {
+        return item;
+    }
+    TcpHeaderBytes header;
+    header.m_bytes = segment.bytes;
+    header.m_size = segment.headerBytes + MP_OPTION_BYTES;
+    header.m_bytes[12] = header.m_size / 4 << 4 | (segment.bytes[12] & 0xf);
+    // In front of the others: ns-3 pads an option list with END, after which nothing is read.
+    std::copy(segment.bytes.begin() + MIN_HEADER_BYTES,
+              segment.bytes.begin() + segment.headerBytes,
+              header.m_bytes.begin() + MIN_HEADER_BYTES + MP_OPTION_BYTES);
+    mp_option_write(&header.m_bytes[MIN_HEADER_BYTES], rttWiredUs);
+
+    auto packet = item->GetPacket()->Copy();
+    packet->RemoveAtStart(segment.headerBytes);
+    packet->AddHeader(header);
+    auto ipHeader = StaticCast<Ipv4QueueDiscItem>(item)->GetHeader();
+    ipHeader.SetPayloadSize(packet->GetSize());
+    auto longer =
+        Create<Ipv4QueueDiscItem>(packet, item->GetAddress(), item->GetProtocol(), ipHeader);
+    longer->SetTxQueueIndex(item->GetTxQueueIndex());
+    return longer;
+}
+
+} // namespace ns3
