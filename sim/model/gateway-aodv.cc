@@ -1,0 +1,203 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "gateway-aodv.h"
+
+#include "ns3/ipv4-route.h"
+
+namespace ns3
+{
+
+NS_OBJECT_ENSURE_REGISTERED(GatewayAodv);
+
+namespace
+{
+
+/**
+ * @param header a header
+ * @param destination another destination
+ * @return the header with it
+ */
+Ipv4Header
+Redirected(Ipv4Header header, Ipv4Address destination)
+{
+    header.SetDestination(destination);
+    return header;
+}
+
+/** Forwards a packet that was routed as if for the gateway, with its own destination again. */
+void
+ForwardTo(Ipv4RoutingProtocol::UnicastForwardCallback forward,
+          Ipv4Address destination,
+          Ptr<Ipv4Route> route,
+          Ptr<const Packet> packet,
+          const Ipv4Header& header)
+{
+    forward(route, packet, Redirected(header, destination));
+}
+
+} // namespace
+
+TypeId
+GatewayAodv::GetTypeId()
+{
+    static TypeId tid =
+        TypeId("ns3::GatewayAodv")
+            .SetParent<aodv::RoutingProtocol>()
+            .SetGroupName("Meshpace")
+            .AddConstructor<GatewayAodv>()
+            .AddAttribute("Gateway",
+                          "The gateway's address in the mesh.",
+                          Ipv4AddressValue("10.1.0.1"),
+                          MakeIpv4AddressAccessor(&GatewayAodv::m_gateway),
+                          MakeIpv4AddressChecker())
+            .AddAttribute("MeshNetwork",
+                          "Network address of the mesh's hosts.",
+                          Ipv4AddressValue("10.1.0.0"),
+                          MakeIpv4AddressAccessor(&GatewayAodv::m_meshNetwork),
+                          MakeIpv4AddressChecker())
+            .AddAttribute("MeshMask",
+                          "Network mask of the mesh's hosts.",
+                          Ipv4MaskValue("255.255.0.0"),
+                          MakeIpv4MaskAccessor(&GatewayAodv::m_meshMask),
+                          MakeIpv4MaskChecker());
+    return tid;
+}
+
+void
+GatewayAodv::SetWired(Ptr<NetDevice> device, Ipv4Address nextHop)
+{
+    m_wired = device;
+    m_wiredNextHop = nextHop;
+}
+
+void
+GatewayAodv::SetIpv4(Ptr<Ipv4> ipv4)
+{
+    m_stack = ipv4;
+    aodv::RoutingProtocol::SetIpv4(ipv4);
+}
+
+void
+GatewayAodv::DoDispose()
+{
+    m_stack = nullptr;
+    m_wired = nullptr;
+    aodv::RoutingProtocol::DoDispose();
+}
+
+bool
+GatewayAodv::IsGateway() const
+{
+    return m_wired != nullptr;
+}
+
+bool
+GatewayAodv::IsOutside(Ipv4Address address) const
+{
+    return !m_meshMask.IsMatch(address, m_meshNetwork) && !address.IsBroadcast() &&
+           !address.IsMulticast() && !address.IsLocalhost();
+}
+
+bool
+GatewayAodv::IsWired(uint32_t interface) const
+{
+    return m_wired && m_stack->GetNetDevice(interface) == m_wired;
+}
+
+Ptr<Ipv4Route>
+GatewayAodv::WiredRoute(const Ipv4Header& header) const
+{
+    auto route = Create<Ipv4Route>();
+    route->SetDestination(header.GetDestination());
+    route->SetSource(header.GetSource());
+    route->SetGateway(m_wiredNextHop);
+    route->SetOutputDevice(m_wired);
+    return route;
+}
+
+Ptr<Ipv4Route>
+GatewayAodv::RouteOutput(Ptr<Packet> packet,
+                         const Ipv4Header& header,
+                         Ptr<NetDevice> oif,
+                         Socket::SocketErrno& sockerr)
+{
+    if (!IsOutside(header.GetDestination()))
+    {
+        return aodv::RoutingProtocol::RouteOutput(packet, header, oif, sockerr);
+    }
+    if (IsGateway())
+    {
+        sockerr = Socket::ERROR_NOTERROR;
+        return WiredRoute(header);
+    }
+    return aodv::RoutingProtocol::RouteOutput(packet,
+                                              Redirected(header, m_gateway),
+                                              oif,
+                                              sockerr);
+}
+
+bool
+GatewayAodv::RouteInput(Ptr<const Packet> packet,
+                        const Ipv4Header& header,
+                        Ptr<const NetDevice> idev,
+                        const UnicastForwardCallback& ucb,
+                        const MulticastForwardCallback& mcb,
+                        const LocalDeliverCallback& lcb,
+                        const ErrorCallback& ecb)
+{
+    const auto destination = header.GetDestination();
+    const bool fromWired = IsGateway() && idev == m_wired;
+    const auto interface = m_stack->GetInterfaceForDevice(idev);
+    if (fromWired && !m_stack->IsDestinationAddress(destination, interface))
+    {
+        // As if it began here: without a route AODV looks for one and keeps the packet.
+        auto copy = packet->Copy();
+        Socket::SocketErrno sockerr;
+        auto route = aodv::RoutingProtocol::RouteOutput(copy, header, nullptr, sockerr);
+        if (!route)
+        {
+            ecb(packet, header, sockerr);
+            return false;
+        }
+        ucb(route, copy, header);
+        return true;
+    }
+    if (!IsOutside(destination))
+    {
+        return aodv::RoutingProtocol::RouteInput(packet, header, idev, ucb, mcb, lcb, ecb);
+    }
+    if (IsGateway())
+    {
+        ucb(WiredRoute(header), packet, header);
+        return true;
+    }
+    return aodv::RoutingProtocol::RouteInput(packet,
+                                             Redirected(header, m_gateway),
+                                             idev,
+                                             MakeBoundCallback(&ForwardTo, ucb, destination),
+                                             mcb,
+                                             lcb,
+                                             ecb);
+}
+
+void
+GatewayAodv::NotifyInterfaceUp(uint32_t interface)
+{
+    if (!IsWired(interface))
+    {
+        aodv::RoutingProtocol::NotifyInterfaceUp(interface);
+    }
+}
+
+void
+GatewayAodv::NotifyAddAddress(uint32_t interface, Ipv4InterfaceAddress address)
+{
+    if (!IsWired(interface))
+    {
+        aodv::RoutingProtocol::NotifyAddAddress(interface, address);
+    }
+}
+
+} // namespace ns3
