@@ -178,19 +178,19 @@ MeshpaceGateway::FindOrCreate(const MeshpaceKey& key, const TcpSegment& segment)
     return created->second.get();
 }
 
-MeshpaceGateway::Verdict
-MeshpaceGateway::ToMesh(Ptr<QueueDiscItem>& item)
+MeshpaceGateway::ToMeshVerdict
+MeshpaceGateway::ToMesh(Ptr<QueueDiscItem> item)
 {
     LawClock clock;
     const auto segment = TcpSegment::Read(item);
     if (!segment)
     {
-        return Verdict::PASS;
+        return {Verdict::PASS, 0};
     }
     const auto& header = StaticCast<Ipv4QueueDiscItem>(item)->GetHeader();
     if (InMesh(header.GetSource()))
     {
-        return Verdict::PASS; // between two mesh hosts: no flow of the gateway's
+        return {Verdict::PASS, 0}; // between two mesh hosts: no flow of the gateway's
     }
     const MeshpaceKey key{header.GetDestination().Get(),
                           header.GetSource().Get(),
@@ -199,28 +199,22 @@ MeshpaceGateway::ToMesh(Ptr<QueueDiscItem>& item)
     auto* connection = FindOrCreate(key, *segment);
     if (!connection)
     {
-        return Verdict::PASS;
+        return {Verdict::PASS, 0};
     }
     connection->See(*segment, false, Simulator::Now());
-    if (segment->Flags() & TcpHeader::ACK)
-    {
-        const auto rttWiredUs = connection->AckFromWired(*segment, NowNs());
-        if (rttWiredUs && segment->IsPureAck())
-        {
-            item = InsertRttWired(item, *segment, rttWiredUs);
-        }
-    }
+    const bool acks = segment->Flags() & TcpHeader::ACK;
+    const auto rttWiredUs = acks ? connection->AckFromWired(*segment, NowNs()) : 0;
     // What carries no data waits only so as not to overtake data that does.
     if (segment->payloadBytes == 0 && !connection->Holds())
     {
-        return Verdict::PASS;
+        return {Verdict::PASS, segment->IsPureAck() ? rttWiredUs : 0};
     }
     if (!connection->Hold(item))
     {
-        return Verdict::DROP;
+        return {Verdict::DROP, 0};
     }
     m_maxHeld = std::max(m_maxHeld, ++m_held);
-    return Verdict::HELD;
+    return {Verdict::HELD, 0};
 }
 
 MeshpaceGateway::Verdict

@@ -53,12 +53,19 @@ class MeshpaceGateway : public Object
         WITHHELD //!< drop it: a duplicate ACK answered from here
     };
 
+    /** What ToMesh has to say. */
+    struct ToMeshVerdict
+    {
+        Verdict verdict;      //!< what to do with the packet
+        uint32_t rttWiredUs;  //!< RTT_wired to be written into a packet that passes, us; 0: none
+    };
+
     /**
      * A packet from the wired network is about to enter the mesh.
-     * @param item the packet; replaced when the option is put into it
+     * @param item the packet
      * @return what to do with it
      */
-    Verdict ToMesh(Ptr<QueueDiscItem>& item);
+    ToMeshVerdict ToMesh(Ptr<QueueDiscItem> item);
 
     /**
      * A packet from the mesh is about to enter the wired network.

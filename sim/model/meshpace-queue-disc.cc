@@ -160,18 +160,44 @@ MeshpaceMeshQueueDisc::InitializeParams()
 }
 
 bool
+MeshpaceMeshQueueDisc::EnqueuePassing(Ptr<QueueDiscItem> item, uint32_t rttWiredUs)
+{
+    const bool enqueued = GetInternalQueue(PASSING)->Enqueue(item);
+    if (enqueued)
+    {
+        m_rttWiredUs.push_back(rttWiredUs);
+    }
+    return enqueued;
+}
+
+Ptr<QueueDiscItem>
+MeshpaceMeshQueueDisc::DequeuePassing()
+{
+    auto item = GetInternalQueue(PASSING)->Dequeue();
+    if (!item)
+    {
+        return nullptr;
+    }
+    const auto rttWiredUs = m_rttWiredUs.front();
+    m_rttWiredUs.pop_front();
+    // Only now: a queue disc's statistics do not bear a packet that grows while it waits.
+    return rttWiredUs ? InsertRttWired(item, *TcpSegment::Read(item), rttWiredUs) : item;
+}
+
+bool
 MeshpaceMeshQueueDisc::DoEnqueue(Ptr<QueueDiscItem> item)
 {
     if (m_urgent)
     {
-        return GetInternalQueue(PASSING)->Enqueue(item);
+        return EnqueuePassing(item, 0);
     }
-    switch (m_gateway->ToMesh(item))
+    const auto [verdict, rttWiredUs] = m_gateway->ToMesh(item);
+    switch (verdict)
     {
     case MeshpaceGateway::Verdict::HELD:
         return GetInternalQueue(HELD)->Enqueue(item);
     case MeshpaceGateway::Verdict::PASS:
-        return GetInternalQueue(PASSING)->Enqueue(item);
+        return EnqueuePassing(item, rttWiredUs);
     default:
         DropBeforeEnqueue(item, PACING_QUEUE_FULL);
         return false;
@@ -181,7 +207,7 @@ MeshpaceMeshQueueDisc::DoEnqueue(Ptr<QueueDiscItem> item)
 Ptr<QueueDiscItem>
 MeshpaceMeshQueueDisc::DoDequeue()
 {
-    if (auto item = GetInternalQueue(PASSING)->Dequeue())
+    if (auto item = DequeuePassing())
     {
         return item;
     }

@@ -9,6 +9,8 @@
 
 #include "ns3/queue-disc.h"
 
+#include <deque>
+
 namespace ns3
 {
 
@@ -46,13 +48,17 @@ class MeshpaceMeshQueueDisc : public QueueDisc
     bool CheckConfig() override;
     void InitializeParams() override;
 
+    bool EnqueuePassing(Ptr<QueueDiscItem> item, uint32_t rttWiredUs);
+    Ptr<QueueDiscItem> DequeuePassing();
+
     /** Sends a packet now, past the pacing queues: a local retransmission. */
     void SendUrgent(Ptr<QueueDiscItem> item);
     void ScheduleNextDeparture();
 
     Ptr<MeshpaceGateway> m_gateway;
     EventId m_departure;
-    bool m_urgent{false}; //!< the packet being enqueued comes from the gateway itself
+    std::deque<uint32_t> m_rttWiredUs; //!< of the packets that pass, in their order; 0: none
+    bool m_urgent{false};              //!< the packet being enqueued comes from the gateway itself
 };
 
 /**

@@ -41,7 +41,8 @@ ReadRttWired(const TcpHeader& header)
         {
             continue;
         }
-        Buffer buffer(MP_OPTION_BYTES);
+        Buffer buffer;
+        buffer.AddAtStart(MP_OPTION_BYTES);
         option->Serialize(buffer.Begin());
         std::array<uint8_t, MP_OPTION_BYTES> bytes;
         buffer.CopyData(bytes.data(), bytes.size());

@@ -39,10 +39,12 @@ constexpr uint32_t MESH_BASE = 0x0a010001;  // 10.1.0.1, the gateway
 constexpr uint32_t WIRED_BASE = 0x0a020000; // 10.2.n.0, the wired links
 constexpr const char* WIRED_QUEUE = "1000p";
 
-// ns-2's AODV: link breaks are noticed by the link layer, not by hellos.
+// ns-2's AODV and its constants: link breaks are noticed by the link layer, not by hellos.
 constexpr double ACTIVE_ROUTE_TIMEOUT_S = 10;
 constexpr double MY_ROUTE_TIMEOUT_S = 20;
-constexpr double NODE_TRAVERSAL_TIME_S = 0.04;
+constexpr double NODE_TRAVERSAL_TIME_S = 0.03;
+constexpr uint32_t NETWORK_DIAMETER = 30;
+constexpr double NETWORK_TRAVERSAL_TIME_S = 2 * NODE_TRAVERSAL_TIME_S * NETWORK_DIAMETER;
 constexpr uint32_t RREQ_TTL_START = 5;
 constexpr uint32_t RREQ_RETRIES = 3;
 
@@ -73,6 +75,10 @@ class GatewayAodvHelper : public Ipv4RoutingHelper
             TimeValue(Seconds(MY_ROUTE_TIMEOUT_S)),
             "NodeTraversalTime",
             TimeValue(Seconds(NODE_TRAVERSAL_TIME_S)),
+            "NetDiameter",
+            UintegerValue(NETWORK_DIAMETER),
+            "NetTraversalTime",
+            TimeValue(Seconds(NETWORK_TRAVERSAL_TIME_S)),
             "TtlStart",
             UintegerValue(RREQ_TTL_START),
             "RreqRetries",

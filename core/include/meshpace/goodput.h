@@ -15,7 +15,9 @@
  * gain_q16. Without such a margin noise alone upholds a useless throttle every other
  * time. Where no gain follows, the text's cancelling goes before the pseudocode's
  * throttling: a fast flow that harms nobody would else be throttled to a mean that its own
- * throttling lowers, step by step to nothing.
+ * throttling lowers, step by step to nothing. And a throttled flow always gets the mean of
+ * the moment: one that was caught while all were slow (a start) would need minutes of aging,
+ * during which the slow ones, not paced here, take what it leaves.
  */
 #ifndef MESHPACE_GOODPUT_H
 #define MESHPACE_GOODPUT_H
@@ -177,7 +179,10 @@ MP_INLINE uint32_t mp_goodput_step(struct mp_goodput *control, const struct mp_g
 			flow->floor_ns = mp_goodput_interval_ns(flow->segment_bytes, mean_bps);
 		}
 		if (flow->floor_ns) {
-			flow->floor_ns = mp_goodput_aged_ns(law, flow->floor_ns, deviation_q16);
+			uint64_t aged_ns = mp_goodput_aged_ns(law, flow->floor_ns, deviation_q16);
+			uint64_t mean_ns = mp_goodput_interval_ns(flow->segment_bytes, mean_bps);
+
+			flow->floor_ns = mp_min_u64(aged_ns, mean_ns);
 			throttled++;
 		}
 	}

@@ -98,6 +98,14 @@ MP_INLINE uint32_t mp_rtt_wireless_ticks(uint32_t rtt_ticks, uint32_t rtt_wired_
 	return rtt_ticks > wired_ticks ? (uint32_t)(rtt_ticks - wired_ticks) : 0;
 }
 
+/* RTT_wired as the option carries it, in us and at least 1; 0 for 0 ticks, no sample. */
+MP_INLINE uint32_t mp_rtt_wired_us(uint32_t rtt_ticks)
+{
+	uint64_t us = ((uint64_t)rtt_ticks << MP_TICK_SHIFT) / MP_NS_PER_US;
+
+	return rtt_ticks ? (uint32_t)mp_max_u64(us, 1) : 0;
+}
+
 /*
  * Interval between packets 1/R = FHD (1 + 2 CoV), eq. (1), in ns; at least
  * floor_ns, by which goodput control slows a flow (0: not throttled). 0 means unpaced.
