@@ -7,7 +7,9 @@
  * end. When the ring is full a segment goes unrecorded: fewer samples, never a
  * wrong one. Karn's rule: an ACK that covers a retransmitted segment gives no
  * sample, neither for that segment (which copy is acknowledged?) nor for a later
- * one that only waited behind the hole.
+ * one that only waited behind the hole. So the mark of a retransmission goes on
+ * every segment that it touches and on the first that ends where it ends or beyond,
+ * whose ACK covers it; when there is none the flow is barred until such an ACK.
  */
 #ifndef MESHPACE_SENT_H
 #define MESHPACE_SENT_H
@@ -25,18 +27,36 @@ struct mp_sent_slot {
 };
 
 struct mp_sent {
-	uint64_t last_ns; /* latest departure recorded */
-	uint32_t max_end; /* highest sequence number sent so far */
-	uint16_t oldest;  /* ring index of the oldest segment, modulo 2^16 */
-	uint16_t count;   /* segments in the ring */
+	uint64_t last_ns;    /* latest departure recorded */
+	uint32_t max_end;    /* highest sequence number sent so far */
+	uint16_t oldest;     /* ring index of the oldest segment, modulo 2^16 */
+	uint16_t count;      /* segments in the ring */
+	uint32_t barred_end; /* no sample before and from the first ACK of all up to here */
+	bool barred;
 	bool started;
 	struct mp_sent_slot slot[MP_SENT_SLOTS];
 };
 
 #define MP_SENT_AGAIN 1u
 
+/* Departures may be ahead of the clock: paced packets are recorded before they leave. */
+MP_INLINE bool mp_sent_stale(const struct mp_sent *sent, uint64_t now_ns)
+{
+	return now_ns > sent->last_ns && now_ns - sent->last_ns > MP_SENT_STALE_NS;
+}
+
+/* Data up to end was sent again, or may have been, and the ring does not tell. */
+MP_INLINE void mp_sent_bar(struct mp_sent *sent, uint32_t end)
+{
+	if (!sent->barred || mp_seq_before(sent->barred_end, end))
+		sent->barred_end = end;
+	sent->barred = true;
+}
+
 MP_INLINE void mp_sent_forget(struct mp_sent *sent)
 {
+	if (sent->count > 0)
+		mp_sent_bar(sent, sent->max_end);
 	sent->oldest = (uint16_t)((sent->oldest + sent->count) % MP_SENT_SLOTS);
 	sent->count = 0;
 }
@@ -52,11 +72,12 @@ MP_INLINE void mp_sent_mark_again(struct mp_sent *sent, uint32_t seq, uint32_t e
 		if (i >= sent->count)
 			break;
 		slot = &sent->slot[(sent->oldest + i) % MP_SENT_SLOTS];
-		if (mp_seq_before(end, slot->end))
-			break;
 		if (mp_seq_before(seq, slot->end))
 			slot->t1_tick |= MP_SENT_AGAIN;
+		if (mp_seq_up_to(end, slot->end))
+			return;
 	}
+	mp_sent_bar(sent, end);
 }
 
 /*
@@ -70,9 +91,9 @@ MP_INLINE bool mp_sent_record(struct mp_sent *sent, uint32_t seq, uint32_t len, 
 
 	if (len == 0)
 		return false;
-	if (now_ns - sent->last_ns > MP_SENT_STALE_NS)
+	if (mp_sent_stale(sent, now_ns))
 		mp_sent_forget(sent);
-	sent->last_ns = now_ns;
+	sent->last_ns = mp_max_u64(sent->last_ns, now_ns);
 	if (sent->started && mp_seq_before(seq, sent->max_end)) {
 		mp_sent_mark_again(sent, seq, end);
 		if (mp_seq_before(sent->max_end, end))
@@ -99,18 +120,22 @@ MP_INLINE uint32_t mp_sent_ack(struct mp_sent *sent, uint32_t ack, uint64_t now_
 {
 	uint32_t now_tick = (uint32_t)(now_ns >> MP_TICK_SHIFT);
 	uint32_t rtt_ticks = 0;
-	bool again = false;
+	bool again;
 	uint32_t i;
 
-	if (now_ns - sent->last_ns > MP_SENT_STALE_NS)
+	if (mp_sent_stale(sent, now_ns))
 		mp_sent_forget(sent);
+	again = sent->barred;
+	if (mp_seq_up_to(sent->barred_end, ack))
+		sent->barred = false;
 	for (i = 0; i < MP_SENT_SLOTS; i++) {
 		const struct mp_sent_slot *slot = &sent->slot[sent->oldest % MP_SENT_SLOTS];
 
 		if (sent->count == 0 || !mp_seq_up_to(slot->end, ack))
 			break;
 		again = again || (slot->t1_tick & MP_SENT_AGAIN);
-		if (slot->end == ack)
+		/* Ticks wrap as sequence numbers do; what has not left yet cannot be answered. */
+		if (slot->end == ack && mp_seq_up_to(slot->t1_tick, now_tick))
 			rtt_ticks = (uint32_t)mp_max_u64(now_tick - slot->t1_tick, 1);
 		sent->oldest = (uint16_t)((sent->oldest + 1) % MP_SENT_SLOTS);
 		sent->count--;
