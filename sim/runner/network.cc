@@ -40,8 +40,11 @@ constexpr uint32_t WIRED_BASE = 0x0a020000; // 10.2.n.0, the wired links
 constexpr const char* WIRED_QUEUE = "1000p";
 
 // ns-2's AODV and its constants: link breaks are noticed by the link layer, not by hellos.
-constexpr double ACTIVE_ROUTE_TIMEOUT_S = 10;
-constexpr double MY_ROUTE_TIMEOUT_S = 20;
+// With hellos off, ns-3 takes a neighbour for lost that it has not *forwarded* to for the
+// active route timeout; at both ends of a flow, which forward nothing, that would break every
+// route each 11 s. So routes do not age here; ns-2's last while they are used.
+constexpr double ACTIVE_ROUTE_TIMEOUT_S = 24 * 3600;
+constexpr double MY_ROUTE_TIMEOUT_S = 2 * ACTIVE_ROUTE_TIMEOUT_S;
 constexpr double NODE_TRAVERSAL_TIME_S = 0.03;
 constexpr uint32_t NETWORK_DIAMETER = 30;
 constexpr double NETWORK_TRAVERSAL_TIME_S = 2 * NODE_TRAVERSAL_TIME_S * NETWORK_DIAMETER;

@@ -37,6 +37,8 @@ MP_INLINE uint64_t mp_max_u64(uint64_t a, uint64_t b)
 /* Bits needed to write v: 0 for 0, 64 for 2^63 and above. */
 MP_INLINE uint32_t mp_bit_length(uint64_t v)
 {
+	/* Keeps clang from narrowing to 32 bits, for which BPF has no count of leading zeros. */
+	__asm__ volatile("" : "+r"(v));
 	return v ? 64 - (uint32_t)__builtin_clzll(v) : 0;
 }
 
