@@ -34,12 +34,22 @@ MP_INLINE uint64_t mp_max_u64(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* Bits needed to write v: 0 for 0, 64 for 2^63 and above. */
+/*
+ * Bits needed to write v: 0 for 0, 64 for 2^63 and above. Sets every bit below the highest and
+ * counts them: clang's __builtin_clzll does not compile for BPF, and branches cost a verifier.
+ */
 MP_INLINE uint32_t mp_bit_length(uint64_t v)
 {
-	/* Keeps clang from narrowing to 32 bits, for which BPF has no count of leading zeros. */
-	__asm__ volatile("" : "+r"(v));
-	return v ? 64 - (uint32_t)__builtin_clzll(v) : 0;
+	v |= v >> 1;
+	v |= v >> 2;
+	v |= v >> 4;
+	v |= v >> 8;
+	v |= v >> 16;
+	v |= v >> 32;
+	v -= v >> 1 & 0x5555555555555555u;
+	v = (v & 0x3333333333333333u) + (v >> 2 & 0x3333333333333333u);
+	v = (v + (v >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+	return (uint32_t)(v * 0x0101010101010101u >> 56);
 }
 
 /*
