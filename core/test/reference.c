@@ -182,7 +182,8 @@ int ref_goodput_step(struct ref_control *control, struct ref_flow *flows, int n,
 			flows[i].rate = flows[i].segment > 0 ? g_avg / flows[i].segment : 0;
 		}
 		if (flows[i].rate > 0) {
-			flows[i].rate += REF_AGING * deviation;
+			flows[i].rate = fmax(flows[i].rate + REF_AGING * deviation,
+					     g_avg / flows[i].segment);
 			throttled++;
 		}
 	}

@@ -77,6 +77,9 @@ MP_INLINE void mp_goodput_reset(struct mp_goodput *control, struct mp_goodput_fl
 	control->throttling = false;
 }
 
+/* 34 Gbit/s: with it the sums and products of up to 2^14 flows stay within 64 bits. */
+#define MP_GOODPUT_MAX_BPS 0xffffffffu
+
 /* Measures G(i) since the previous step; returns Gavg in bytes/s. */
 MP_INLINE uint64_t mp_goodput_measure(struct mp_goodput *control, struct mp_goodput_flow *flows,
 				      uint32_t n, uint64_t now_ns)
@@ -89,7 +92,8 @@ MP_INLINE uint64_t mp_goodput_measure(struct mp_goodput *control, struct mp_good
 		uint64_t bytes = flows[i].delivered_bytes - flows[i].before_bytes;
 
 		/* 2^44 bytes in a step are beyond any radio, and keep the product in 64 bits. */
-		flows[i].goodput_bps = mp_min_u64(bytes, 1ull << 44) * 1000000 / elapsed_us;
+		flows[i].goodput_bps = mp_min_u64(mp_min_u64(bytes, 1ull << 44) * 1000000 / elapsed_us,
+						  MP_GOODPUT_MAX_BPS);
 		flows[i].before_bytes = flows[i].delivered_bytes;
 		sum_bps += flows[i].goodput_bps;
 	}
@@ -142,6 +146,13 @@ MP_INLINE uint64_t mp_goodput_deviation_q16(const struct mp_goodput_flow *flow, 
 	return mp_min_u64((flow->goodput_bps << 16) / mean_bps, 0xffffffffu);
 }
 
+/* Whether the slow flows gain from the throttling; nobody gains in an idle network. */
+MP_INLINE bool mp_goodput_gained(const struct mp_goodput *control, const struct mp_goodput_law *law,
+				 const struct mp_goodput_flow *flows, uint32_t n)
+{
+	return mp_goodput_of_slow(flows, n) << 16 > control->slow_bps * law->gain_q16;
+}
+
 MP_INLINE void mp_goodput_cancel(struct mp_goodput *control, struct mp_goodput_flow *flows,
 				 uint32_t n)
 {
@@ -162,10 +173,7 @@ MP_INLINE uint32_t mp_goodput_step(struct mp_goodput *control, const struct mp_g
 	uint64_t mean_bps = mp_goodput_measure(control, flows, n, now_ns);
 	uint32_t i, throttled = 0;
 
-	if (mean_bps == 0)
-		return 0;
-	if (control->throttling &&
-	    mp_goodput_of_slow(flows, n) << 16 <= control->slow_bps * law->gain_q16) {
+	if (mean_bps == 0 || (control->throttling && !mp_goodput_gained(control, law, flows, n))) {
 		mp_goodput_cancel(control, flows, n);
 		return 0;
 	}
