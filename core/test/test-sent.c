@@ -126,7 +126,7 @@ static void test_random(bool wild)
 	uint32_t run, samples = 0;
 
 	for (run = 0; run < 1500; run++) {
-		begin((uint32_t)0 - random_below(200000),
+		begin(UINT32_MAX - random_below(200000),
 		      random_one_in(2) ? (1ull << 38) - random_below(2000) * MS
 				       : random_u64() >> random_between(1, 40));
 		while (flow.n < TRANSMISSIONS - 1 && flow.ref.n < 600)
