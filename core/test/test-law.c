@@ -171,6 +171,21 @@ static void test_interval(bool wired)
 	}
 }
 
+/* The papers' parameters (table 1), and where the authors' agent for TCP-AP differs. */
+static void test_parameters(void)
+{
+	struct mp_law gap = mp_law_gap(), ap = mp_law_ap();
+
+	CHECK_EQUAL(gap.window, 50);
+	CHECK_EQUAL(gap.spread, MP_SPREAD_STANDARD);
+	CHECK_EQUAL(gap.one_hop_below_four, false);
+	CHECK_EQUAL(gap.delay_bound_ns, MP_NS_PER_S / 2);
+	CHECK_EQUAL(ap.window, 50);
+	CHECK_EQUAL(ap.spread, MP_SPREAD_MEAN_ABSOLUTE);
+	CHECK_EQUAL(ap.one_hop_below_four, true);
+	CHECK_EQUAL(ap.delay_bound_ns, MP_NS_PER_S / 2);
+}
+
 static void test_estimate_edges(void)
 {
 	struct mp_law gap = mp_law_gap(), ap = mp_law_ap();
@@ -237,6 +252,7 @@ int main(int argc, char **argv)
 	test_path_edges();
 	test_interval(false);
 	test_interval(true);
+	test_parameters();
 	test_estimate_edges();
 	test_wired();
 	test_rate();

@@ -203,6 +203,21 @@ static void test_departure_ahead(void)
 	CHECK_EQUAL(mp_sent_ack(&flow.sent, wrapped(2000), flow.now_ns), 0);
 }
 
+/* Silence counts from the latest departure, also when one before it is recorded after it. */
+static void test_departures_out_of_order(void)
+{
+	begin(0, 1000 * MS);
+	send_new(1000);
+	flow.now_ns += 4000 * MS;
+	send_new(1000);
+	flow.now_ns -= 3000 * MS;
+	transmit(0, 1000);
+	flow.now_ns += 1000 * MS;
+	acknowledge(1000, true);
+	flow.now_ns += 119000 * MS;
+	CHECK(mp_sent_ack(&flow.sent, wrapped(2000), flow.now_ns) > 0, "forgotten too early");
+}
+
 /* T1 of 64 ns ticks wraps after 274 s: silence beyond 120 s forgets it. */
 static void test_idle(void)
 {
@@ -238,6 +253,7 @@ int main(int argc, char **argv)
 	test_hole_off_the_record();
 	test_part_sent_again();
 	test_departure_ahead();
+	test_departures_out_of_order();
 	test_idle();
 	test_empty_segment();
 	test_random(false);
