@@ -214,7 +214,7 @@ static void test_departures_out_of_order(void)
 	transmit(0, 1000);
 	flow.now_ns += 1000 * MS;
 	acknowledge(1000, true);
-	flow.now_ns += 119000 * MS;
+	flow.now_ns += 119500 * MS;
 	CHECK(mp_sent_ack(&flow.sent, wrapped(2000), flow.now_ns) > 0, "forgotten too early");
 }
 
