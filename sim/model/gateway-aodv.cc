@@ -5,6 +5,10 @@
 #include "gateway-aodv.h"
 
 #include "ns3/ipv4-route.h"
+#include "ns3/simulator.h"
+#include "ns3/wifi-mac-queue.h"
+#include "ns3/wifi-mpdu.h"
+#include "ns3/wifi-net-device.h"
 
 namespace ns3
 {
@@ -84,6 +88,7 @@ GatewayAodv::DoDispose()
 {
     m_stack = nullptr;
     m_wired = nullptr;
+    m_mac = nullptr;
     aodv::RoutingProtocol::DoDispose();
 }
 
@@ -185,9 +190,47 @@ GatewayAodv::RouteInput(Ptr<const Packet> packet,
 void
 GatewayAodv::NotifyInterfaceUp(uint32_t interface)
 {
-    if (!IsWired(interface))
+    if (IsWired(interface))
     {
-        aodv::RoutingProtocol::NotifyInterfaceUp(interface);
+        return;
+    }
+    aodv::RoutingProtocol::NotifyInterfaceUp(interface);
+    if (auto wifi = DynamicCast<WifiNetDevice>(m_stack->GetNetDevice(interface)))
+    {
+        wifi->GetMac()->TraceConnectWithoutContext(
+            "DroppedMpdu",
+            MakeCallback(&GatewayAodv::LinkFailed, this));
+        m_mac = wifi->GetMac();
+    }
+}
+
+void
+GatewayAodv::LinkFailed(WifiMacDropReason reason, Ptr<const WifiMpdu> mpdu)
+{
+    if (reason == WIFI_MAC_DROP_REACHED_RETRY_LIMIT)
+    {
+        // Not now: the MAC is still about the frame that it has just given up.
+        Simulator::ScheduleNow(&GatewayAodv::DropQueued, this, mpdu->GetHeader().GetAddr1());
+    }
+}
+
+void
+GatewayAodv::DropQueued(Mac48Address neighbour)
+{
+    auto queue = m_mac->GetTxopQueue(AC_BE_NQOS);
+    const WifiContainerQueueId id{WIFI_DATA_QUEUE,
+                                  WIFI_UNICAST,
+                                  neighbour,
+                                  std::nullopt};
+    auto mpdu = queue->PeekByQueueId(id);
+    while (mpdu)
+    {
+        const auto next = queue->PeekByQueueId(id, mpdu);
+        if (!mpdu->IsInFlight())
+        {
+            queue->Remove(mpdu);
+        }
+        mpdu = next;
     }
 }
 

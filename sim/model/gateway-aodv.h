@@ -7,6 +7,7 @@
 
 #include "ns3/aodv-routing-protocol.h"
 #include "ns3/ipv4-address.h"
+#include "ns3/wifi-mac.h"
 
 namespace ns3
 {
@@ -17,6 +18,10 @@ namespace ns3
  * AODV in a mesh with an Internet gateway, as ns-2's wired-cum-wireless nodes have it: a mesh
  * node routes whatever lies outside the mesh towards the gateway, and the gateway looks for
  * mesh hosts on behalf of the wired network.
+ *
+ * Also as in ns-2, a node that loses a neighbour drops what its interface queue still holds
+ * for it. ns-3 leaves those packets to the MAC, which delivers many of them after all, since
+ * the link is not broken but busy; that spares a TCP that floods its queue most of the price.
  */
 class GatewayAodv : public aodv::RoutingProtocol
 {
@@ -50,6 +55,8 @@ class GatewayAodv : public aodv::RoutingProtocol
     void DoDispose() override;
 
   private:
+    void LinkFailed(WifiMacDropReason reason, Ptr<const WifiMpdu> mpdu);
+    void DropQueued(Mac48Address neighbour);
     bool IsGateway() const;
     bool IsOutside(Ipv4Address address) const;
     bool IsWired(uint32_t interface) const;
@@ -59,6 +66,7 @@ class GatewayAodv : public aodv::RoutingProtocol
     Ipv4Address m_meshNetwork; //!< the mesh's addresses
     Ipv4Mask m_meshMask;       //!< and their mask
     Ptr<Ipv4> m_stack;
+    Ptr<WifiMac> m_mac;         //!< the radio's
     Ptr<NetDevice> m_wired;     //!< null on all nodes but the gateway
     Ipv4Address m_wiredNextHop; //!< router behind it
 };
