@@ -34,6 +34,15 @@ MP_INLINE uint64_t mp_max_u64(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+/* |a - b| for a and b below 2^63, without a branch, of which a verifier explores both ways. */
+MP_INLINE uint64_t mp_distance(uint64_t a, uint64_t b)
+{
+	uint64_t d = a - b;
+	uint64_t sign = 0 - (d >> 63); /* all ones when a < b */
+
+	return (d ^ sign) - sign;
+}
+
 /*
  * Bits needed to write v: 0 for 0, 64 for 2^63 and above. Sets every bit below the highest and
  * counts them: clang's __builtin_clzll does not compile for BPF, and branches cost a verifier.

@@ -46,7 +46,8 @@ MP_INLINE bool mp_option_read(const uint8_t option[MP_OPTION_BYTES], uint32_t *r
 
 /*
  * Finds the option among a header's len (at most 40) option bytes; false when it is
- * not there or the list is malformed before it.
+ * not there or the list is malformed before it. Not for BPF, whose verifier follows too
+ * many ways through such a list: there bpf_load_hdr_opt finds and mp_option_read reads it.
  */
 MP_INLINE bool mp_option_find(const uint8_t *options, uint32_t len, uint32_t *rtt_wired_us)
 {

@@ -49,12 +49,11 @@ MP_INLINE uint64_t mp_window_scaled(const struct mp_window *window, uint32_t i,
 MP_INLINE struct mp_window_scale mp_window_scale(const struct mp_window *window, uint32_t n)
 {
 	struct mp_window_scale scale = { 0, 0, 0 };
-	uint32_t i, bits, max = 0;
+	uint32_t i, bits, all = 0;
 
 	for (i = 0; i < MP_WINDOW_MAX && i < n; i++)
-		if (window->rtt_ticks[i] > max)
-			max = window->rtt_ticks[i];
-	bits = mp_bit_length(max);
+		all |= window->rtt_ticks[i]; /* as many bits as the largest has */
+	bits = mp_bit_length(all);
 	if (bits > MP_WINDOW_BITS)
 		scale.right = bits - MP_WINDOW_BITS;
 	else
@@ -85,8 +84,7 @@ MP_INLINE uint32_t mp_window_cov_q16(const struct mp_window *window, enum mp_spr
 	if (scale.sum == 0)
 		return 0;
 	for (i = 0; i < MP_WINDOW_MAX && i < n; i++) {
-		uint64_t nx = n * mp_window_scaled(window, i, &scale);
-		uint64_t d = nx > scale.sum ? nx - scale.sum : scale.sum - nx;
+		uint64_t d = mp_distance(n * mp_window_scaled(window, i, &scale), scale.sum);
 
 		squares += d * d;
 		absolutes += d;
