@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Campaigns: many runs on all cores, or on a Dask cluster elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from pacelab.errors import InputError, RunError
+from pacelab.runner import Job, cached, execute, program_hash
+from pacelab.schema import Table
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+
+class Progress:
+    """A line on a terminal's standard error: runs done, time left; silent elsewhere."""
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.done = 0
+        self.begin_s = time.monotonic()
+        self.shown = sys.stderr.isatty() and total > 1
+
+    def advance(self, *, counts_for_time: bool = True) -> None:
+        """One more run is done; cached ones do not tell how long the others take."""
+        self.done += 1
+        if not counts_for_time:
+            self.total -= 1
+            self.done -= 1
+        if self.shown and self.done:
+            elapsed_s = time.monotonic() - self.begin_s
+            left_s = elapsed_s / self.done * (self.total - self.done)
+            width = 30
+            bar = "#" * (width * self.done // max(self.total, 1))
+            sys.stderr.write(
+                f"\r[{bar:<{width}}] {self.done}/{self.total} runs, {left_s:4.0f} s left "
+            )
+            sys.stderr.flush()
+
+    def end(self) -> None:
+        """Clears the line."""
+        if self.shown:
+            sys.stderr.write("\r" + " " * 70 + "\r")
+            sys.stderr.flush()
+
+
+@contextlib.contextmanager
+def connect(jobs: int | None, scheduler: str | None) -> Iterator[Client]:
+    """A Dask client: of a cluster on this machine, one thread a core, or of a scheduler elsewhere.
+
+    A thread is enough for a run, whose work is done by the simulator's own process.
+    """
+    import dask
+    from distributed import Client, LocalCluster
+
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    dask.config.set({"distributed.admin.tick.limit": "1h", "distributed.comm.timeouts.connect": 10})
+    if scheduler:
+        try:
+            client = Client(scheduler, timeout=10)
+        except (OSError, ValueError, TimeoutError, ImportError):
+            raise InputError(
+                f"--scheduler {scheduler}: no Dask scheduler answers; start one with dask scheduler"
+            ) from None
+        with client:
+            yield client
+        return
+    with (
+        LocalCluster(
+            n_workers=1,
+            threads_per_worker=jobs or os.cpu_count() or 1,
+            processes=False,
+            dashboard_address=None,
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+def run_all(
+    jobs: Sequence[Job], workers: int | None = None, scheduler: str | None = None
+) -> list[Table]:
+    """The results of all jobs, in their order. Raises RunError when one fails."""
+    results: list[Table | None] = [cached(job) for job in jobs]
+    progress = Progress(len(jobs))
+    for result in results:
+        if result is not None:
+            progress.advance(counts_for_time=False)
+    missing = [i for i, result in enumerate(results) if result is None]
+    if missing:
+        program_hash()
+        with connect(workers, scheduler) as client:
+            _run_missing(client, jobs, missing, results, progress)
+    progress.end()
+    return [result for result in results if result is not None]
+
+
+def _run_missing(
+    client: Client,
+    jobs: Sequence[Job],
+    missing: Sequence[int],
+    results: list[Table | None],
+    progress: Progress,
+) -> None:
+    from distributed import as_completed
+
+    futures = {
+        client.submit(execute, jobs[i], key=f"run-{i}-{id(jobs)}", pure=False, retries=0): i
+        for i in missing
+    }
+    try:
+        for future in as_completed(futures):
+            results[futures[future]] = future.result()
+            progress.advance()
+    except RunError:
+        progress.end()
+        client.cancel(list(futures))
+        raise

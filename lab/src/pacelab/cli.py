@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The command line."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from pacelab import __version__, tables
+from pacelab.errors import InputError, RunError
+from pacelab.scenario import load, parse_setting
+from pacelab.schema import Table
+
+DONE, FAILED, USAGE = 0, 1, 2
+INTERRUPTED_TEXT = "pacelab: interrupted; what is done is kept, run it again to go on"
+
+
+class _Parser(argparse.ArgumentParser):
+    """Errors in one line, without the usage."""
+
+    def error(self, message: str) -> None:  # type: ignore[override]
+        sys.stderr.write(f"pacelab: {message}; see {self.prog} --help\n")
+        raise SystemExit(USAGE)
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text) <= 100_000:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 on")
+    return int(text)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="pacelab", description="Laboratory for TCP pacing in Wi-Fi meshes.")
+    parser.add_argument("--version", action="version", version=f"pacelab {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, parser_class=_Parser)
+
+    workers = argparse.ArgumentParser(add_help=False)
+    workers.add_argument("--jobs", type=_positive, help="runs at a time (default: all cores)")
+    workers.add_argument("--scheduler", metavar="ADDR", help="Dask scheduler to run on")
+    workers.add_argument("--json", action="store_true", help="print one JSON document")
+
+    run = commands.add_parser("run", parents=[workers], help="simulate scenario files")
+    run.add_argument("files", nargs="+", metavar="FILE")
+    run.add_argument("--seeds", type=_positive, default=1, metavar="N", help="seeds 1 .. N")
+    run.add_argument("--out", type=Path, metavar="DIR", help="results, figures and report")
+    run.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings")
+    run.add_argument("--no-cache", action="store_true", help="simulate even what is known")
+    run.set_defaults(act=_run)
+
+    listing = commands.add_parser("list", help="the experiments and what they cost")
+    listing.add_argument("--json", action="store_true", help="print one JSON document")
+    listing.set_defaults(act=_list)
+
+    again = commands.add_parser("reproduce", parents=[workers], help="run the papers' experiments")
+    again.add_argument("ids", nargs="+", metavar="ID", help='ids from "pacelab list", or all')
+    again.add_argument("--quick", action="store_true", help="fewer and shorter runs")
+    again.add_argument("--out", type=Path, default=Path("results"), metavar="DIR")
+    again.set_defaults(act=_reproduce)
+
+    report = commands.add_parser("report", help="make the report of a folder of results")
+    report.add_argument("folder", type=Path, metavar="DIR")
+    report.set_defaults(act=_report)
+
+    demo = commands.add_parser("demo", help="a mesh before and after, in minutes")
+    demo.add_argument("--out", type=Path, default=Path("results") / "demo", metavar="DIR")
+    demo.set_defaults(act=_demo)
+    return parser
+
+
+def _folder(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"--out {folder}: cannot be made ({error.strerror}); give another"
+        ) from None
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"--out {folder}: cannot be written to; give another")
+    return folder
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from pacelab.campaign import run_all
+    from pacelab.runner import make_job
+    from pacelab.summary import summarize
+
+    settings = dict(parse_setting(text) for text in arguments.settings)
+    names = [Path(file).stem for file in arguments.files]
+    if arguments.out and len(set(names)) < len(names):
+        raise InputError("--out: two files of the same name would share a folder; rename one")
+    scenarios = [load(file, settings) for file in arguments.files]
+    out = _folder(arguments.out) if arguments.out else None
+    seeds = range(1, arguments.seeds + 1)
+    jobs = [
+        make_job(scenario, seed, use_cache=not arguments.no_cache)
+        for scenario in scenarios
+        for seed in seeds
+    ]
+    runs = run_all(jobs, arguments.jobs, arguments.scheduler)
+    count = len(seeds)
+    results = [
+        summarize(scenario, runs[i * count : (i + 1) * count])
+        for i, scenario in enumerate(scenarios)
+    ]
+    if out:
+        from pacelab.report import write_report, write_result
+
+        for result, name in zip(results, names, strict=True):
+            write_result(result, out, name)
+        write_report(out)
+    if arguments.json:
+        _print_json(results[0] if len(results) == 1 else {"results": results})
+    else:
+        print("\n\n".join(tables.result_table(result) for result in results))
+    return DONE
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    from pacelab.experiment import experiment_files, load_experiment
+
+    entries: list[Table] = []
+    for name, file in experiment_files().items():
+        full, quick = load_experiment(file, quick=False), load_experiment(file, quick=True)
+        entries.append(
+            {
+                "id": name,
+                "figure": full.about["figure"],
+                "title": full.title,
+                "runs": full.runs(),
+                "cpu_min": round(full.cpu_s() / 60, 1),
+                "quick_runs": quick.runs(),
+                "quick_cpu_min": round(quick.cpu_s() / 60, 1),
+            }
+        )
+    if arguments.json:
+        _print_json({"experiments": entries})
+        return DONE
+    header = ["id", "runs", "CPU min", "quick", "CPU min", "what"]
+    keys = ("id", "runs", "cpu_min", "quick_runs", "quick_cpu_min", "title")
+    rows = [[str(entry[key]) for key in keys] for entry in entries]
+    print(tables.layout(header, rows))
+    return DONE
+
+
+def _reproduce(arguments: argparse.Namespace) -> int:
+    from pacelab.experiment import find_experiments
+    from pacelab.report import write_outcome, write_report
+    from pacelab.reproduce import Workers, reproduce
+
+    experiments = find_experiments(arguments.ids, quick=arguments.quick)
+    out = _folder(arguments.out)
+    if sys.stderr.isatty():
+        cost_min = sum(e.cpu_s() for e in experiments) / 60
+        print(f"about {cost_min:.0f} CPU minutes, less what is cached", file=sys.stderr)
+    outcomes = reproduce(experiments, Workers(arguments.jobs, arguments.scheduler))
+    for outcome in outcomes:
+        write_outcome(outcome, out)
+    page = write_report(out)
+    if arguments.json:
+        _print_json({"experiments": outcomes})
+    else:
+        for outcome in outcomes:
+            print(f"{tables.outcome_table(outcome)}\nverdict: {outcome['verdict']}\n")
+        print(f"report: {page}")
+    return DONE
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    from pacelab.report import write_report
+
+    print(f"report: {write_report(arguments.folder)}")
+    return DONE
+
+
+def _demo(arguments: argparse.Namespace) -> int:
+    from pacelab.demo import demo
+
+    print(demo(_folder(arguments.out)))
+    return DONE
+
+
+def _print_json(document: Table) -> None:
+    json.dump(document, sys.stdout, indent=1)
+    print()
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs a command; returns the exit status: 0 done, 1 failed, 2 bad input."""
+    arguments = _parser().parse_args(argv)
+    try:
+        status: int = arguments.act(arguments)
+        sys.stdout.flush()
+    except InputError as error:
+        print(f"pacelab: {_one_line(error)}", file=sys.stderr)
+        return USAGE
+    except RunError as error:
+        print(f"pacelab: {_one_line(error)}", file=sys.stderr)
+        return FAILED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except KeyboardInterrupt:
+        print(f"\n{INTERRUPTED_TEXT}", file=sys.stderr)
+        # Runs under way end with the process group; their threads must not hold up the exit.
+        sys.stderr.flush()
+        os._exit(FAILED)
+    return status
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())

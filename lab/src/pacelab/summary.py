@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""From the runs of a scenario to its result (the contract's ``--json`` document)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pacelab import __version__
+from pacelab.runner import program_hash
+from pacelab.schema import Table
+from pacelab.stats import (
+    Interval,
+    bins_after_warmup,
+    batch_means,
+    interval,
+    jain,
+    windows,
+)
+
+WINDOW_S = 10.0
+STARVED_SHARE = 0.05  # of what a window delivers in all
+
+
+def _measured_s(run: Table) -> float:
+    return float(run["duration_s"] - run["warmup_s"])
+
+
+def goodput_kbps(run: Table, flow: int) -> float:
+    """Goodput of a flow in a run, kbit/s."""
+    return float(run["flows"][flow]["goodput_bytes"] * 8 / 1e3 / _measured_s(run))
+
+
+def _bins(run: Table) -> list[list[float]]:
+    return [
+        bins_after_warmup(flow["delivered_bytes"], run["bin_s"], run["warmup_s"])
+        for flow in run["flows"]
+    ]
+
+
+def _goodput_interval(runs: Sequence[Table], flows: Sequence[int]) -> Interval:
+    """Of some flows together: over replications, or over batches when there is one run."""
+    if len(runs) > 1:
+        return interval([sum(goodput_kbps(run, f) for f in flows) for run in runs])
+    bins = _bins(runs[0])
+    together = [sum(bins[f][i] for f in flows) * 8 / 1e3 for i in range(len(bins[0]))]
+    mean = sum(goodput_kbps(runs[0], f) for f in flows)
+    return {"mean": mean, "ci95": interval(batch_means(together, runs[0]["bin_s"]))["ci95"]}
+
+
+def run_jain(run: Table) -> float:
+    """Jain's index of the flows' goodput over a whole run."""
+    return jain([flow["goodput_bytes"] for flow in run["flows"]])
+
+
+def run_jain_10s(run: Table) -> float:
+    """Mean of Jain's index over windows of 10 s: capture that alternates shows here."""
+    shares = windows(_bins(run), run["bin_s"], WINDOW_S)
+    return sum(map(jain, shares)) / len(shares) if shares else run_jain(run)
+
+
+def run_starved_10s(run: Table) -> float:
+    """Share of 10 s windows in which some flow gets under 5% of what the window delivers."""
+    shares = windows(_bins(run), run["bin_s"], WINDOW_S)
+    starved = [min(s) < STARVED_SHARE * sum(s) or sum(s) == 0 for s in shares]
+    return sum(starved) / len(starved) if starved else 0.0
+
+
+def _mean(values: Sequence[Any]) -> float | None:
+    present = [float(v) for v in values if v is not None]
+    return sum(present) / len(present) if present else None
+
+
+def _mean_table(tables: Sequence[Table | None]) -> Table | None:
+    present = [t for t in tables if t is not None]
+    return {key: _mean([t[key] for t in present]) for key in present[0]} if present else None
+
+
+def _flow_summary(runs: Sequence[Table], index: int) -> Table:
+    flows = [run["flows"][index] for run in runs]
+    summary: Table = {key: flows[0][key] for key in ("name", "from", "to", "direction", "hops")}
+    summary["law"] = flows[0]["law"]
+    summary["goodput_kbps"] = _goodput_interval(runs, [index])
+    for key in ("retransmits", "timeouts", "local_retransmits"):
+        summary[key] = _mean([flow[key] for flow in flows])
+    summary["rtt_ms"] = _mean_table([flow["rtt_ms"] for flow in flows])
+    summary["pacing"] = _mean_table([flow["pacing"] for flow in flows])
+    if "sent_bytes" in flows[0]:
+        sent = sum(flow["sent_bytes"] for flow in flows)
+        lost = sent - sum(flow["goodput_bytes"] for flow in flows)
+        summary["loss"] = max(lost / sent, 0.0) if sent else 0.0
+    return summary
+
+
+def _links(runs: Sequence[Table]) -> list[Table]:
+    total: dict[tuple[str, str], Table] = {}
+    for run in runs:
+        for link in run["links"]:
+            entry = total.setdefault((link["from"], link["to"]), {})
+            for key in ("data_drops", "ack_drops", "other_drops"):
+                entry[key] = entry.get(key, 0) + link[key]
+    return [
+        {"from": ends[0], "to": ends[1]} | {k: v / len(runs) for k, v in drops.items()}
+        for ends, drops in sorted(total.items())
+    ]
+
+
+def summarize(scenario: Table, runs: Sequence[Table]) -> Table:
+    """The result of a scenario: means over runs with 95% intervals.
+
+    With several seeds the runs are replications; with one, intervals of goodput come from
+    batch means, and other figures have none. Drops on links are means per run.
+    """
+    flows = range(len(runs[0]["flows"]))
+    return {
+        "scenario": scenario,
+        "seeds": [run["seed"] for run in runs],
+        "statistics": "replications" if len(runs) > 1 else "batch means",
+        "flows": [_flow_summary(runs, i) for i in flows],
+        "aggregate_kbps": _goodput_interval(runs, list(flows)),
+        "jain": interval([run_jain(run) for run in runs]),
+        "jain_10s": interval([run_jain_10s(run) for run in runs]),
+        "starved_10s": interval([run_starved_10s(run) for run in runs]),
+        "links": _links(runs),
+        "gateway": _mean_table([run["gateway"] for run in runs]),
+        "runs": list(runs),
+        "versions": {
+            **runs[0]["versions"],
+            "pacelab": __version__,
+            "meshpace-sim": program_hash()[:12],
+        },
+    }

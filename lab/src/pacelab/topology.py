@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Where the mesh nodes stand, and who reaches whom.
+
+Names follow the papers' figures: relays are numbered from the far end towards the gateway
+``IG``. GAP figure 3: ``A``, ``RL1`` .. ``RL(h-1)``; figure 5: ``A1``, ``RL1`` .. ``RL4`` above and
+``A2``, ``RL5`` .. ``RL8`` below, at 5 hops.
+"""
+
+import math
+from collections import deque
+from typing import Any
+
+Node = dict[str, Any]
+
+
+def node(name: str, x_m: float, y_m: float, gateway: bool = False) -> Node:
+    """A mesh node as the runner takes it."""
+    return {"name": name, "x_m": x_m, "y_m": y_m, "gateway": gateway}
+
+
+def chain(hops: int, spacing_m: float) -> list[Node]:
+    """A line: the gateway, hops - 1 relays, the far end ``A``."""
+    nodes = [node("IG", 0.0, 0.0, gateway=True)]
+    nodes += [node(f"RL{hops - i}", i * spacing_m, 0.0) for i in range(1, hops)]
+    return [*nodes, node("A", hops * spacing_m, 0.0)]
+
+
+def parallel(hops: int, spacing_m: float) -> list[Node]:
+    """Two lines, 2 * spacing_m apart, that meet at the gateway (GAP figure 5)."""
+    nodes = [node("IG", 0.0, 0.0, gateway=True)]
+    for number, y_m in ((1, spacing_m), (2, -spacing_m)):
+        last_relay = number * (hops - 1)
+        for i in range(1, hops):
+            nodes.append(node(f"RL{last_relay - i + 1}", (1 - i) * spacing_m, y_m))
+        nodes.append(node(f"A{number}", (1 - hops) * spacing_m, y_m))
+    return nodes
+
+
+def unreachable(nodes: list[Node], range_m: float) -> list[str]:
+    """Names of the nodes that have no path to the gateway when each node reaches range_m."""
+    start = next(n for n in nodes if n["gateway"])
+    seen = {start["name"]}
+    queue = deque([start])
+    while queue:
+        here = queue.popleft()
+        for other in nodes:
+            distance_m = math.hypot(here["x_m"] - other["x_m"], here["y_m"] - other["y_m"])
+            if other["name"] not in seen and distance_m <= range_m:
+                seen.add(other["name"])
+                queue.append(other)
+    return [n["name"] for n in nodes if n["name"] not in seen]
