@@ -140,7 +140,25 @@ CreateWifiHelper(const RadioConfig& config)
     return wifi;
 }
 
-/** What no helper sets: the PHY's shared reception, the rate of CTS and ACK, the queue. */
+/**
+ * Makes the control rate the only basic rate, so that CTS and ACK are sent at it.
+ *
+ * An ad hoc MAC makes all mandatory rates basic when it first meets a neighbour; ACKs would
+ * then be as fast as data. So it gets to know all its neighbours here.
+ */
+void
+SetBasicRate(Ptr<WifiNetDevice> device, const NetDeviceContainer& all, const RadioConfig& config)
+{
+    auto stations = device->GetRemoteStationManager();
+    stations->Reset();
+    for (uint32_t i = 0; i < all.GetN(); i++)
+    {
+        stations->RecordDisassociated(Mac48Address::ConvertFrom(all.Get(i)->GetAddress()));
+    }
+    stations->AddBasicMode(WifiMode(ModeName(config.control_mbps)));
+}
+
+/** What no helper sets: the PHY's shared reception, the queue. */
 void
 Finish(Ptr<WifiNetDevice> device, const RadioConfig& config)
 {
@@ -153,10 +171,6 @@ Finish(Ptr<WifiNetDevice> device, const RadioConfig& config)
     auto preambles = CreateObject<RangePreambleDetectionModel>();
     preambles->SetReception(reception);
     device->GetPhy()->SetPreambleDetectionModel(preambles);
-
-    auto stations = device->GetRemoteStationManager();
-    stations->Reset();
-    stations->AddBasicMode(WifiMode(ModeName(config.control_mbps)));
 
     auto queue = device->GetMac()->GetTxopQueue(AC_BE_NQOS);
     queue->SetMaxSize(QueueSize(QueueSizeUnit::PACKETS, config.queue_packets));
@@ -182,7 +196,9 @@ InstallRangeRadio(const NodeContainer& nodes, const RadioConfig& config)
         CreateWifiHelper(config).Install(CreatePhyHelper(config), *mac, nodes);
     for (uint32_t i = 0; i < devices.GetN(); i++)
     {
-        Finish(DynamicCast<WifiNetDevice>(devices.Get(i)), config);
+        const auto device = DynamicCast<WifiNetDevice>(devices.Get(i));
+        SetBasicRate(device, devices, config);
+        Finish(device, config);
     }
     return devices;
 }
