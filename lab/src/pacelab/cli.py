@@ -38,7 +38,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"pacelab {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, parser_class=_Parser)
 
-    workers = argparse.ArgumentParser(add_help=False)
+    workers = _Parser(add_help=False)
     workers.add_argument("--jobs", type=_positive, help="runs at a time (default: all cores)")
     workers.add_argument("--scheduler", metavar="ADDR", help="Dask scheduler to run on")
     workers.add_argument("--json", action="store_true", help="print one JSON document")

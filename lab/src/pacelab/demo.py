@@ -41,9 +41,7 @@ def _table(chain: Table, oncoming: Table) -> str:
         cells = (with_interval(r["flows"][i]["goodput_kbps"]) for r in (before, after))
         name = f"  {flow['from']} > {flow['to']}"
         rows.append([name, *cells, "", *[""] * 4])
-    fairness = [
-        with_interval(r[key], 3) for key in ("jain", "jain_10s") for r in (before, after)
-    ]
+    fairness = [with_interval(r[key], 3) for key in ("jain", "jain_10s") for r in (before, after)]
     rows.append(["oncoming chains, both", *_goodput_cells(before, after), *fairness])
     return layout(header, rows)
 

@@ -60,7 +60,7 @@ CHECK = {
     "of": Key(str, required=True),
     "over": Key(str),
     "at": Key(list),
-    "variant": Key(str, required=True),
+    "variant": Key(str, ""),
     "least": Key(float),
     "most": Key(float),
 }

@@ -18,6 +18,7 @@ from pacelab.schema import Table
 COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 PANEL_INCHES = (5.2, 3.6)
+NO_METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))
 
 mpl.rcParams.update(
     {
@@ -27,6 +28,7 @@ mpl.rcParams.update(
         "axes.spines.right": False,
         "axes.grid": True,
         "axes.grid.axis": "y",
+        "axes.axisbelow": True,
         "grid.color": "#dddddd",
         "legend.frameon": False,
         "figure.dpi": 110,
@@ -35,9 +37,9 @@ mpl.rcParams.update(
 
 
 def save(figure: Any, stem: Path) -> None:
-    """Writes stem.png and stem.svg, without a date in them."""
+    """Writes stem.png and stem.svg, without a date or an address in them."""
     stem.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(stem.with_suffix(".svg"), metadata={"Date": None}, bbox_inches="tight")
+    figure.savefig(stem.with_suffix(".svg"), metadata=NO_METADATA, bbox_inches="tight")
     figure.savefig(stem.with_suffix(".png"), metadata={"Software": None}, bbox_inches="tight")
     plt.close(figure)
 
@@ -76,9 +78,7 @@ def outcome_figure(outcome: Table) -> Any:
 
 def _sweep_panel(axis: Any, outcome: Table, variant: str) -> None:
     for i, system in enumerate(outcome["systems"]):
-        points = [
-            p for p in outcome["points"] if p["variant"] == variant and p["system"] == system
-        ]
+        points = [p for p in outcome["points"] if p["variant"] == variant and p["system"] == system]
         sums = [p["result"]["aggregate_kbps"] for p in points]
         axis.errorbar(
             [p["value"] for p in points],
@@ -100,9 +100,7 @@ def _sweep_panel(axis: Any, outcome: Table, variant: str) -> None:
 
 
 def _flows_panel(axis: Any, outcome: Table, variant: str) -> None:
-    results = {
-        p["system"]: p["result"] for p in outcome["points"] if p["variant"] == variant
-    }
+    results = {p["system"]: p["result"] for p in outcome["points"] if p["variant"] == variant}
     bars(axis, results)
 
 

@@ -109,9 +109,14 @@ def _result_section(result: Table) -> tuple[Table, Table]:
     header = ["flow", "from", "to", "hops", "law", "goodput, kbit/s", "resent", "timeouts"]
     rows: list[list[Any]] = [
         [
-            flow["name"], flow["from"], flow["to"], flow["hops"], flow["law"],
+            flow["name"],
+            flow["from"],
+            flow["to"],
+            flow["hops"],
+            flow["law"],
             with_interval(flow["goodput_kbps"], 1),
-            f"{flow['retransmits']:.1f}", f"{flow['timeouts']:.1f}",
+            f"{flow['retransmits']:.1f}",
+            f"{flow['timeouts']:.1f}",
         ]
         for flow in result["flows"]
     ]
@@ -126,7 +131,11 @@ def _result_section(result: Table) -> tuple[Table, Table]:
     total = [["all flows", with_interval(result["aggregate_kbps"], 1)], *fairness]
     return {
         "title": result["scenario"]["title"],
-        "paper": "", "figure": "", "claim": "", "verdict": "", "checks": [],
+        "paper": "",
+        "figure": "",
+        "claim": "",
+        "verdict": "",
+        "checks": [],
         "alt": "Goodput of each flow with 95% intervals, and over time",
         "tables": [
             {"caption": "", "header": header, "rows": rows},

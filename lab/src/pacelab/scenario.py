@@ -63,7 +63,7 @@ def parse_setting(text: str) -> tuple[str, Any]:
 def override(document: Table, settings: Table, origin: str) -> Table:
     """A copy of the document with dotted keys set.
 
-    ``flow.KEY`` sets every flow, ``flow.0.KEY`` and ``flow.NAME.KEY`` one of them; the same for nodes.
+    ``flow.KEY`` sets every flow, ``flow.0.KEY`` and ``flow.NAME.KEY`` one; the same for nodes.
     """
     result = copy.deepcopy(document)
     for dotted, value in settings.items():
@@ -90,8 +90,10 @@ def _entries(document: Table, parts: list[str], origin: str, dotted: str) -> lis
     wanted = ".".join(parts[1:-1])
     if wanted.isdecimal() and int(wanted) < len(entries):
         return [entries[int(wanted)]]
-    named = {_flow_name(e, i) if parts[0] == "flow" else str(e.get("name")): e
-             for i, e in enumerate(entries)}
+    named = {
+        _flow_name(e, i) if parts[0] == "flow" else str(e.get("name")): e
+        for i, e in enumerate(entries)
+    }
     if wanted not in named:
         names = [*named, *map(str, range(len(entries)))]
         raise InputError(f'{origin}: {dotted}: no {parts[0]} "{wanted}"; {nearest(wanted, names)}')

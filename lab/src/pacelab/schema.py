@@ -32,12 +32,9 @@ class Key:
     help: str = ""
 
 
-
 RADIO = {
     "model": Key(str, "range", choices=("range",), later=("sinr",), help="radio model"),
-    "standard": Key(
-        str, "802.11b", choices=("802.11b",), later=("802.11g", "802.11n", "802.11ac")
-    ),
+    "standard": Key(str, "802.11b", choices=("802.11b",), later=("802.11g", "802.11n", "802.11ac")),
     "data_mbps": Key(float, 11.0, choices=(1.0, 2.0, 5.5, 11.0), help="bit rate of data frames"),
     "control_mbps": Key(
         float, 1.0, choices=(1.0, 2.0, 5.5, 11.0), help="bit rate of control and broadcast frames"
@@ -161,7 +158,7 @@ def check_value(value: Any, key: Key, where: Where) -> Any:
     if key.choices and value not in key.choices:
         raise where.error(f"{_quoted(value)} is none of {', '.join(map(str, key.choices))}")
     _check_range(value, key, where)
-    if key.kind is str and key.required and not value.strip():
+    if key.required and isinstance(value, str) and not value.strip():
         raise where.error("is empty; give a name")
     return value
 
@@ -179,7 +176,9 @@ def _check_range(value: Any, key: Key, where: Where) -> None:
         raise where.error(f"{value} is too large; give at most {key.most:g}")
 
 
-def check_table(table: Any, keys: Mapping[str, Key], where: Where, *, defaults: bool = True) -> Table:
+def check_table(
+    table: Any, keys: Mapping[str, Key], where: Where, *, defaults: bool = True
+) -> Table:
     """A table with checked values and, if asked for, defaults; InputError on any mistake."""
     if not isinstance(table, dict):
         raise where.error("is not a table; write it as one")

@@ -11,8 +11,8 @@ from pacelab.runner import program_hash
 from pacelab.schema import Table
 from pacelab.stats import (
     Interval,
-    bins_after_warmup,
     batch_means,
+    bins_after_warmup,
     interval,
     jain,
     windows,

@@ -46,7 +46,16 @@ def result_table(result: Table) -> str:
         ]
         for flow in result["flows"]
     ]
-    header = ["flow", "path", "hops", "law", "goodput kbit/s", "resent", "timeouts", "RTT ms 50/95%"]
+    header = [
+        "flow",
+        "path",
+        "hops",
+        "law",
+        "goodput kbit/s",
+        "resent",
+        "timeouts",
+        "RTT ms 50/95%",
+    ]
     if len(rows) > 1:
         total = with_interval(result["aggregate_kbps"])
         rows.append(["all", "", "", "", total, "", "", ""])

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What tests share: a cache of their own, a simulator's double, scenario files."""
+
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pacelab import runner
+
+DOUBLE = '''#!/usr/bin/env python3
+"""Stands for the simulator: goodput depends on scenario and seed alone; counts its runs."""
+import json, os, sys
+scenario = json.load(open(sys.argv[1])); seed = int(sys.argv[3])
+with open(os.environ["DOUBLE_LOG"], "a") as log:
+    log.write(f"{seed}\\n")
+if scenario["title"] == "fails":
+    sys.exit("first line\\nthe radio is on fire")
+seconds = int(scenario["duration_s"]); warmup = int(scenario["warmup_s"])
+gap = scenario["gateway"]["law"] == "gap"
+flows = []
+for i, flow in enumerate(scenario["flows"]):
+    rate = (80_000 if gap else 60_000 + 20_000 * i) + 100 * seed
+    flows.append({
+        "name": flow["name"], "from": flow["from"], "to": flow["to"], "direction": "down",
+        "hops": 1, "law": "off", "goodput_bytes": rate * (seconds - warmup),
+        "delivered_bytes": [rate] * seconds, "retransmits": 1, "timeouts": 0,
+        "local_retransmits": 0, "rtt_ms": {"mean": 1.0, "p50": 1.0, "p95": 2.0}, "pacing": None,
+        **({"sent_bytes": int(rate * (seconds - warmup) / (0.5 if flow["rate_kbps"] > 700 else 1))}
+           if flow["traffic"] == "cbr" else {}),
+    })
+print(json.dumps({
+    "seed": seed, "duration_s": scenario["duration_s"], "warmup_s": scenario["warmup_s"],
+    "bin_s": 1.0, "flows": flows,
+    "links": [{"from": "A", "to": "IG", "data_drops": seed, "ack_drops": 0, "other_drops": 0}],
+    "gateway": {"max_queue_packets": 1, "throttles": 0}, "versions": {"ns3": "double"},
+}))
+'''
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PACELAB_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def double(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+    """Puts the double in the simulator's place; call it to learn how often it ran."""
+    program, log = tmp_path / "double", tmp_path / "double.log"
+    program.write_text(DOUBLE)
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    log.touch()
+    monkeypatch.setenv("MESHPACE_SIM", str(program))
+    monkeypatch.setenv("DOUBLE_LOG", str(log))
+    runner.program_hash.cache_clear()
+    return lambda: len(log.read_text().splitlines())
+
+
+@pytest.fixture
+def real() -> Path:
+    """The simulator that make build made."""
+    runner.program_hash.cache_clear()
+    assert runner.DEFAULT_PROGRAM.is_file(), "build the simulator first: make build"
+    assert "MESHPACE_SIM" not in os.environ
+    return runner.DEFAULT_PROGRAM
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[str], str]:
+    """Writes a scenario file and returns its path."""
+
+    def write_file(text: str) -> str:
+        file = tmp_path / "scenario.toml"
+        file.write_text(text)
+        return str(file)
+
+    return write_file

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Campaigns, cache, results: with a double in the simulator's place."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pacelab import cli, runner
+from pacelab.campaign import run_all
+from pacelab.errors import RunError
+from pacelab.scenario import resolve
+
+DOCUMENT = {"duration_s": 30.0, "flow": [{"from": "B", "to": "A"}, {"from": "A", "to": "B"}]}
+FILE = 'duration_s = 30.0\n[[flow]]\nfrom = "B"\nto = "A"\n[[flow]]\nfrom = "A"\nto = "B"\n'
+
+
+def _jobs(count: int, title: str = "x") -> list[runner.Job]:
+    scenario = resolve({**DOCUMENT, "title": title}, "test")
+    return [runner.make_job(scenario, seed) for seed in range(1, count + 1)]
+
+
+def test_results_come_in_order_whoever_makes_them(double: Callable[[], int]) -> None:
+    """Else seeds would be mixed up, or the number of workers would change results."""
+    one = run_all(_jobs(6), workers=1)
+    for file in runner.cache_folder().glob("*/*"):
+        file.unlink()
+    assert run_all(_jobs(6), workers=3) == one
+    assert [run["seed"] for run in one] == [1, 2, 3, 4, 5, 6]
+    assert double() == 12
+
+
+def test_a_campaign_goes_on_where_it_stopped(double: Callable[[], int]) -> None:
+    """Else an interrupted night of simulation would be lost."""
+    run_all(_jobs(2))
+    run_all(_jobs(5))
+    assert double() == 5
+
+
+def test_damaged_cache_is_a_miss(double: Callable[[], int]) -> None:
+    """Else half a file from a full disk would be taken for a result."""
+    run_all(_jobs(1))
+    (entry,) = runner.cache_folder().glob("*/*.json")
+    entry.write_text(entry.read_text()[:50])
+    run_all(_jobs(1))
+    assert double() == 2
+
+
+def test_another_program_does_not_share_the_cache(double: Callable[[], int]) -> None:
+    """Else results of an older simulator would be reported as today's."""
+    run_all(_jobs(1))
+    program = runner.program()
+    program.write_text(program.read_text() + "\n# changed\n")
+    runner.program_hash.cache_clear()
+    run_all(_jobs(1))
+    assert double() == 2
+
+
+@pytest.mark.usefixtures("double")
+def test_a_failing_run_is_named() -> None:
+    """Else one would not know which run failed, or why."""
+    with pytest.raises(RunError, match=r'"fails", seed 1: .*the radio is on fire'):
+        run_all(_jobs(1, title="fails"))
+
+
+@pytest.mark.usefixtures("double")
+def test_result_contract(write: Callable[[str], str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Else scripts that read --json would break."""
+    assert cli.main(["run", write(FILE), "--seeds", "3", "--json"]) == cli.DONE
+    result = json.loads(capsys.readouterr().out)
+    first = result["flows"][0]
+    assert first["goodput_kbps"]["mean"] == pytest.approx((60_000 + 200) * 8 / 1e3)
+    assert first["goodput_kbps"]["ci95"] == pytest.approx(4.302653 * 0.8 / 3**0.5, rel=1e-5)
+    assert result["aggregate_kbps"]["mean"] == pytest.approx((140_000 + 400) * 8 / 1e3)
+    assert result["jain"]["mean"] == pytest.approx(0.98, abs=0.01)
+    assert result["links"] == [
+        {"from": "A", "to": "IG", "data_drops": 2.0, "ack_drops": 0.0, "other_drops": 0.0}
+    ]
+    assert result["seeds"] == [1, 2, 3]
+    assert set(result) >= {"scenario", "runs", "versions", "jain_10s", "starved_10s"}
+
+
+@pytest.mark.usefixtures("double")
+def test_out_folder(write: Callable[[str], str], tmp_path: Path) -> None:
+    """Else there would be no figure or report; or they would need the network to be read."""
+    out = tmp_path / "out"
+    assert cli.main(["run", write(FILE), "--out", str(out)]) == cli.DONE
+    own = out / "scenario"
+    assert (own / "scenario.png").read_bytes().startswith(b"\x89PNG")
+    page = (out / "report.html").read_text()
+    assert "<svg" in page
+    assert "http" not in page.replace("http://www.w3.org/", "")  # names of SVG, not addresses
+    assert "src=" not in page
+    before = [(own / name).read_bytes() for name in ("scenario.svg", "scenario.png")]
+    assert cli.main(["run", write(FILE), "--out", str(out)]) == cli.DONE
+    assert [(own / name).read_bytes() for name in ("scenario.svg", "scenario.png")] == before
+
+
+BAD_CALLS: tuple[list[str], ...] = (
+    [],
+    ["fly"],
+    ["run"],
+    ["run", "x.toml", "--seeds", "0"],
+    ["run", "x.toml", "--jobs", "-1"],
+    ["reproduce", "gap-fig99"],
+    ["report", "no-such-folder"],
+)
+
+
+@pytest.mark.parametrize("call", BAD_CALLS, ids=lambda c: " ".join(c) or "nothing")
+def test_bad_calls(call: list[str]) -> None:
+    """Else bad usage would end in a traceback or with status 0."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pacelab", *call], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == cli.USAGE
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_missing_simulator(
+    write: Callable[[str], str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Else one would not be told to build it."""
+    runner.program_hash.cache_clear()
+    monkeypatch.setenv("MESHPACE_SIM", "/nonexistent/meshpace-sim")
+    assert cli.main(["run", write(FILE)]) == cli.FAILED
+    assert "make build" in capsys.readouterr().err
+
+
+def test_unreachable_scheduler(
+    double: Callable[[], int], write: Callable[[str], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Else a wrong address would hang, or give a traceback."""
+    call = ["run", write(FILE), "--scheduler", "tcp://127.0.0.1:9"]
+    assert cli.main(call) == cli.USAGE
+    assert "no Dask scheduler answers" in capsys.readouterr().err
+    assert double() == 0
+
+
+def test_interrupt_keeps_what_is_done(
+    double: Callable[[], int], write: Callable[[str], str]
+) -> None:
+    """Else Ctrl-C would print a traceback, hang, or lose finished runs."""
+    program = runner.program()
+    program.write_text(
+        program.read_text()
+        .replace("scenario = json", "import time\nscenario = json", 1)
+        .replace("seconds = int", "time.sleep(1 if seed < 3 else 30)\nseconds = int")
+    )
+    with subprocess.Popen(
+        [sys.executable, "-m", "pacelab", "run", write(FILE), "--seeds", "4", "--jobs", "2"],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        deadline_s = time.monotonic() + 30
+        while double() < 4 and time.monotonic() < deadline_s:
+            time.sleep(0.1)
+        os.killpg(process.pid, signal.SIGINT)
+        _, error = process.communicate(timeout=20)
+    assert process.returncode == cli.FAILED
+    assert "Traceback" not in error
+    assert len(list(runner.cache_folder().glob("*/*.json"))) == 2

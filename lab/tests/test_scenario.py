@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Scenario files: what a good one resolves to, what a bad one is told."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pacelab import cli
+from pacelab.errors import InputError
+from pacelab.scenario import load, override, parse_setting, resolve
+
+FLOW = '[[flow]]\nfrom = "B"\nto = "A"\n'
+NODES = """[mesh]
+topology = "nodes"
+[[node]]
+name = "IG"
+x_m = 0
+y_m = 0
+gateway = true
+[[node]]
+name = "A"
+x_m = {x}
+y_m = 0
+gateway = {gateway}
+"""
+
+BAD = {
+    "unknown key": (f"[radio]\ntx_rnge_m = 3.0\n{FLOW}", "radio.tx_rnge_m", 'mean "tx_range_m"?'),
+    "unknown section": (f"[radoi]\nx = 1\n{FLOW}", "radoi", 'mean "radio"?'),
+    "wrong type": (f'[mesh]\nhops = "many"\n{FLOW}', "mesh.hops", "give a whole number"),
+    "boolean for a number": (f"[mesh]\nhops = true\n{FLOW}", "mesh.hops", "give a whole number"),
+    "fraction for a count": (f"[mesh]\nhops = 2.5\n{FLOW}", "mesh.hops", "give a whole number"),
+    "too small": (f"[mesh]\nhops = 0\n{FLOW}", "mesh.hops", "at least 1"),
+    "too large": (f"[mesh]\nhops = 1000000\n{FLOW}", "mesh.hops", "at most 100"),
+    "huge": (f"[mesh]\nspacing_m = 1{'0' * 400}\n{FLOW}", "mesh.spacing_m", "finite"),
+    "not a number": (f"[wired]\nmbps = nan\n{FLOW}", "wired.mbps", "finite"),
+    "infinite": (f"duration_s = inf\n{FLOW}", "duration_s", "finite"),
+    "no such choice": (f'[routing]\nprotocol = "ospf"\n{FLOW}', "routing.protocol", "static, aodv"),
+    "not available yet": (f'[radio]\nmodel = "sinr"\n{FLOW}', "radio.model", "not available yet"),
+    "unknown node": ('[[flow]]\nfrom = "B"\nto = "RL9"\n', "flow.0.to", 'mean "RL'),
+    "to itself": ('[[flow]]\nfrom = "A"\nto = "A"\n', "flow.0.to", "another node"),
+    "wired to wired": ('[[flow]]\nfrom = "B"\nto = "B2"\n', "flow.0.to", "mesh node"),
+    "no flow": ('title = "x"', "flow", "[[flow]]"),
+    "flow without end": ('[[flow]]\nfrom = "B"\n', "flow.0.to", "is missing"),
+    "flow as table": ('[flow]\nfrom = "B"\n', "flow", "[[flow]]"),
+    "section as value": (f"radio = 3\n{FLOW}", "radio", "table"),
+    "two flows of a name": (FLOW.replace("]]", ']]\nname = "x"') * 2, "flow.1.name", "another"),
+    "starts after the end": (
+        f"duration_s = 20.0\n{FLOW}start_s = 20.0\n",
+        "flow.0.start_s",
+        "less",
+    ),
+    "all warm-up": (f"duration_s = 10.0\nwarmup_s = 10.0\n{FLOW}", "warmup_s", "give less"),
+    "cs below tx": (f"[radio]\ncs_range_m = 200.0\n{FLOW}", "radio.cs_range_m", "at least"),
+    "law of a wired sender": (f'{FLOW}law = "gap"\n', "flow.0.law", "gateway.law"),
+    "cbr without a rate": (f'{FLOW}traffic = "cbr"\n', "flow.0.rate_kbps", "kbit/s"),
+    "rate of ftp": (f"{FLOW}rate_kbps = 5.0\n", "flow.0.rate_kbps", "remove"),
+    "disconnected chain": (f"[mesh]\nspacing_m = 251.0\n{FLOW}", "mesh", "disconnected"),
+    "disconnected": (NODES.format(x=251, gateway="false") + FLOW, "node", "disconnected"),
+    "two gateways": (NODES.format(x=200, gateway="true") + FLOW, "node", "exactly one"),
+    "no gateway": (
+        NODES.format(x=200, gateway="false").replace("gateway = true", "") + FLOW,
+        "node",
+        "has no gateways",
+    ),
+    "node named B": (NODES.format(x=9, gateway="false").replace('"A"', '"B"'), "node.1.name", "B"),
+    "no nodes": (f'[mesh]\ntopology = "nodes"\n{FLOW}', "node", "[[node]]"),
+    "nodes of a chain": (f'{FLOW}[[node]]\nname = "x"\nx_m = 1\ny_m = 1\n', "node", '"nodes"'),
+    "not TOML": ("[radio", "scenario.toml", "not TOML"),
+    "empty": ("", "scenario.toml", "empty"),
+}
+
+
+@pytest.mark.parametrize(("text", "key", "remedy"), BAD.values(), ids=BAD.keys())
+def test_bad_scenario_is_one_line(
+    text: str,
+    key: str,
+    remedy: str,
+    write: Callable[[str], str],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Else a user would meet a traceback, or not learn where the mistake is."""
+    file = write(text)
+    assert cli.main(["run", file]) == cli.USAGE
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert error.startswith(f"pacelab: {file}: ")
+    assert key in error
+    assert remedy in error
+
+
+def test_unreadable_files(tmp_path: Path) -> None:
+    """Else a wrong path would give a traceback."""
+    binary = tmp_path / "binary.toml"
+    binary.write_bytes(bytes(range(256)))
+    for path in (tmp_path, tmp_path / "none.toml", binary):
+        with pytest.raises(InputError, match=str(path)):
+            load(str(path))
+
+
+def test_defaults_and_layout(write: Callable[[str], str]) -> None:
+    """Else a three-line scenario would not mean what docs/scenarios.md says."""
+    scenario = load(write(FLOW))
+    assert [n["name"] for n in scenario["nodes"]] == [
+        "IG",
+        *(f"RL{i}" for i in range(7, 0, -1)),
+        "A",
+    ]
+    assert scenario["nodes"][8]["x_m"] == 1600.0
+    assert scenario["wired_hosts"] == ["B"]
+    assert scenario["flows"][0]["name"] == "FTP 1"
+    assert scenario["flows"][0]["advertised_window"] == 64
+
+
+def test_parallel_chains_are_figure_5(write: Callable[[str], str]) -> None:
+    """Else links and flows would carry other names than in the paper."""
+    text = '[mesh]\ntopology = "parallel"\nhops = 5\n[[flow]]\nfrom = "B"\nto = "A1"\n'
+    places = {n["name"]: (n["x_m"], n["y_m"]) for n in load(write(text))["nodes"]}
+    assert len(places) == 11
+    assert places["RL4"] == (0.0, 200.0)
+    assert places["RL8"] == (0.0, -200.0)
+    assert places["A1"] == (-800.0, 200.0)
+
+
+def test_flow_keys_override_tcp(write: Callable[[str], str]) -> None:
+    """Else a flow could not have a TCP of its own; and BBR would collapse with old defaults."""
+    text = f'[tcp]\nvariant = "bbr"\n{FLOW}[[flow]]\nfrom = "A"\nto = "B"\nvariant = "cubic"\n'
+    first, second = load(write(text))["flows"]
+    assert (first["variant"], first["initial_window"], first["min_rto_s"]) == ("bbr", 10, 1.0)
+    assert (second["variant"], second["initial_window"]) == ("cubic", 2)
+
+
+def test_settings(write: Callable[[str], str]) -> None:
+    """Else --set would change something else, or nothing."""
+    file = write(FLOW + '[[flow]]\nfrom = "A"\nto = "B"\nname = "up.1"\n')
+    settings = dict(
+        parse_setting(t)
+        for t in (
+            "mesh.hops=3",
+            "flow.up.1.law=gap",
+            "flow.0.start_s=1",
+            "title=a b",
+            "tcp.sack=false",
+        )
+    )
+    scenario = load(file, settings)
+    assert len(scenario["nodes"]) == 4
+    assert [f["law"] for f in scenario["flows"]] == ["off", "gap"]
+    assert scenario["flows"][0]["start_s"] == 1.0
+    assert scenario["title"] == "a b"
+    assert scenario["flows"][1]["sack"] is False
+
+
+@pytest.mark.parametrize("setting", ["mesh.hps=3", "flow.9.law=gap", "hops", "a.b.c=1", "mesh=3"])
+def test_bad_settings(
+    setting: str, write: Callable[[str], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Else a mistyped --set would be ignored."""
+    assert cli.main(["run", write(FLOW), "--set", setting]) == cli.USAGE
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_override_leaves_the_document_alone() -> None:
+    """Else the points of an experiment would influence each other."""
+    document = {"mesh": {"hops": 2}, "flow": [{"from": "B", "to": "A"}]}
+    changed = override(document, {"mesh.hops": 3, "flow.law": "off"}, "test")
+    assert document == {"mesh": {"hops": 2}, "flow": [{"from": "B", "to": "A"}]}
+    assert len(resolve(changed, "test")["nodes"]) == 4
