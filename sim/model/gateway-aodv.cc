@@ -4,11 +4,14 @@
 
 #include "gateway-aodv.h"
 
+#include "ns3/arp-cache.h"
+#include "ns3/ipv4-interface.h"
+#include "ns3/ipv4-l3-protocol.h"
 #include "ns3/ipv4-route.h"
 #include "ns3/simulator.h"
 #include "ns3/wifi-mac-queue.h"
+#include "ns3/wifi-mac.h"
 #include "ns3/wifi-mpdu.h"
-#include "ns3/wifi-net-device.h"
 
 namespace ns3
 {
@@ -39,6 +42,12 @@ ForwardTo(Ipv4RoutingProtocol::UnicastForwardCallback forward,
           const Ipv4Header& header)
 {
     forward(route, packet, Redirected(header, destination));
+}
+
+/** Takes a packet that nobody waits for. */
+void
+Ignore(Ptr<const Packet>, const Ipv4Header&, uint32_t)
+{
 }
 
 } // namespace
@@ -88,7 +97,7 @@ GatewayAodv::DoDispose()
 {
     m_stack = nullptr;
     m_wired = nullptr;
-    m_mac = nullptr;
+    m_radio = nullptr;
     aodv::RoutingProtocol::DoDispose();
 }
 
@@ -194,14 +203,14 @@ GatewayAodv::NotifyInterfaceUp(uint32_t interface)
     {
         return;
     }
-    aodv::RoutingProtocol::NotifyInterfaceUp(interface);
-    if (auto wifi = DynamicCast<WifiNetDevice>(m_stack->GetNetDevice(interface)))
+    if (auto radio = DynamicCast<WifiNetDevice>(m_stack->GetNetDevice(interface)))
     {
-        wifi->GetMac()->TraceConnectWithoutContext(
-            "DroppedMpdu",
-            MakeCallback(&GatewayAodv::LinkFailed, this));
-        m_mac = wifi->GetMac();
+        m_radio = radio;
+        // Ahead of AODV's own callback, which breaks the routes over neighbours it remembers.
+        radio->GetMac()->TraceConnectWithoutContext("DroppedMpdu",
+                                                    MakeCallback(&GatewayAodv::LinkFailed, this));
     }
+    aodv::RoutingProtocol::NotifyInterfaceUp(interface);
 }
 
 void
@@ -209,15 +218,41 @@ GatewayAodv::LinkFailed(WifiMacDropReason reason, Ptr<const WifiMpdu> mpdu)
 {
     if (reason == WIFI_MAC_DROP_REACHED_RETRY_LIMIT)
     {
+        const auto neighbour = mpdu->GetHeader().GetAddr1();
+        Remember(neighbour);
         // Not now: the MAC is still about the frame that it has just given up.
-        Simulator::ScheduleNow(&GatewayAodv::DropQueued, this, mpdu->GetHeader().GetAddr1());
+        Simulator::ScheduleNow(&GatewayAodv::DropQueued, this, neighbour);
+    }
+}
+
+/**
+ * AODV puts a neighbour on its list when a packet arrives over it: let one arrive. A node
+ * that only sends, and a gateway, would otherwise not have its next hop there.
+ */
+void
+GatewayAodv::Remember(Mac48Address neighbour)
+{
+    const auto interface = m_stack->GetInterfaceForDevice(m_radio);
+    Ipv4Header header;
+    header.SetDestination(m_stack->GetAddress(interface, 0).GetLocal());
+    const auto cache = m_stack->GetObject<Ipv4L3Protocol>()->GetInterface(interface)->GetArpCache();
+    for (const auto* entry : cache->LookupInverse(neighbour))
+    {
+        header.SetSource(entry->GetIpv4Address());
+        aodv::RoutingProtocol::RouteInput(Create<Packet>(),
+                                          header,
+                                          m_radio,
+                                          UnicastForwardCallback(),
+                                          MulticastForwardCallback(),
+                                          MakeCallback(&Ignore),
+                                          ErrorCallback());
     }
 }
 
 void
 GatewayAodv::DropQueued(Mac48Address neighbour)
 {
-    auto queue = m_mac->GetTxopQueue(AC_BE_NQOS);
+    auto queue = m_radio->GetMac()->GetTxopQueue(AC_BE_NQOS);
     const WifiContainerQueueId id{WIFI_DATA_QUEUE,
                                   WIFI_UNICAST,
                                   neighbour,

@@ -7,7 +7,7 @@
 
 #include "ns3/aodv-routing-protocol.h"
 #include "ns3/ipv4-address.h"
-#include "ns3/wifi-mac.h"
+#include "ns3/wifi-net-device.h"
 
 namespace ns3
 {
@@ -19,8 +19,9 @@ namespace ns3
  * node routes whatever lies outside the mesh towards the gateway, and the gateway looks for
  * mesh hosts on behalf of the wired network.
  *
- * Also as in ns-2, a node that loses a neighbour drops what its interface queue still holds
- * for it. ns-3 leaves those packets to the MAC, which delivers many of them after all, since
+ * Also as in ns-2, every frame given up at the retry limit breaks the routes over its receiver;
+ * ns-3 does so only where packets also come from there, or are forwarded there. And a node
+ * that loses a neighbour drops what its interface queue still holds for it. ns-3 leaves those packets to the MAC, which delivers many of them after all, since
  * the link is not broken but busy; that spares a TCP that floods its queue most of the price.
  */
 class GatewayAodv : public aodv::RoutingProtocol
@@ -56,6 +57,7 @@ class GatewayAodv : public aodv::RoutingProtocol
 
   private:
     void LinkFailed(WifiMacDropReason reason, Ptr<const WifiMpdu> mpdu);
+    void Remember(Mac48Address neighbour);
     void DropQueued(Mac48Address neighbour);
     bool IsGateway() const;
     bool IsOutside(Ipv4Address address) const;
@@ -66,7 +68,7 @@ class GatewayAodv : public aodv::RoutingProtocol
     Ipv4Address m_meshNetwork; //!< the mesh's addresses
     Ipv4Mask m_meshMask;       //!< and their mask
     Ptr<Ipv4> m_stack;
-    Ptr<WifiMac> m_mac;         //!< the radio's
+    Ptr<WifiNetDevice> m_radio;
     Ptr<NetDevice> m_wired;     //!< null on all nodes but the gateway
     Ipv4Address m_wiredNextHop; //!< router behind it
 };

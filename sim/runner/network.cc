@@ -41,9 +41,11 @@ constexpr const char* WIRED_QUEUE = "1000p";
 
 // ns-2's AODV and its constants: link breaks are noticed by the link layer, not by hellos.
 // With hellos off, ns-3 takes a neighbour for lost that it has not *forwarded* to for the
-// active route timeout; at both ends of a flow, which forward nothing, that would break every
-// route each 11 s. So routes do not age here; ns-2's last while they are used.
-constexpr double ACTIVE_ROUTE_TIMEOUT_S = 24 * 3600;
+// active route timeout, or has heard a route request from two hello intervals ago; that would
+// break every route each few seconds, at the gateway and at both ends of a flow, which forward
+// nothing. So neither routes nor neighbours age here; ns-2's last while they are used.
+constexpr double ACTIVE_ROUTE_TIMEOUT_S = 1e6;
+constexpr double HELLO_INTERVAL_S = ACTIVE_ROUTE_TIMEOUT_S;
 constexpr double MY_ROUTE_TIMEOUT_S = 2 * ACTIVE_ROUTE_TIMEOUT_S;
 constexpr double NODE_TRAVERSAL_TIME_S = 0.03;
 constexpr uint32_t NETWORK_DIAMETER = 30;
@@ -72,6 +74,8 @@ class GatewayAodvHelper : public Ipv4RoutingHelper
         auto aodv = CreateObjectWithAttributes<GatewayAodv>(
             "EnableHello",
             BooleanValue(false),
+            "HelloInterval",
+            TimeValue(Seconds(HELLO_INTERVAL_S)),
             "ActiveRouteTimeout",
             TimeValue(Seconds(ACTIVE_ROUTE_TIMEOUT_S)),
             "MyRouteTimeout",

@@ -127,7 +127,7 @@ class RouteBreakTestCase : public TestCase
 {
   public:
     explicit RouteBreakTestCase(const FlowConfig& flow)
-        : TestCase("A route breaks from " + flow.from + " to " + flow.to),
+        : TestCase("A route breaks, " + flow.traffic + " from " + flow.from + " to " + flow.to),
           m_flow(flow)
     {
     }
@@ -168,6 +168,37 @@ class RouteBreakTestCase : public TestCase
     FlowConfig m_flow;
 };
 
+/** A node that loses a neighbour drops what is queued for it: it does not try each packet. */
+class DropQueuedTestCase : public TestCase
+{
+  public:
+    DropQueuedTestCase()
+        : TestCase("AODV empties the queue of a lost neighbour")
+    {
+    }
+
+  private:
+    static void TakeAway(Ptr<Node> node)
+    {
+        node->GetObject<MobilityModel>()->SetPosition(Vector(1e6, 0, 0));
+    }
+
+    void DoRun() override
+    {
+        auto scenario = ChainScenario(1, "aodv", 10);
+        // Faster than the radio: the queue of 50 packets is full when A goes.
+        scenario.flows = {UdpFlow("IG", "A", 6000)};
+        RngSeedManager::ResetNextStreamIndex();
+        Simulation simulation(scenario, 1);
+        Simulator::Schedule(Seconds(5), &TakeAway, simulation.Network().GetNode("A"));
+        simulation.Run();
+        const auto links = simulation.Network().Links();
+        NS_TEST_ASSERT_MSG_EQ(links.size(), 1, "only one link fails");
+        NS_TEST_EXPECT_MSG_EQ(links[0].to, "A", "the one to A");
+        NS_TEST_EXPECT_MSG_LT_OR_EQ(links[0].otherDrops, 2, "frames tried to the retry limit");
+    }
+};
+
 class GatewayAodvTestSuite : public TestSuite
 {
   public:
@@ -182,6 +213,7 @@ class GatewayAodvTestSuite : public TestSuite
         add(new SeveralFlowsTestCase);
         add(new LastingRouteTestCase("B", "A"));
         add(new LastingRouteTestCase("A", "B"));
+        add(new DropQueuedTestCase);
         for (const auto& flow : {UdpFlow("B", "A", 100), UdpFlow("A", "B", 100)})
         {
             add(new RouteBreakTestCase(flow));
