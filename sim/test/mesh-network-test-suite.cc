@@ -213,8 +213,8 @@ class LinkDropsTestCase : public TestCase
 };
 
 /**
- * The chain's UDP capacity, the rate at which 0.1% of the datagrams get lost, lies within
- * 15% of ns-2's.
+ * The chain's UDP capacity, the highest rate at which at most 0.1% of the datagrams get lost,
+ * lies within 5% of ns-2's.
  */
 class UdpCapacityTestCase : public TestCase
 {
@@ -227,7 +227,7 @@ class UdpCapacityTestCase : public TestCase
     }
 
   private:
-    /** @return the share of the datagrams that get lost or wait for ever longer */
+    /** @return the share of the datagrams that do not arrive */
     double LossAt(double rateKbps) const
     {
         auto scenario = ChainScenario(m_hops, "static", 30);
@@ -243,9 +243,9 @@ class UdpCapacityTestCase : public TestCase
     void DoRun() override
     {
         constexpr double LOSS = 0.001;
-        constexpr double TOLERANCE = 0.15;
-        NS_TEST_EXPECT_MSG_LT_OR_EQ(LossAt(m_ns2Kbps * (1 - TOLERANCE)), LOSS, "15% below");
-        NS_TEST_EXPECT_MSG_GT(LossAt(m_ns2Kbps * (1 + TOLERANCE)), LOSS, "15% above");
+        constexpr double TOLERANCE = 0.05;
+        NS_TEST_EXPECT_MSG_LT_OR_EQ(LossAt(m_ns2Kbps * (1 - TOLERANCE)), LOSS, "a little below");
+        NS_TEST_EXPECT_MSG_GT(LossAt(m_ns2Kbps * (1 + TOLERANCE)), LOSS, "a little above");
     }
 
     uint32_t m_hops;

@@ -157,7 +157,10 @@ class NoRtsTestCase : public TestCase
     }
 };
 
-/** Frames last as long as 802.11b's long preamble and the bit rates have it. */
+/**
+ * Frames last as long as 802.11b's long preamble and the bit rates have it; CTS and ACK go
+ * out at the control rate, even though an ad hoc MAC would send ACKs as fast as data.
+ */
 class AirtimeTestCase : public TestCase
 {
   public:
@@ -176,11 +179,6 @@ class AirtimeTestCase : public TestCase
         return LONG_PREAMBLE_US + std::ceil(bytes * 8 / mbps);
     }
 
-    static double MeasuredUs(const std::vector<RadioLine::Transmission>& sent)
-    {
-        return (sent.at(0).end - sent.at(0).start).GetMicroSeconds();
-    }
-
     void DoRun() override
     {
         constexpr uint32_t RTS_BYTES = 20;
@@ -193,10 +191,14 @@ class AirtimeTestCase : public TestCase
         line.SendAt(Seconds(0), 0, line.Device(1)->GetMac()->GetAddress());
         line.RunUntil(Seconds(1));
         const auto control = [&](uint32_t bytes) { return AirtimeUs(bytes, m_controlMbps); };
-        NS_TEST_EXPECT_MSG_EQ(MeasuredUs(line.Sent(0, WIFI_MAC_CTL_RTS)), control(RTS_BYTES), "RTS");
-        NS_TEST_EXPECT_MSG_EQ(MeasuredUs(line.Sent(1, WIFI_MAC_CTL_CTS)), control(CTS_BYTES), "CTS");
-        NS_TEST_EXPECT_MSG_EQ(MeasuredUs(line.Sent(1, WIFI_MAC_CTL_ACK)), control(CTS_BYTES), "ACK");
-        NS_TEST_EXPECT_MSG_EQ(MeasuredUs(line.Sent(0, WIFI_MAC_DATA)),
+        const auto measured = [&](uint32_t node, WifiMacType type) {
+            const auto frame = line.Sent(node, type).at(0);
+            return (frame.end - frame.start).GetMicroSeconds();
+        };
+        NS_TEST_EXPECT_MSG_EQ(measured(0, WIFI_MAC_CTL_RTS), control(RTS_BYTES), "RTS");
+        NS_TEST_EXPECT_MSG_EQ(measured(1, WIFI_MAC_CTL_CTS), control(CTS_BYTES), "CTS");
+        NS_TEST_EXPECT_MSG_EQ(measured(1, WIFI_MAC_CTL_ACK), control(CTS_BYTES), "ACK");
+        NS_TEST_EXPECT_MSG_EQ(measured(0, WIFI_MAC_DATA),
                               AirtimeUs(RadioLine::FRAME_BYTES + MAC_AND_LLC_BYTES, m_dataMbps),
                               "data");
     }
