@@ -81,7 +81,7 @@ struct FlowConfig
     uint32_t advertised_window; //!< segments
     uint32_t segment_bytes;     //!< payload of a segment
     uint32_t initial_window;    //!< segments
-    double min_rto_s;           //!< least retransmission timeout
+    double min_rto_s;           //!< least RTO - SRTT, as in Linux
 };
 
 /** A scenario. */

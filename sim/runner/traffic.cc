@@ -140,6 +140,10 @@ TcpFlow::CreateSocket(Ptr<Node> node, TypeId control) const
     socket->SetAttribute("RcvBufSize", UintegerValue(m_config.advertised_window * segment));
     socket->SetAttribute("SndBufSize", UintegerValue(SEND_BUFFER_SEGMENTS * segment));
     socket->SetAttribute("MinRto", TimeValue(Seconds(m_config.min_rto_s)));
+    // As Linux has it: RTO = SRTT + max(min_rto, 4 RTTVAR). A paced flow's RTT hardly varies; by
+    // 4 RTTVAR alone a small rise times every segment out, and Karn's rule then bars the samples
+    // that would end it (ns-3 gives up the backoff with every ACK).
+    socket->SetAttribute("ClockGranularity", TimeValue(Seconds(m_config.min_rto_s)));
     socket->SetAttribute("Sack", BooleanValue(m_config.sack));
     // With timestamps a segment of 1460 bytes would not fit a packet of 1500.
     socket->SetAttribute("Timestamp", BooleanValue(false));

@@ -88,7 +88,7 @@ TCP = {
     "advertised_window": Key(int, 64, least=1, most=10_000, help="segments"),
     "segment_bytes": Key(int, 1460, least=100, most=1460, help="payload of a segment"),
     "initial_window": Key(int, 2, least=1, most=1000, help="segments"),
-    "min_rto_s": Key(float, 0.2, least=0.001, most=60, help="least retransmission timeout"),
+    "min_rto_s": Key(float, 0.2, least=0.001, most=60, help="least RTO - SRTT, as in Linux"),
 }
 
 FLOW = {
