@@ -5,12 +5,12 @@
 #include "traffic.h"
 
 #include "../model/tcp-meshpace.h"
+#include "../model/tcp-socket-paced.h"
 
 #include "ns3/boolean.h"
 #include "ns3/inet-socket-address.h"
 #include "ns3/object-factory.h"
 #include "ns3/simulator.h"
-#include "ns3/tcp-l4-protocol.h"
 #include "ns3/tcp-vegas.h"
 #include "ns3/udp-socket-factory.h"
 #include "ns3/uinteger.h"
@@ -131,8 +131,7 @@ TcpFlow::Install()
 Ptr<TcpSocketBase>
 TcpFlow::CreateSocket(Ptr<Node> node, TypeId control) const
 {
-    auto socket = DynamicCast<TcpSocketBase>(
-        node->GetObject<TcpL4Protocol>()->CreateSocket(control));
+    auto socket = TcpSocketPaced::CreateOn(node, control);
     const auto segment = m_config.segment_bytes;
     socket->SetAttribute("SegmentSize", UintegerValue(segment));
     socket->SetAttribute("InitialCwnd", UintegerValue(m_config.initial_window));

@@ -1,0 +1,49 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef MESHPACE_TCP_SOCKET_PACED_H
+#define MESHPACE_TCP_SOCKET_PACED_H
+
+#include "ns3/tcp-l4-protocol.h"
+#include "ns3/tcp-socket-base.h"
+
+namespace ns3
+{
+
+/**
+ * @ingroup meshpace
+ *
+ * A TCP socket whose retransmission timer runs only while data is outstanding (RFC 6298,
+ * 5.2).
+ *
+ * In ns-3.44 an ACK starts the timer whenever there is data to send, and sending does not
+ * restart it. A pacer that holds the next segment back for most of a timeout then has it time
+ * out right after it was sent; its ACK gives no RTT sample (Karn), so the law never learns that
+ * its interval is too long, and the flow stays at two segments a second for good.
+ */
+class TcpSocketPaced : public TcpSocketBase
+{
+  public:
+    /** @return the type id */
+    static TypeId GetTypeId();
+
+    TcpSocketPaced() = default;
+
+    /**
+     * Creates a socket as TcpL4Protocol::CreateSocket does.
+     *
+     * @param node its node
+     * @param control type of its congestion control
+     * @return the socket
+     */
+    static Ptr<TcpSocketPaced> CreateOn(Ptr<Node> node, TypeId control);
+
+  private:
+    Ptr<TcpSocketBase> Fork() override;
+    void NewAck(const SequenceNumber32& ack, bool resetRto) override;
+};
+
+} // namespace ns3
+
+#endif // MESHPACE_TCP_SOCKET_PACED_H

@@ -1,0 +1,460 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "test-scenarios.h"
+
+#include "../model/meshpace-queue-disc.h"
+#include "../runner/simulation.h"
+
+#include "ns3/boolean.h"
+#include "ns3/simulator.h"
+#include "ns3/tcp-header.h"
+#include "ns3/tcp-option-sack.h"
+#include "ns3/test.h"
+
+using namespace ns3;
+
+namespace
+{
+
+const Ipv4Address HOST("10.2.2.2");
+const Ipv4Address MESH_HOST("10.1.0.5");
+const MeshpaceKey KEY{MESH_HOST.Get(), HOST.Get(), 5000, 80};
+constexpr uint32_t PAYLOAD = 1000;
+
+Ptr<Ipv4QueueDiscItem>
+MakeItem(Ptr<Packet> packet, Ipv4Address from, Ipv4Address to, uint8_t protocol)
+{
+    Ipv4Header ip;
+    ip.SetSource(from);
+    ip.SetDestination(to);
+    ip.SetProtocol(protocol);
+    ip.SetPayloadSize(packet->GetSize());
+    return Create<Ipv4QueueDiscItem>(packet, Mac48Address(), 0x800, ip);
+}
+
+TcpHeader
+MakeHeader(bool down, uint32_t seq, uint32_t ack, uint8_t flags)
+{
+    TcpHeader tcp;
+    tcp.SetSourcePort(down ? KEY.wiredPort : KEY.meshPort);
+    tcp.SetDestinationPort(down ? KEY.meshPort : KEY.wiredPort);
+    tcp.SetSequenceNumber(SequenceNumber32(seq));
+    tcp.SetAckNumber(SequenceNumber32(ack));
+    tcp.SetFlags(flags);
+    tcp.SetWindowSize(64000);
+    return tcp;
+}
+
+/** A segment of the test's connection. */
+Ptr<Ipv4QueueDiscItem>
+Segment(bool down, uint32_t seq, uint32_t ack, uint32_t payload, uint8_t flags = TcpHeader::ACK)
+{
+    auto packet = Create<Packet>(payload);
+    packet->AddHeader(MakeHeader(down, seq, ack, flags));
+    return MakeItem(packet, down ? HOST : MESH_HOST, down ? MESH_HOST : HOST, 6);
+}
+
+Ptr<Ipv4QueueDiscItem>
+Data(uint32_t seq, uint32_t payload = PAYLOAD)
+{
+    return Segment(true, seq, 1, payload);
+}
+
+Ptr<Ipv4QueueDiscItem>
+Ack(uint32_t ack)
+{
+    return Segment(false, 1, ack, 0);
+}
+
+/** The option survives next to others, in a header that ns-3's own TCP can read. */
+class OptionTestCase : public TestCase
+{
+  public:
+    OptionTestCase()
+        : TestCase("RTT_wired is put into an ACK beside other options")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        auto header = MakeHeader(true, 1, 77, TcpHeader::ACK);
+        auto sack = CreateObject<TcpOptionSack>();
+        sack->AddSackBlock({SequenceNumber32(100), SequenceNumber32(200)});
+        header.AppendOption(sack);
+        auto packet = Create<Packet>();
+        packet->AddHeader(header);
+        auto item = MakeItem(packet, HOST, MESH_HOST, 6);
+        const auto segment = TcpSegment::Read(item);
+        NS_TEST_ASSERT_MSG_EQ(segment.has_value(), true, "the ACK is readable");
+        auto longer = DynamicCast<Ipv4QueueDiscItem>(InsertRttWired(item, *segment, 240123));
+
+        NS_TEST_EXPECT_MSG_EQ(longer->GetSize(), item->GetSize() + 8, "8 bytes longer");
+        NS_TEST_EXPECT_MSG_EQ(longer->GetHeader().GetPayloadSize(),
+                              longer->GetPacket()->GetSize(),
+                              "and the IP header says so");
+        TcpHeader read;
+        longer->GetPacket()->PeekHeader(read);
+        NS_TEST_EXPECT_MSG_EQ(read.GetAckNumber(), SequenceNumber32(77), "same ACK");
+        NS_TEST_EXPECT_MSG_EQ(read.HasOption(TcpOption::SACK), true, "SACK is still there");
+        uint32_t rttWiredUs = 0;
+        const auto after = TcpSegment::Read(longer);
+        mp_option_find(&after->bytes[20], after->headerBytes - 20, &rttWiredUs);
+        NS_TEST_EXPECT_MSG_EQ(rttWiredUs, 240123, "and RTT_wired is what was written");
+    }
+};
+
+/** A header without room is left as it is. */
+class OptionNoRoomTestCase : public TestCase
+{
+  public:
+    OptionNoRoomTestCase()
+        : TestCase("An ACK whose header is full passes unchanged")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        auto header = MakeHeader(true, 1, 77, TcpHeader::ACK);
+        auto sack = CreateObject<TcpOptionSack>();
+        for (uint32_t i = 1; i <= 4; i++)
+        {
+            sack->AddSackBlock({SequenceNumber32(100 * i), SequenceNumber32(100 * i + 50)});
+        }
+        header.AppendOption(sack);
+        auto packet = Create<Packet>();
+        packet->AddHeader(header);
+        Ptr<QueueDiscItem> item = MakeItem(packet, HOST, MESH_HOST, 6);
+        const auto same = InsertRttWired(item, *TcpSegment::Read(item), 1);
+        NS_TEST_EXPECT_MSG_EQ(same, item, "34 bytes of options leave no room for 8");
+    }
+};
+
+/** Feeds a queue disc and notes what leaves it, and when. */
+class DiscTestCase : public TestCase
+{
+  public:
+    using TestCase::TestCase;
+
+  protected:
+    struct Departure
+    {
+        Time time;
+        uint32_t seq;
+        uint32_t payload;
+    };
+
+    void SetUpDisc()
+    {
+        m_gateway = CreateObjectWithAttributes<MeshpaceGateway>("GoodputControl",
+                                                                BooleanValue(false));
+        m_gateway->SetHops(MESH_HOST, 4);
+        m_disc = CreateObject<MeshpaceMeshQueueDisc>();
+        m_disc->SetGateway(m_gateway);
+        m_disc->SetSendCallback([this](Ptr<QueueDiscItem> item) { Sent(item); });
+        m_disc->Initialize();
+    }
+
+    void TearDownDisc()
+    {
+        m_disc->Dispose();
+        m_gateway->Dispose();
+        Simulator::Destroy();
+    }
+
+    void ToMesh(Ptr<QueueDiscItem> item)
+    {
+        m_disc->Enqueue(item);
+        m_disc->Run();
+    }
+
+    MeshpaceGateway::Verdict ToWired(Ptr<QueueDiscItem> item)
+    {
+        return m_gateway->ToWired(item);
+    }
+
+    virtual void Sent(Ptr<QueueDiscItem> item)
+    {
+        auto packet = item->GetPacket()->Copy(); // with its IP header by now
+        Ipv4Header ip;
+        packet->RemoveHeader(ip);
+        TcpHeader tcp;
+        packet->RemoveHeader(tcp);
+        m_departures.push_back(
+            {Simulator::Now(), tcp.GetSequenceNumber().GetValue(), packet->GetSize()});
+    }
+
+    Ptr<MeshpaceGateway> m_gateway;
+    Ptr<MeshpaceMeshQueueDisc> m_disc;
+    std::vector<Departure> m_departures;
+};
+
+/** Packets leave at the law's interval, in order, nothing before its data. */
+class PacingTestCase : public DiscTestCase
+{
+  public:
+    PacingTestCase()
+        : DiscTestCase("Departures are one interval apart and in order")
+    {
+    }
+
+  private:
+    static constexpr uint32_t PACKETS = 30;
+
+    void DoRun() override
+    {
+        SetUpDisc();
+        // The first packet is acknowledged after 40 ms, which is the only sample.
+        Simulator::Schedule(Seconds(1), &PacingTestCase::ToMesh, this, Data(0));
+        Simulator::Schedule(Seconds(1.04), &PacingTestCase::ToWired, this, Ack(PAYLOAD));
+        for (uint32_t i = 1; i <= PACKETS; i++)
+        {
+            Simulator::Schedule(Seconds(2), &PacingTestCase::ToMesh, this, Data(i * PAYLOAD));
+        }
+        const auto fin = Segment(true, (PACKETS + 1) * PAYLOAD, 1, 0, TcpHeader::FIN);
+        Simulator::Schedule(Seconds(2), &PacingTestCase::ToMesh, this, fin);
+        Simulator::Stop(Seconds(10));
+        Simulator::Run();
+
+        // GAP eq. (4) at h = 4: FHD = 2 (RTT / h + (s_data - s_ACK) / b), and CoV = 0.
+        const double intervalS = 2 * (0.04 / 4 + (1040 - 40) * 8 / 11e6);
+        NS_TEST_ASSERT_MSG_EQ(m_departures.size(), PACKETS + 2, "everything leaves");
+        for (uint32_t i = 2; i <= PACKETS; i++)
+        {
+            const auto gap = m_departures[i].time - m_departures[i - 1].time;
+            NS_TEST_EXPECT_MSG_EQ_TOL(gap.GetSeconds(), intervalS, 1e-6, "gap " << i);
+            NS_TEST_EXPECT_MSG_EQ(m_departures[i].seq, i * PAYLOAD, "order");
+        }
+        NS_TEST_EXPECT_MSG_EQ(m_departures.back().payload, 0, "the FIN comes last");
+        TearDownDisc();
+    }
+};
+
+/** A pacing queue holds an advertised window at most. */
+class WindowTestCase : public DiscTestCase
+{
+  public:
+    WindowTestCase()
+        : DiscTestCase("A pacing queue holds at most the advertised window")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        SetUpDisc();
+        ToMesh(Data(0));
+        ToWired(Ack(PAYLOAD)); // advertises 64000 bytes; after 0 s no sample can pace
+        m_gateway->SetUrgentCallback(MakeNullCallback<void, Ptr<QueueDiscItem>>());
+        for (uint32_t i = 1; i <= 80; i++)
+        {
+            m_disc->Enqueue(Data(i * PAYLOAD));
+        }
+        NS_TEST_EXPECT_MSG_EQ(m_gateway->HeldPackets(), 64, "64 segments of 1000 bytes");
+        NS_TEST_EXPECT_MSG_EQ(m_disc->GetStats().GetNDroppedPackets(
+                                  MeshpaceMeshQueueDisc::PACING_QUEUE_FULL),
+                              16,
+                              "what is beyond is dropped");
+        TearDownDisc();
+    }
+};
+
+/** What is none of the gateway's business passes at once. */
+class PassingTestCase : public DiscTestCase
+{
+  public:
+    PassingTestCase()
+        : DiscTestCase("What is not TCP between mesh and wired network passes")
+    {
+    }
+
+  private:
+    void ExpectPass(Ptr<QueueDiscItem> item, const std::string& what)
+    {
+        const auto verdict = m_gateway->ToMesh(item).verdict;
+        NS_TEST_EXPECT_MSG_EQ((verdict == MeshpaceGateway::Verdict::PASS), true, what);
+    }
+
+    void DoRun() override
+    {
+        SetUpDisc();
+        ExpectPass(MakeItem(Create<Packet>(100), HOST, MESH_HOST, 17), "UDP");
+        ExpectPass(MakeItem(Create<Packet>(19), HOST, MESH_HOST, 6), "a truncated header");
+        uint8_t bytes[40] = {};
+        bytes[12] = 0xf0;
+        ExpectPass(MakeItem(Create<Packet>(bytes, 40), HOST, MESH_HOST, 6), "a header too long");
+        bytes[12] = 0x10;
+        ExpectPass(MakeItem(Create<Packet>(bytes, 40), HOST, MESH_HOST, 6), "a header too short");
+        auto between = Create<Packet>(PAYLOAD);
+        between->AddHeader(MakeHeader(true, 1, 1, TcpHeader::ACK));
+        ExpectPass(MakeItem(between, Ipv4Address("10.1.0.9"), MESH_HOST, 6), "mesh to mesh");
+        ExpectPass(Segment(true, 1, 1, 0), "an ACK of an unknown connection");
+        ExpectPass(Segment(true, 1, 1, 10, TcpHeader::FIN), "the end of an unknown connection");
+        NS_TEST_EXPECT_MSG_EQ(m_gateway->Find(KEY), nullptr, "and nothing was adopted");
+        TearDownDisc();
+    }
+};
+
+/** A duplicate ACK is answered here, once, and is not passed on. */
+class LocalRetransmissionTestCase : public DiscTestCase
+{
+  public:
+    LocalRetransmissionTestCase()
+        : DiscTestCase("A hole is filled from the gateway's store")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        SetUpDisc();
+        Simulator::Schedule(Seconds(1), &LocalRetransmissionTestCase::SendFive, this);
+        Simulator::Schedule(Seconds(1.04), &LocalRetransmissionTestCase::Duplicates, this);
+        Simulator::Schedule(Seconds(1.08), &LocalRetransmissionTestCase::Filled, this);
+        Simulator::Stop(Seconds(2));
+        Simulator::Run();
+        TearDownDisc();
+    }
+
+    void SendFive()
+    {
+        for (uint32_t i = 0; i < 5; i++)
+        {
+            ToMesh(Data(i * PAYLOAD));
+        }
+    }
+
+    void ExpectVerdict(uint32_t ack, MeshpaceGateway::Verdict wanted, const std::string& what)
+    {
+        NS_TEST_EXPECT_MSG_EQ((ToWired(Ack(ack)) == wanted), true, what);
+    }
+
+    void Duplicates()
+    {
+        using Verdict = MeshpaceGateway::Verdict;
+        ExpectVerdict(PAYLOAD, Verdict::PASS, "the first segment arrived");
+        const auto before = m_departures.size();
+        ExpectVerdict(PAYLOAD, Verdict::WITHHELD, "first duplicate");
+        ExpectVerdict(PAYLOAD, Verdict::WITHHELD, "second duplicate");
+        NS_TEST_ASSERT_MSG_EQ(m_departures.size(), before + 1, "one retransmission for both");
+        NS_TEST_EXPECT_MSG_EQ(m_departures.back().seq, PAYLOAD, "of the missing segment");
+        NS_TEST_EXPECT_MSG_EQ(m_departures.back().payload, PAYLOAD, "in full");
+    }
+
+    void Filled()
+    {
+        ExpectVerdict(5 * PAYLOAD, MeshpaceGateway::Verdict::PASS, "the hole is filled");
+        const auto& statistics = m_gateway->Find(KEY)->Statistics();
+        NS_TEST_EXPECT_MSG_EQ(statistics.localRetransmits, 1, "counted");
+        NS_TEST_EXPECT_MSG_EQ(statistics.samples, 1, "no sample over a hole (Karn)");
+        const auto ahead = m_departures.size();
+        ExpectVerdict(5 * PAYLOAD, MeshpaceGateway::Verdict::PASS, "nothing outstanding");
+        NS_TEST_EXPECT_MSG_EQ(m_departures.size(), ahead, "and nothing sent again");
+    }
+};
+
+/** State is soft: adopted in mid-life, gone after a reset or in silence. */
+class LifeTestCase : public DiscTestCase
+{
+  public:
+    LifeTestCase()
+        : DiscTestCase("Connections are adopted, end, and are forgotten")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        SetUpDisc();
+        Simulator::Schedule(Seconds(1), &LifeTestCase::ToMesh, this, Data(123456789));
+        Simulator::Schedule(Seconds(2), &LifeTestCase::Expect, this, true, "adopted");
+        const auto reset = Segment(false, 1, 1, 0, TcpHeader::RST);
+        Simulator::Schedule(Seconds(3), &LifeTestCase::ToWired, this, reset);
+        Simulator::Schedule(Seconds(12), &LifeTestCase::Expect, this, false, "gone after RST");
+        Simulator::Schedule(Seconds(20), &LifeTestCase::ToMesh, this, Data(5));
+        Simulator::Schedule(Seconds(190), &LifeTestCase::Expect, this, true, "not silent long");
+        Simulator::Schedule(Seconds(210), &LifeTestCase::Expect, this, false, "gone in silence");
+        Simulator::Stop(Seconds(211));
+        Simulator::Run();
+        TearDownDisc();
+    }
+
+    void Expect(bool there, std::string what)
+    {
+        NS_TEST_EXPECT_MSG_EQ((m_gateway->Find(KEY) != nullptr), there, what);
+    }
+};
+
+/** Two contending flows, one of which the gateway cannot pace: control makes them fair. */
+class GoodputControlTestCase : public TestCase
+{
+  public:
+    GoodputControlTestCase()
+        : TestCase("Goodput control makes oncoming flows over two chains fair")
+    {
+    }
+
+  private:
+    /** GAP figure 5: two chains of 5 hops, 400 m apart, a download and an upload. */
+    static Scenario TwoChains()
+    {
+        auto scenario = ChainScenario(1, "static", 70);
+        scenario.nodes = {{"IG", 0, 0, true}};
+        for (uint32_t i = 0; i < 5; i++)
+        {
+            scenario.nodes.push_back({"U" + std::to_string(i), -200.0 * i, 200, false});
+            scenario.nodes.push_back({"L" + std::to_string(i), -200.0 * i, -200, false});
+        }
+        scenario.warmup_s = 20;
+        scenario.radio.cts_ignores_nav = true;
+        scenario.gateway.law = "gap";
+        scenario.gateway.delay_bound_s = 0.5;
+        scenario.flows = {FtpFlow("B", "U4"), FtpFlow("L4", "B")};
+        scenario.flows[0].name = "down";
+        scenario.flows[1].law = "gap";
+        return scenario;
+    }
+
+    static double SmallerShare(bool control)
+    {
+        auto scenario = TwoChains();
+        scenario.gateway.goodput_control = control;
+        Simulation simulation(scenario, 1);
+        simulation.Run();
+        const double down = simulation.Flows()[0]->Delivery().GoodputBytes();
+        const double up = simulation.Flows()[1]->Delivery().GoodputBytes();
+        return std::min(down, up) / (down + up);
+    }
+
+    void DoRun() override
+    {
+        const auto off = SmallerShare(false);
+        const auto on = SmallerShare(true);
+        NS_TEST_EXPECT_MSG_GT(on, off + 0.04, "the smaller share grows with control");
+        NS_TEST_EXPECT_MSG_GT(on, 0.45, "to nearly one half");
+    }
+};
+
+class MeshpaceGatewayTestSuite : public TestSuite
+{
+  public:
+    MeshpaceGatewayTestSuite()
+        : TestSuite("meshpace-gateway", Type::UNIT)
+    {
+        AddTestCase(new OptionTestCase, Duration::QUICK);
+        AddTestCase(new OptionNoRoomTestCase, Duration::QUICK);
+        AddTestCase(new PacingTestCase, Duration::QUICK);
+        AddTestCase(new WindowTestCase, Duration::QUICK);
+        AddTestCase(new PassingTestCase, Duration::QUICK);
+        AddTestCase(new LocalRetransmissionTestCase, Duration::QUICK);
+        AddTestCase(new LifeTestCase, Duration::QUICK);
+        AddTestCase(new GoodputControlTestCase, Duration::QUICK);
+    }
+};
+
+MeshpaceGatewayTestSuite g_meshpaceGatewayTestSuite;
+
+} // namespace
