@@ -15,7 +15,7 @@ test:
 bench: build
 	@.venv/bin/python lab/bench/speed.py
 
-bin/pacelab: scripts/setup.sh scripts/launchers.sh lab/requirements.txt lab/pyproject.toml CMakeLists.txt
+bin/pacelab: scripts/setup.sh scripts/launchers.sh lab/requirements.txt CMakeLists.txt
 	@scripts/setup.sh
 	@cmake -S . -B build -G Ninja --log-level=WARNING
 	@scripts/launchers.sh

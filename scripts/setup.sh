@@ -36,7 +36,7 @@ python=$(command -v python3.11 || command -v python3) || fail "no python3; insta
 "$python" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' ||
     fail "$python is not Python 3.11, for which the ns-3 wheel is built; install python3.11"
 
-wanted=$({ echo "$NS3_WHEEL"; cat lab/requirements.txt lab/pyproject.toml; } | sha256sum)
+wanted=$({ echo "$NS3_WHEEL"; cat lab/requirements.txt; pwd; } | sha256sum)
 if [ "$(cat .venv/installed 2>/dev/null)" != "$wanted" ]; then
     echo "setup: installing ns-3 and pacelab's libraries into .venv"
     [ -x .venv/bin/python ] || "$python" -m venv .venv
@@ -44,6 +44,7 @@ if [ "$(cat .venv/installed 2>/dev/null)" != "$wanted" ]; then
     # Without its Python bindings' compiler (cppyy) the wheel is one copy of files: seconds, not minutes.
     "${pip[@]}" "$NS3_WHEEL"
     "${pip[@]}" -r lab/requirements.txt
-    "${pip[@]}" -e lab
+    # pacelab itself runs from the source tree.
+    echo "$PWD/lab/src" >"$(.venv/bin/python -c 'import site; print(site.getsitepackages()[0])')/pacelab.pth"
     echo "$wanted" >.venv/installed
 fi

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pacelab import cli
+from pacelab import cli, runner, schema
 from pacelab.errors import InputError
 from pacelab.scenario import load, override, parse_setting, resolve
 
@@ -159,6 +159,15 @@ def test_bad_settings(
     """Else a mistyped --set would be ignored."""
     assert cli.main(["run", write(FLOW), "--set", setting]) == cli.USAGE
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_the_reference_names_every_key() -> None:
+    """Else docs/scenarios.md would fall behind the format."""
+    text = (runner.ROOT / "docs" / "scenarios.md").read_text()
+    for name, keys in {"top level": schema.TOP, **schema.SECTIONS, **schema.LISTS}.items():
+        assert name in text
+        for key in keys:
+            assert f"`{key}`" in text or key in schema.TCP
 
 
 def test_override_leaves_the_document_alone() -> None:

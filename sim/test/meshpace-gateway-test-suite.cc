@@ -405,8 +405,9 @@ class GoodputControlTestCase : public TestCase
         scenario.nodes = {{"IG", 0, 0, true}};
         for (uint32_t i = 0; i < 5; i++)
         {
-            scenario.nodes.push_back({"U" + std::to_string(i), -200.0 * i, 200, false});
-            scenario.nodes.push_back({"L" + std::to_string(i), -200.0 * i, -200, false});
+            const auto number = std::to_string(i);
+            scenario.nodes.push_back({std::string("U").append(number), -200.0 * i, 200, false});
+            scenario.nodes.push_back({std::string("L").append(number), -200.0 * i, -200, false});
         }
         scenario.warmup_s = 20;
         scenario.radio.cts_ignores_nav = true;
