@@ -70,7 +70,8 @@ def outcome_figure(outcome: Table) -> Any:
         axis.set_title(variant, loc="left", fontsize=10)
         axis.set_ylim(bottom=0)
         axis.tick_params(labelleft=True)
-    axes[0].legend(loc="best")
+    if draw is _sweep_panel:
+        axes[0].legend(loc="best")
     figure.supylabel("goodput, kbit/s", fontsize=10)
     figure.suptitle(outcome["title"], x=0.02, ha="left", fontsize=12, fontweight="bold")
     return figure

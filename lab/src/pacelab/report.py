@@ -153,5 +153,5 @@ def _render(sections: Sequence[Table], versions: Table) -> str:
     environment = Environment(loader=PackageLoader("pacelab", "."), autoescape=True)
     title = sections[0]["title"] if len(sections) == 1 else "meshpace: experiments"
     return environment.get_template("report.html").render(
-        title=title, sections=sections, versions=versions, note=""
+        title=title, sections=sections, versions=versions
     )

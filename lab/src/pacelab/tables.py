@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pacelab.schema import Table
-from pacelab.stats import Interval
+from pacelab.stats import Interval, difference
 
 
 def with_interval(value: Interval, digits: int = 0) -> str:
@@ -16,8 +16,11 @@ def with_interval(value: Interval, digits: int = 0) -> str:
 
 
 def gain_text(value: Interval, base: Interval) -> str:
-    """'+16%' over a base."""
-    return f"{100 * (value['mean'] / base['mean'] - 1):+.0f}%" if base["mean"] else "-"
+    """'+16%' over a base; '≈ +1%' when the difference lies inside the intervals."""
+    if not base["mean"]:
+        return "-"
+    gain = f"{100 * (value['mean'] / base['mean'] - 1):+.0f}%"
+    return gain if difference(value, base) else f"≈ {gain}"
 
 
 def layout(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
