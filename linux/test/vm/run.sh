@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Runs a command inside a Debian kernel under QEMU (no KVM needed). The command sees this machine's
+# files (what it writes is forgotten), the same working folder, and is root. cgroup2, bpffs and tracefs
+# are mounted. Its output and exit status pass through.
+# usage: linux/test/vm/run.sh [-k 6.1|6.12] [-t SECONDS] [-m MIB] [-s CPUS] [-o FOLDER] COMMAND [ARG]...
+#   -k  kernel (6.1)        -t  time limit (120); exit status 124 when it is over
+#   -m  memory (1024)       -s  processors (2)
+#   -o  folder for results: read-write inside as $OUT, the only thing that stays
+# Exit status: the command's; 124 time limit; 125 the machine did not get that far (its console is shown).
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+store=$(cd "$here/../../.." && pwd)/build/vm
+kernel=6.1 limit=120 memory=1024 cpus=2 out=
+
+fail() { echo "vm/run: $2" >&2; exit "$1"; }
+usage() { sed -n '/^# usage/,/^# Exit/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+
+while getopts +k:t:m:s:o:h option; do
+    case $option in
+    k) kernel=$OPTARG ;;
+    t) limit=$OPTARG ;;
+    m) memory=$OPTARG ;;
+    s) cpus=$OPTARG ;;
+    o) out=$OPTARG ;;
+    *) usage ;;
+    esac
+done
+shift $((OPTIND - 1))
+[ $# -gt 0 ] || usage
+command -v qemu-system-x86_64 >/dev/null || fail 125 'no qemu-system-x86_64; install qemu-system-x86'
+case $kernel in 6.1 | 6.12) ;; *) fail 2 "kernel '$kernel' unknown; expected 6.1 or 6.12" ;; esac
+[ -f "$store/$kernel/prepared" ] || fail 125 "kernel $kernel is not prepared; run ${here##*/}/setup.sh $kernel"
+
+control=$(mktemp -d)
+machine=
+finish() {
+    if [ -n "$machine" ]; then kill -TERM "$machine" 2>/dev/null && wait "$machine" || true; fi
+    rm -rf "$control"
+}
+trap finish EXIT
+trap 'exit 143' TERM INT HUP
+
+if [ -n "$out" ]; then
+    mkdir -p "$out"
+    out=$(cd "$out" && pwd)
+else
+    out=$control/out
+    mkdir "$out"
+fi
+cp "$here/stage2.sh" "$control/stage2"
+printf '%q ' exec "$@" >"$control/command"
+printf 'modules=%q\nfolder=%q\n' "$store/$kernel/lib/modules" "$PWD" >"$control/settings"
+
+# Emulated processors gain nothing from mitigations; their clock is this machine's own.
+readonly CMDLINE='console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off nokaslr tsc=reliable
+    net.ifnames=0 random.trust_cpu=on cgroup_no_v1=all'
+qemu=(
+    timeout -k 5 "$limit" qemu-system-x86_64
+    -accel tcg,thread=multi -cpu max -smp "$cpus" -m "$memory"
+    -nodefaults -no-user-config -no-reboot -display none
+    -kernel "$store/$kernel/vmlinuz" -initrd "$store/$kernel/initramfs.cpio" -append "$(echo $CMDLINE)"
+    -chardev "file,id=console,path=$control/console" -serial chardev:console
+    -device virtio-serial
+    -chardev file,id=stdout,path=/dev/stdout,append=on -device virtserialport,chardev=stdout,nr=1
+    -chardev file,id=stderr,path=/dev/stderr,append=on -device virtserialport,chardev=stderr,nr=2
+    -fsdev 'local,id=host,path=/,security_model=none,readonly=on,multidevs=remap'
+    -device virtio-9p-pci,fsdev=host,mount_tag=host
+    -fsdev "local,id=control,path=$control,security_model=none"
+    -device virtio-9p-pci,fsdev=control,mount_tag=control
+    -fsdev "local,id=out,path=$out,security_model=none"
+    -device virtio-9p-pci,fsdev=out,mount_tag=out
+)
+# QEMU opens them anew, which fails when one is a socket: give it pipes.
+"${qemu[@]}" </dev/null > >(exec cat) 2> >(exec cat >&2) &
+machine=$!
+status=0
+wait "$machine" || status=$?
+machine=
+
+if [ -s "$control/status" ]; then
+    exit "$(cat "$control/status")"
+elif [ "$status" = 124 ]; then
+    fail 124 "time limit of $limit s is over"
+fi
+tail -n 30 "$control/console" >&2 || true
+fail 125 "the machine stopped before the command ended (QEMU's exit status $status)"
