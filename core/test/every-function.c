@@ -76,8 +76,8 @@ PROBE(interval)
 	(void)context;
 	p->out[3] = mp_interval_ns(&p->estimate, &law, p->flow[0].floor_ns);
 	p->out[4] = mp_departure_ns(&p->pacer, p->now_ns, p->out[3]);
-	mp_departed(&p->pacer, p->out[4]);
-	p->out[5] = mp_rate_mpps(p->out[3]);
+	mp_departed_together(&p->pacer, p->out[4], p->out[3], p->bytes);
+	p->out[5] = mp_rate_mpps(p->out[3]) + mp_hops_of_ttl((uint8_t)p->bytes);
 	p->out[6] = mp_window_mean_ns(&p->estimate.window);
 	p->out[7] = mp_isqrt(p->number);
 	return 0;

@@ -55,6 +55,19 @@ static void test_path(void)
 	}
 }
 
+/* What a host started with is the next of 64, 128 and 255; the neighbour is one hop away. */
+static void test_hops_of_ttl(void)
+{
+	CHECK_EQUAL(mp_hops_of_ttl(0), 0);
+	CHECK_EQUAL(mp_hops_of_ttl(64), 1);
+	CHECK_EQUAL(mp_hops_of_ttl(61), 4);
+	CHECK_EQUAL(mp_hops_of_ttl(1), 64);
+	CHECK_EQUAL(mp_hops_of_ttl(65), 64);
+	CHECK_EQUAL(mp_hops_of_ttl(128), 1);
+	CHECK_EQUAL(mp_hops_of_ttl(129), 127);
+	CHECK_EQUAL(mp_hops_of_ttl(255), 1);
+}
+
 static void test_path_edges(void)
 {
 	struct mp_path path = { .hops = 0, .kbps = 0, .data_bytes = 1500, .ack_bytes = 40 };
@@ -250,6 +263,7 @@ int main(int argc, char **argv)
 	check_begin(argc, argv);
 	test_path();
 	test_path_edges();
+	test_hops_of_ttl();
 	test_interval(false);
 	test_interval(true);
 	test_parameters();

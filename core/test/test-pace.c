@@ -19,6 +19,22 @@ static void test_spacing(void)
 	CHECK_EQUAL(mp_departure_ns(&pacer, now_ns, 3600 * MP_NS_PER_S), now_ns + MP_HORIZON_NS);
 }
 
+/* A super packet takes the time of all its segments, so that the flow keeps its rate. */
+static void test_super_packet(void)
+{
+	struct mp_pacer pacer = { 0, false };
+	uint64_t now_ns = 7 * MP_NS_PER_S;
+
+	mp_departed_together(&pacer, now_ns, 1000, 1);
+	CHECK_EQUAL(pacer.last_ns, now_ns);
+	mp_departed_together(&pacer, now_ns, 1000, 0);
+	CHECK_EQUAL(pacer.last_ns, now_ns);
+	mp_departed_together(&pacer, now_ns, 1000, 45);
+	CHECK_EQUAL(mp_departure_ns(&pacer, now_ns, 1000), now_ns + 45 * 1000);
+	mp_departed_together(&pacer, now_ns, UINT64_MAX, UINT32_MAX);
+	CHECK_EQUAL(mp_departure_ns(&pacer, now_ns, 1000), now_ns + MP_HORIZON_NS);
+}
+
 static void test_random_departures(void)
 {
 	uint32_t run, i;
@@ -51,6 +67,7 @@ int main(int argc, char **argv)
 {
 	check_begin(argc, argv);
 	test_spacing();
+	test_super_packet();
 	test_random_departures();
 	return check_end();
 }

@@ -32,4 +32,13 @@ MP_INLINE void mp_departed(struct mp_pacer *pacer, uint64_t departure_ns)
 	pacer->started = true;
 }
 
+/* Segments in one super packet leave together: the last of them was due so much later. */
+MP_INLINE void mp_departed_together(struct mp_pacer *pacer, uint64_t departure_ns,
+				    uint64_t interval_ns, uint32_t segments)
+{
+	uint64_t rest_ns = segments > 1 ? (segments - 1) * mp_min_u64(interval_ns, MP_HORIZON_NS) : 0;
+
+	mp_departed(pacer, departure_ns + rest_ns);
+}
+
 #endif

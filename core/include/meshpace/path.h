@@ -47,4 +47,15 @@ MP_INLINE uint64_t mp_reuse_delay_ns(const struct mp_path *path, uint64_t rtt_ns
 	return mp_min_u64(hops, MP_REUSE_HOPS) * mp_hop_delay_ns(path, rtt_ns);
 }
 
+/*
+ * Hops to the host whose packet arrives with this TTL (hop limit), where the hosts between are
+ * routers: it began at 64, 128 or 255. 0 for TTL 0, unknown.
+ */
+MP_INLINE uint32_t mp_hops_of_ttl(uint8_t ttl)
+{
+	uint32_t first = ttl <= 64 ? 64 : ttl <= 128 ? 128 : 255;
+
+	return ttl ? first - ttl + 1 : 0;
+}
+
 #endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the programs count, and what the daemon sets. */
+#ifndef MESHPACE_BPF_COUNTERS_H
+#define MESHPACE_BPF_COUNTERS_H
+
+#include <linux/bpf.h>
+
+#include <bpf/bpf_helpers.h>
+
+#include "intf.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, MP_COUNTERS);
+	__type(key, uint32_t);
+	__type(value, uint64_t);
+} mp_counters SEC(".maps");
+
+MP_INLINE void mp_count(enum mp_counter counter)
+{
+	uint32_t i = counter;
+	uint64_t *value = bpf_map_lookup_elem(&mp_counters, &i);
+
+	if (value)
+		(*value)++;
+}
+
+struct mp_settings mp_settings;
+
+/* The daemon lives. Else packets pass as if nothing were attached. */
+MP_INLINE bool mp_alive(void)
+{
+	return bpf_ktime_get_ns() - mp_settings.heartbeat_ns < MP_HEARTBEAT_NS;
+}
+
+#endif

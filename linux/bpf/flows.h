@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The flow table: found by key, made at a flow's first data, bounded.
+ *
+ * BPF's own LRU map cannot hold a spin lock. So every flow takes a place among mp_places, as
+ * many as there may be flows; a new flow looks at a few of them, from a place that moves on, and takes
+ * a free one, else that of the flow that was silent longest among them.
+ */
+#ifndef MESHPACE_BPF_FLOWS_H
+#define MESHPACE_BPF_FLOWS_H
+
+#include "packet.h"
+
+#define MP_PLACES_LOOKED_AT 8u
+
+const volatile uint32_t mp_max_flows = 16384;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC); /* memory as flows come */
+	__uint(max_entries, 16384);           /* the daemon sets it before loading */
+	__type(key, struct mp_flow_key);
+	__type(value, struct mp_flow);
+} mp_flows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 16384); /* likewise */
+	__type(key, uint32_t);
+	__type(value, struct mp_flow_key);
+} mp_places SEC(".maps");
+
+uint32_t mp_next_place;
+
+/* Bytes of a new flow. A value with a lock may not be the source of an update. */
+const struct {
+	uint64_t words[sizeof(struct mp_flow) / 8];
+} mp_no_flow = {};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, uint8_t[16]);
+	__type(value, struct mp_host);
+} mp_hosts SEC(".maps");
+
+/* Least intervals that goodput control sets, in ns; only throttled flows are in it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 16384); /* likewise */
+	__type(key, struct mp_flow_key);
+	__type(value, uint64_t);
+} mp_floors SEC(".maps");
+
+MP_INLINE struct mp_flow *mp_find_flow(struct mp_packet *p, enum mp_direction direction)
+{
+	p->key.direction = direction;
+	return bpf_map_lookup_elem(&mp_flows, &p->key);
+}
+
+/* A place for a new flow, empty now; NULL only if the map has none. */
+MP_INLINE struct mp_flow_key *mp_take_place(uint64_t now_ns)
+{
+	uint32_t first = __sync_fetch_and_add(&mp_next_place, MP_PLACES_LOOKED_AT);
+	struct mp_flow_key *oldest = NULL;
+	uint64_t longest_ns = 0;
+	uint32_t i;
+
+	for (i = 0; i < MP_PLACES_LOOKED_AT; i++) {
+		uint32_t at = (first + i) % (mp_max_flows ? mp_max_flows : 1);
+		struct mp_flow_key *place = bpf_map_lookup_elem(&mp_places, &at);
+		const struct mp_flow *flow = place ? bpf_map_lookup_elem(&mp_flows, place) : NULL;
+		uint64_t silent_ns = flow ? now_ns - flow->last_ns : ~0ull;
+
+		if (place && silent_ns >= longest_ns) {
+			longest_ns = silent_ns;
+			oldest = place;
+		}
+		if (!flow)
+			break;
+	}
+	if (oldest && longest_ns != ~0ull && bpf_map_delete_elem(&mp_flows, oldest) == 0)
+		mp_count(MP_COUNT_FLOWS_EVICTED);
+	return oldest;
+}
+
+MP_INLINE struct mp_flow *mp_find_or_create_flow(struct mp_packet *p, enum mp_direction direction)
+{
+	struct mp_flow *flow = mp_find_flow(p, direction);
+	struct mp_flow_key *place;
+
+	if (flow)
+		return flow;
+	if (mp_settings.full) {
+		mp_count(MP_COUNT_FLOWS_REFUSED);
+		return NULL;
+	}
+	place = mp_take_place(p->now_ns);
+	if (!place)
+		return NULL;
+	if (bpf_map_update_elem(&mp_flows, &p->key, &mp_no_flow, BPF_NOEXIST) == 0) {
+		*place = p->key;
+		mp_count(MP_COUNT_FLOWS_CREATED);
+	}
+	return bpf_map_lookup_elem(&mp_flows, &p->key);
+}
+
+/* A connection begins anew or is reset: both its flows are forgotten. */
+MP_INLINE void mp_forget_connection(struct mp_packet *p)
+{
+	p->key.direction = MP_DOWN;
+	bpf_map_delete_elem(&mp_flows, &p->key);
+	p->key.direction = MP_UP;
+	bpf_map_delete_elem(&mp_flows, &p->key);
+}
+
+/* A packet of the flow passes; under its lock. */
+MP_INLINE void mp_touch(struct mp_flow *flow, const struct mp_packet *p)
+{
+	if (flow->first_ns == 0)
+		flow->first_ns = p->now_ns;
+	flow->last_ns = p->now_ns;
+}
+
+/* The flow's data passes; new: not sent before. Under its lock. */
+MP_INLINE void mp_count_data(struct mp_flow *flow, const struct mp_packet *p, bool new_data)
+{
+	uint32_t segment_bytes = p->payload_bytes / (p->segments ? p->segments : 1);
+
+	mp_touch(flow, p);
+	if (!flow->acked) { /* seen from here on */
+		flow->acked = 1;
+		flow->ack = p->seq;
+	}
+	flow->data_ns = p->now_ns;
+	flow->packets += p->segments;
+	flow->bytes += p->payload_bytes;
+	if (!new_data)
+		flow->retransmits += p->segments;
+	if (segment_bytes > flow->segment_bytes)
+		flow->segment_bytes = segment_bytes;
+	if (p->flags & MP_TCP_FIN)
+		flow->fin = 1;
+}
+
+/*
+ * An acknowledgement of the flow's data passes; under its lock. One for data that was never
+ * sent counts for nothing: returns false.
+ */
+MP_INLINE bool mp_count_ack(struct mp_flow *flow, const struct mp_packet *p)
+{
+	/* A FIN takes a number of its own, one after the data. */
+	if (!flow->acked || mp_seq_before(flow->sent.max_end + 1, p->ack))
+		return false;
+	mp_touch(flow, p);
+	if (mp_seq_before(flow->ack, p->ack)) {
+		flow->acked_bytes += p->ack - flow->ack;
+		flow->ack = p->ack;
+	}
+	return true;
+}
+
+#endif

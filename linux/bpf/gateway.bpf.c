@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The law at the gateway's mesh interface (TCP-GAP, journal 2008, figure 7): every packet to and
+ * from the mesh passes here once, after NAT, with the mesh side's addresses.
+ *
+ * What is not TCP, or not understood, passes untouched; and everything does when the daemon is gone.
+ * Attached to tc egress and ingress; needs nothing but UAPI headers and no BTF of the kernel's.
+ */
+#include <linux/bpf.h>
+#include <linux/pkt_cls.h>
+
+#include <bpf/bpf_helpers.h>
+
+#include "intf.h"
+
+#include "down.h"
+#include "option.h"
+#include "up.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* A new connection under old ports, or the end of one. */
+MP_INLINE bool mp_begins_or_breaks(const struct mp_packet *p)
+{
+	return (p->flags & MP_TCP_RST) || (p->flags & (MP_TCP_SYN | MP_TCP_ACK)) == MP_TCP_SYN;
+}
+
+/* From the mesh back into the mesh: no flow of the gateway's. */
+MP_INLINE bool mp_hairpin(const struct __sk_buff *skb)
+{
+	if (skb->ingress_ifindex != skb->ifindex)
+		return false;
+	mp_count(MP_COUNT_HAIRPIN);
+	return true;
+}
+
+/* To the mesh. */
+SEC("tc")
+int mp_to_mesh(struct __sk_buff *skb)
+{
+	struct mp_packet p = {};
+	uint32_t rtt_wired_us = 0;
+
+	if (!mp_alive() || mp_hairpin(skb) || !mp_read_packet(skb, &p, true))
+		return TC_ACT_UNSPEC;
+	if (mp_begins_or_breaks(&p)) {
+		mp_forget_connection(&p);
+		return TC_ACT_UNSPEC;
+	}
+	if (skb->mark == MP_MARK_LOCAL) {
+		mp_down_again(&p);
+		return TC_ACT_UNSPEC;
+	}
+	if (p.segments > 1)
+		mp_count(MP_COUNT_SUPER_PACKETS);
+	if (p.payload_bytes > 0 && !(p.flags & MP_TCP_SYN))
+		mp_down_data(skb, &p);
+	else
+		mp_down_no_data(&p);
+	if (p.flags & MP_TCP_ACK)
+		rtt_wired_us = mp_up_ack(&p);
+	if (mp_settings.stamp && p.departure_ns > p.now_ns) {
+		skb->tstamp = p.departure_ns;
+		mp_count(MP_COUNT_PACED);
+	}
+	if (rtt_wired_us && mp_settings.option && mp_is_pure_ack(&p) &&
+	    !mp_append_option(skb, &p, rtt_wired_us))
+		return TC_ACT_SHOT;
+	return TC_ACT_UNSPEC;
+}
+
+/* From the mesh. */
+SEC("tc")
+int mp_from_mesh(struct __sk_buff *skb)
+{
+	struct mp_packet p = {};
+
+	if (!mp_alive() || !mp_read_packet(skb, &p, false))
+		return TC_ACT_UNSPEC;
+	if (mp_begins_or_breaks(&p)) {
+		mp_forget_connection(&p);
+		return TC_ACT_UNSPEC;
+	}
+	if (p.payload_bytes > 0 && !(p.flags & MP_TCP_SYN))
+		mp_up_data(&p);
+	else if (p.flags & MP_TCP_FIN)
+		mp_up_fin(&p);
+	if ((p.flags & MP_TCP_ACK) && mp_down_ack(&p) != MP_ACK_FORWARD) {
+		mp_count(MP_COUNT_WITHHELD);
+		return TC_ACT_SHOT;
+	}
+	return TC_ACT_UNSPEC;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the BPF programs and the daemon share: a flow's state, keys, settings, events, counters.
+ * Compiled for BPF, and through bindgen into Rust; so plain types of fixed size only.
+ */
+#ifndef MESHPACE_INTF_H
+#define MESHPACE_INTF_H
+
+#include <meshpace/meshpace.h>
+
+/* A program that has not heard of its daemon for so long leaves all packets alone. */
+#define MP_HEARTBEAT_NS MP_NS_PER_S
+
+/* skb->mark of segments that the daemon sends again from its store. */
+#define MP_MARK_LOCAL 0x6d707274u
+
+/* Packets above this are not stored for local retransmission. */
+#define MP_STORED_MAX 1664u
+
+/* A flow is one direction of a TCP connection's data. */
+enum mp_direction {
+	MP_DOWN, /* wired to wireless: paced here */
+	MP_UP,   /* wireless to wired: paced at its sender, told RTT_wired */
+};
+
+/* Addresses in network order, IPv4 as ::ffff:a.b.c.d, as seen on the mesh side (after NAT). */
+struct mp_flow_key {
+	uint8_t mesh[16];
+	uint8_t wired[16];
+	uint16_t mesh_port;  /* network order */
+	uint16_t wired_port; /* network order */
+	uint32_t direction;  /* enum mp_direction */
+};
+
+#ifndef __bpf__
+struct bpf_spin_lock {
+	uint32_t val;
+};
+#endif
+
+struct mp_flow {
+	struct bpf_spin_lock lock;
+	uint32_t ack;           /* highest acknowledgement of this direction's data */
+	struct mp_sent sent;    /* T1: at the radio (down), at the wired side (up) */
+	struct mp_estimate estimate; /* down: of RTT_wireless */
+	struct mp_pacer pacer;
+	struct mp_dupack dupack;
+	struct mp_path path;    /* as used for the latest sample */
+	uint64_t interval_ns;   /* down: in force; 0: unpaced */
+	uint64_t floor_ns;      /* down: by goodput control; 0: not throttled */
+	uint64_t first_ns;      /* first and latest packet, and latest data */
+	uint64_t last_ns;
+	uint64_t data_ns;
+	uint64_t packets;       /* of data */
+	uint64_t bytes;         /* of payload, retransmissions included */
+	uint64_t acked_bytes;
+	uint64_t retransmits;   /* packets seen again */
+	uint64_t local_retransmits;
+	uint32_t segment_bytes; /* payload of the largest data packet */
+	uint32_t rtt_wired_us;  /* up: latest; 0: none yet */
+	uint32_t stored_from;   /* down: all segments from here on are in the daemon's store */
+	uint8_t ttl;            /* of the latest packet from the mesh, 0: none yet */
+	uint8_t acked;          /* ack is valid: data has been seen */
+	uint8_t storing;        /* stored_from is valid */
+	uint8_t fin;            /* its sender has finished */
+};
+
+/* What the daemon knows of a mesh host's path; key: its address. */
+struct mp_host {
+	uint32_t hops; /* 0: unknown */
+	uint32_t kbps; /* 0: unknown */
+};
+
+/* What the daemon sets, at any time. */
+struct mp_settings {
+	uint64_t heartbeat_ns;        /* CLOCK_MONOTONIC, renewed several times a second */
+	struct mp_law law;
+	uint32_t default_hops;        /* where neither the daemon nor TTL tells; 0 counts as 1 */
+	uint32_t default_kbps;
+	uint8_t pace;                 /* the law is on */
+	uint8_t stamp;                /* departure times into skb->tstamp, for sch_fq */
+	uint8_t option;               /* RTT_wired into ACKs */
+	uint8_t local_retransmission;
+	uint8_t full;                 /* the store is full: new flows go unpaced */
+};
+
+/* Ring buffer: a segment to be kept, or one to be sent again. */
+enum mp_event_kind { MP_EVENT_STORE, MP_EVENT_RETRANSMIT };
+
+struct mp_event {
+	uint32_t kind;     /* enum mp_event_kind */
+	uint32_t seq;      /* first byte */
+	uint32_t end;      /* after the last byte (store) */
+	uint32_t ack;      /* all before is acknowledged (store) */
+	struct mp_flow_key key;
+};
+
+struct mp_store_event {
+	struct mp_event event;
+	uint32_t bytes;    /* of the frame, link-layer header included */
+	uint16_t l3;       /* offset of the IP header in it */
+	uint16_t l4;       /* offset of the TCP header in it */
+	uint8_t frame[MP_STORED_MAX];
+};
+
+/* Counters, per CPU. Every packet at either hook counts once in the first group. */
+enum mp_counter {
+	MP_COUNT_TCP,           /* read as TCP */
+	MP_COUNT_OTHER,         /* not TCP, or behind extension headers */
+	MP_COUNT_FRAGMENTS,     /* of IPv4 */
+	MP_COUNT_MALFORMED,     /* contradicting lengths; passed untouched */
+	MP_COUNT_HAIRPIN,       /* from the mesh to the mesh; not looked into */
+	MP_COUNT_FLOWS_CREATED,
+	MP_COUNT_FLOWS_EVICTED, /* to make room for new ones */
+	MP_COUNT_FLOWS_REFUSED, /* the store was full */
+	MP_COUNT_PACED,         /* departure times set in the future */
+	MP_COUNT_OPTIONS,       /* written */
+	MP_COUNT_OPTIONS_NO_ROOM,
+	MP_COUNT_OPTIONS_FAILED,
+	MP_COUNT_SUPER_PACKETS, /* several segments in one: they leave together */
+	MP_COUNT_STORED,        /* segments copied to the daemon */
+	MP_COUNT_STORE_MISSED,  /* not copied: too large, or the ring buffer was full */
+	MP_COUNT_WITHHELD,      /* duplicate ACKs withheld */
+	MP_COUNTERS
+};
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* RTT_wired into a pure ACK: eight more bytes at its end, where its options end. */
+#ifndef MESHPACE_BPF_OPTION_H
+#define MESHPACE_BPF_OPTION_H
+
+#include "packet.h"
+
+#define MP_TCP_HEADER_MAX 60u
+#define MP_TCP_OFFSET_AT 12u    /* data offset and flags, 16 bits */
+#define MP_TCP_CHECKSUM_AT 16u
+#define MP_IPV4_LENGTH_AT 2u
+#define MP_IPV4_CHECKSUM_AT 10u
+#define MP_IPV6_LENGTH_AT 4u
+
+/* The IP length field from "before" to MP_OPTION_BYTES more; not 0 on failure. */
+MP_INLINE long mp_lengthen_ip(struct __sk_buff *skb, const struct mp_packet *p)
+{
+	uint32_t header = p->v6 ? sizeof(struct ipv6hdr) : 0; /* not counted in IPv6's length */
+	uint16_t before = bpf_htons((uint16_t)(p->ip_bytes - header));
+	uint16_t after = bpf_htons((uint16_t)(p->ip_bytes - header + MP_OPTION_BYTES));
+	uint32_t at = p->l3 + (p->v6 ? MP_IPV6_LENGTH_AT : MP_IPV4_LENGTH_AT);
+
+	if (!p->v6 && bpf_l3_csum_replace(skb, p->l3 + MP_IPV4_CHECKSUM_AT, before, after, 2))
+		return -1;
+	return bpf_skb_store_bytes(skb, at, &after, sizeof(after), 0);
+}
+
+/* The TCP header's length and checksum for the option already in place; not 0 on failure. */
+MP_INLINE long mp_lengthen_tcp(struct __sk_buff *skb, const struct mp_packet *p,
+			       const uint8_t option[MP_OPTION_BYTES])
+{
+	uint32_t checksum = p->l4 + MP_TCP_CHECKSUM_AT;
+	uint32_t tcp = p->ip_bytes - (p->l4 - p->l3); /* pure ACK: all of it header */
+	uint16_t before, after;
+	int64_t sum;
+
+	if (bpf_skb_load_bytes(skb, p->l4 + MP_TCP_OFFSET_AT, &before, sizeof(before)))
+		return -1;
+	after = bpf_htons((uint16_t)(bpf_ntohs(before) + ((MP_OPTION_BYTES / 4) << 12)));
+	if (bpf_skb_store_bytes(skb, p->l4 + MP_TCP_OFFSET_AT, &after, sizeof(after), 0) ||
+	    bpf_l4_csum_replace(skb, checksum, before, after, 2))
+		return -1;
+	sum = bpf_csum_diff(NULL, 0, (uint32_t *)option, MP_OPTION_BYTES, 0);
+	if (bpf_l4_csum_replace(skb, checksum, 0, (uint64_t)sum, 0))
+		return -1;
+	/* The pseudo-header holds the length too. */
+	return bpf_l4_csum_replace(skb, checksum, bpf_htons((uint16_t)tcp),
+				   bpf_htons((uint16_t)(tcp + MP_OPTION_BYTES)),
+				   2 | BPF_F_PSEUDO_HDR);
+}
+
+/*
+ * Appends RTT_wired to the pure ACK p. Where the header has no room the ACK goes without. When it
+ * fails half-way the ACK is broken and must be dropped: returns false then; a later ACK says the same.
+ */
+__attribute__((noinline)) int mp_append_option(struct __sk_buff *skb, struct mp_packet *p,
+					       uint32_t rtt_wired_us)
+{
+	uint8_t option[MP_OPTION_BYTES] __attribute__((aligned(8)));
+
+	if (!p)
+		return true;
+	if (p->tcp_bytes + MP_OPTION_BYTES > MP_TCP_HEADER_MAX ||
+	    skb->len != p->l3 + p->ip_bytes) {
+		mp_count(MP_COUNT_OPTIONS_NO_ROOM);
+		return true;
+	}
+	if (bpf_skb_change_tail(skb, p->frame_bytes + MP_OPTION_BYTES, 0)) {
+		mp_count(MP_COUNT_OPTIONS_FAILED); /* still whole */
+		return true;
+	}
+	mp_option_write(option, rtt_wired_us);
+	if (bpf_skb_store_bytes(skb, p->frame_bytes, option, MP_OPTION_BYTES, 0) ||
+	    mp_lengthen_ip(skb, p) || mp_lengthen_tcp(skb, p, option)) {
+		mp_count(MP_COUNT_OPTIONS_FAILED);
+		return false;
+	}
+	mp_count(MP_COUNT_OPTIONS);
+	return true;
+}
+
+#endif

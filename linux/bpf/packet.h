@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Reading a packet: Ethernet or none, VLAN tags, IPv4 or IPv6, TCP. Never changes it. */
+#ifndef MESHPACE_BPF_PACKET_H
+#define MESHPACE_BPF_PACKET_H
+
+#include "counters.h"
+
+#include <linux/if_ether.h>
+#include <linux/in.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/tcp.h>
+
+#include <bpf/bpf_endian.h>
+
+/* Bytes before the network header: 14, or 0 on an interface without link-layer header. */
+const volatile uint32_t mp_l2_bytes = ETH_HLEN;
+
+#define MP_VLAN_TAGS_MAX 2
+#define MP_VLAN_BYTES 4
+
+#define MP_TCP_FIN 0x01u
+#define MP_TCP_SYN 0x02u
+#define MP_TCP_RST 0x04u
+#define MP_TCP_ACK 0x10u
+
+struct mp_packet {
+	struct mp_flow_key key; /* its direction is set by whoever looks a flow up */
+	uint64_t now_ns;
+	uint64_t departure_ns;  /* now_ns unless it has to wait */
+	uint32_t seq, ack, window;
+	uint32_t l3, l4;        /* offsets of the headers */
+	uint32_t ip_bytes;      /* from the IP header to the payload's end */
+	uint32_t tcp_bytes;     /* of the TCP header, options included */
+	uint32_t payload_bytes;
+	uint32_t segments;      /* in it; more than 1: a super packet */
+	uint32_t frame_bytes;
+	uint8_t flags, ttl;
+	bool v6;
+};
+
+/* A data packet of this one's headers, with its share of the payload, in bytes. */
+MP_INLINE uint32_t mp_packet_bytes(const struct mp_packet *p)
+{
+	uint32_t headers = p->ip_bytes - p->payload_bytes;
+
+	return headers + p->payload_bytes / (p->segments ? p->segments : 1);
+}
+
+/* Network protocol at p->l3, behind VLAN tags; in network order, 0 if there is none. */
+MP_INLINE uint16_t mp_network_protocol(struct __sk_buff *skb, struct mp_packet *p)
+{
+	uint16_t protocol;
+	int i;
+
+	p->l3 = mp_l2_bytes;
+	if (p->l3 == 0)
+		return (uint16_t)skb->protocol;
+	for (i = 0; i <= MP_VLAN_TAGS_MAX; i++) {
+		if (bpf_skb_load_bytes(skb, p->l3 - sizeof(protocol), &protocol, sizeof(protocol)))
+			return 0;
+		if (protocol != bpf_htons(ETH_P_8021Q) && protocol != bpf_htons(ETH_P_8021AD))
+			return protocol;
+		p->l3 += MP_VLAN_BYTES;
+	}
+	return 0;
+}
+
+MP_INLINE void mp_map_ipv4(uint8_t address[16], uint32_t ipv4)
+{
+	((uint32_t *)address)[2] = bpf_htonl(0xffff);
+	((uint32_t *)address)[3] = ipv4;
+}
+
+/* Reads IPv4; returns what the packet counts as, MP_COUNT_TCP when TCP follows at p->l4. */
+MP_INLINE enum mp_counter mp_read_ipv4(struct __sk_buff *skb, struct mp_packet *p, bool to_mesh)
+{
+	struct iphdr ip;
+
+	if (bpf_skb_load_bytes(skb, p->l3, &ip, sizeof(ip)) || ip.version != 4 || ip.ihl < 5)
+		return MP_COUNT_MALFORMED;
+	if (ip.frag_off & bpf_htons(0x3fff)) /* more fragments, or an offset */
+		return MP_COUNT_FRAGMENTS;
+	if (ip.protocol != IPPROTO_TCP)
+		return MP_COUNT_OTHER;
+	p->l4 = p->l3 + ip.ihl * 4u;
+	p->ip_bytes = bpf_ntohs(ip.tot_len);
+	p->ttl = ip.ttl;
+	mp_map_ipv4(p->key.mesh, to_mesh ? ip.daddr : ip.saddr);
+	mp_map_ipv4(p->key.wired, to_mesh ? ip.saddr : ip.daddr);
+	return MP_COUNT_TCP;
+}
+
+/* Likewise IPv6. TCP behind extension headers is not looked for. */
+MP_INLINE enum mp_counter mp_read_ipv6(struct __sk_buff *skb, struct mp_packet *p, bool to_mesh)
+{
+	struct ipv6hdr ip;
+
+	if (bpf_skb_load_bytes(skb, p->l3, &ip, sizeof(ip)) || ip.version != 6)
+		return MP_COUNT_MALFORMED;
+	if (ip.nexthdr != IPPROTO_TCP)
+		return MP_COUNT_OTHER;
+	p->l4 = p->l3 + sizeof(ip);
+	p->ip_bytes = sizeof(ip) + bpf_ntohs(ip.payload_len);
+	p->ttl = ip.hop_limit;
+	p->v6 = true;
+	__builtin_memcpy(p->key.mesh, to_mesh ? &ip.daddr : &ip.saddr, 16);
+	__builtin_memcpy(p->key.wired, to_mesh ? &ip.saddr : &ip.daddr, 16);
+	return MP_COUNT_TCP;
+}
+
+MP_INLINE enum mp_counter mp_read_tcp(struct __sk_buff *skb, struct mp_packet *p, bool to_mesh)
+{
+	uint32_t ip_header = p->l4 - p->l3;
+	struct tcphdr tcp;
+
+	if (p->segments > 1) /* the IP length of a super packet may be too large for its field */
+		p->ip_bytes = skb->len - p->l3;
+	if (bpf_skb_load_bytes(skb, p->l4, &tcp, sizeof(tcp)))
+		return MP_COUNT_MALFORMED;
+	p->tcp_bytes = tcp.doff * 4u;
+	if (p->tcp_bytes < sizeof(tcp) || p->ip_bytes < ip_header + p->tcp_bytes ||
+	    p->l3 + p->ip_bytes > skb->len)
+		return MP_COUNT_MALFORMED;
+	p->payload_bytes = p->ip_bytes - ip_header - p->tcp_bytes;
+	p->seq = bpf_ntohl(tcp.seq);
+	p->ack = bpf_ntohl(tcp.ack_seq);
+	p->window = bpf_ntohs(tcp.window);
+	p->flags = ((const uint8_t *)&tcp)[13];
+	p->key.mesh_port = to_mesh ? tcp.dest : tcp.source;
+	p->key.wired_port = to_mesh ? tcp.source : tcp.dest;
+	return MP_COUNT_TCP;
+}
+
+/* Reads a packet to or from the mesh into p, all zero before. False: it is none of ours. */
+MP_INLINE bool mp_read_packet(struct __sk_buff *skb, struct mp_packet *p, bool to_mesh)
+{
+	uint16_t protocol = mp_network_protocol(skb, p);
+	enum mp_counter is = MP_COUNT_OTHER;
+
+	p->now_ns = p->departure_ns = bpf_ktime_get_ns();
+	p->frame_bytes = skb->len;
+	p->segments = skb->gso_segs > 1 ? skb->gso_segs : 1;
+	if (protocol == bpf_htons(ETH_P_IP))
+		is = mp_read_ipv4(skb, p, to_mesh);
+	else if (protocol == bpf_htons(ETH_P_IPV6))
+		is = mp_read_ipv6(skb, p, to_mesh);
+	if (is == MP_COUNT_TCP)
+		is = mp_read_tcp(skb, p, to_mesh);
+	mp_count(is);
+	return is == MP_COUNT_TCP;
+}
+
+/* Carries nothing but an acknowledgement. */
+MP_INLINE bool mp_is_pure_ack(const struct mp_packet *p)
+{
+	return p->payload_bytes == 0 &&
+	       (p->flags & (MP_TCP_ACK | MP_TCP_SYN | MP_TCP_FIN | MP_TCP_RST)) == MP_TCP_ACK;
+}
+
+#endif

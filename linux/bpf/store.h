@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Segments for the daemon's store, and orders to send one of them again, in one ring buffer: an
+ * order never overtakes the segment that it asks for.
+ */
+#ifndef MESHPACE_BPF_STORE_H
+#define MESHPACE_BPF_STORE_H
+
+#include "packet.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4 << 20);
+} mp_events SEC(".maps");
+
+/* The daemon looks at the ring buffer often; it is only woken when that fills up. */
+#define MP_EVENTS_WAKE_BYTES (1u << 20)
+
+MP_INLINE uint64_t mp_wakeup(void)
+{
+	uint64_t waiting = bpf_ringbuf_query(&mp_events, BPF_RB_AVAIL_DATA);
+
+	return waiting > MP_EVENTS_WAKE_BYTES ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
+}
+
+/* Copies a data packet for the store; ack: the flow's acknowledged data. False: not copied. */
+MP_INLINE bool mp_store(struct __sk_buff *skb, const struct mp_packet *p, uint32_t ack)
+{
+	uint32_t bytes = p->frame_bytes;
+	struct mp_store_event *store;
+
+	if (bytes == 0 || bytes > MP_STORED_MAX || p->segments > 1 || skb->vlan_present)
+		return false;
+	store = bpf_ringbuf_reserve(&mp_events, sizeof(*store), 0);
+	if (!store)
+		return false;
+	store->event.kind = MP_EVENT_STORE;
+	store->event.seq = p->seq;
+	store->event.end = p->seq + p->payload_bytes;
+	store->event.ack = ack;
+	store->event.key = p->key;
+	store->bytes = bytes;
+	store->l3 = (uint16_t)p->l3;
+	store->l4 = (uint16_t)p->l4;
+	/* The compiler knows the bound already and would drop what the verifier needs. */
+	asm volatile("" : "+r"(bytes));
+	if (bytes == 0 || bytes > MP_STORED_MAX ||
+	    bpf_skb_load_bytes(skb, 0, store->frame, bytes)) {
+		bpf_ringbuf_discard(store, BPF_RB_NO_WAKEUP);
+		return false;
+	}
+	bpf_ringbuf_submit(store, mp_wakeup());
+	return true;
+}
+
+/* Has the daemon send the segment that starts at p->ack again. False: it was not told. */
+MP_INLINE bool mp_order_retransmission(const struct mp_packet *p)
+{
+	struct mp_event *event = bpf_ringbuf_reserve(&mp_events, sizeof(*event), 0);
+
+	if (!event)
+		return false;
+	event->kind = MP_EVENT_RETRANSMIT;
+	event->seq = event->end = event->ack = p->ack;
+	event->key = p->key;
+	bpf_ringbuf_submit(event, BPF_RB_FORCE_WAKEUP);
+	return true;
+}
+
+#endif

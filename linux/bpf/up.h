@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Wireless-to-wired flows: the gateway measures RTT_wired and tells the sender. */
+#ifndef MESHPACE_BPF_UP_H
+#define MESHPACE_BPF_UP_H
+
+#include "flows.h"
+
+/* Data from the mesh: T1 at the wired side is now. */
+__attribute__((noinline)) int mp_up_data(struct mp_packet *p)
+{
+	struct mp_flow *flow;
+	bool new_data;
+
+	if (!p)
+		return 0;
+	flow = mp_find_or_create_flow(p, MP_UP);
+	if (!flow)
+		return 0;
+	bpf_spin_lock(&flow->lock);
+	new_data = mp_sent_record(&flow->sent, p->seq, p->payload_bytes, p->now_ns);
+	mp_count_data(flow, p, new_data);
+	flow->ttl = p->ttl;
+	bpf_spin_unlock(&flow->lock);
+	return 0;
+}
+
+/* A FIN without data from the mesh. */
+__attribute__((noinline)) int mp_up_fin(struct mp_packet *p)
+{
+	struct mp_flow *flow;
+
+	if (!p)
+		return 0;
+	flow = mp_find_flow(p, MP_UP);
+	if (!flow)
+		return 0;
+	bpf_spin_lock(&flow->lock);
+	flow->fin = 1;
+	bpf_spin_unlock(&flow->lock);
+	return 0;
+}
+
+/* An ACK from the wired side. Returns RTT_wired in us, 0 when this ACK gives no sample. */
+__attribute__((noinline)) uint32_t mp_up_ack(struct mp_packet *p)
+{
+	uint32_t rtt_wired_us = 0;
+	struct mp_flow *flow;
+
+	if (!p)
+		return 0;
+	flow = mp_find_flow(p, MP_UP);
+	if (!flow)
+		return 0;
+	bpf_spin_lock(&flow->lock);
+	if (mp_count_ack(flow, p))
+		rtt_wired_us = mp_rtt_wired_us(mp_sent_ack(&flow->sent, p->ack, p->now_ns));
+	if (rtt_wired_us) {
+		flow->rtt_wired_us = rtt_wired_us;
+		flow->estimate.samples++;
+	}
+	bpf_spin_unlock(&flow->lock);
+	return rtt_wired_us;
+}
+
+#endif

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Network namespaces: made, entered for the length of a call, removed."""
+
+import contextlib
+import ctypes
+import itertools
+import os
+import re
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+CLONE_NEWNET = 0x40000000
+_MOUNTED = Path("/run/netns")
+_libc = ctypes.CDLL(None, use_errno=True)
+_serial = itertools.count()
+
+
+def run(*command: str, check: bool = True) -> str:
+    """Runs a command and returns what it printed; a failure names the command and its words."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if check and done.returncode:
+        raise RuntimeError(f"{' '.join(command)}: {done.stderr.strip() or done.returncode}")
+    return done.stdout
+
+
+def _setns(fd: int) -> None:
+    if _libc.setns(fd, CLONE_NEWNET):
+        errno = ctypes.get_errno()
+        raise OSError(errno, f"setns: {os.strerror(errno)}")
+
+
+class Namespace:
+    """A network namespace of this process: its name carries the process id."""
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        self.name = f"mp{os.getpid()}-{label}-{next(_serial)}"
+        run("ip", "netns", "add", self.name)
+        self.ip("link", "set", "lo", "up")
+        self.sysctl("net.ipv4.tcp_congestion_control", "cubic")
+        # An address is usable at once, and nothing but the tests' own packets is on the links.
+        self.sysctl("net.ipv6.conf.default.accept_dad", "0")
+        self.sysctl("net.ipv6.conf.default.router_solicitations", "0")
+
+    @contextlib.contextmanager
+    def inside(self) -> Iterator[None]:
+        """The calling thread, and it alone, is in the namespace."""
+        home = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+        try:
+            there = os.open(_MOUNTED / self.name, os.O_RDONLY)
+            try:
+                _setns(there)
+            finally:
+                os.close(there)
+            try:
+                yield
+            finally:
+                _setns(home)
+        finally:
+            os.close(home)
+
+    def socket(self, family: int, kind: int, protocol: int = 0) -> socket.socket:
+        """A socket of the namespace: it stays there whoever uses it."""
+        with self.inside():
+            return socket.socket(family, kind, protocol)
+
+    def ip(self, *words: str) -> str:
+        return run("ip", "-n", self.name, *words)
+
+    def run(self, *command: str, check: bool = True) -> str:
+        return run("ip", "netns", "exec", self.name, *command, check=check)
+
+    def sysctl(self, key: str, value: str) -> None:
+        # A name of an interface has no dot here, so every dot is a slash.
+        with self.inside():
+            Path("/proc/sys", key.replace(".", "/")).write_text(value)
+
+    def mac(self, interface: str) -> bytes:
+        with self.inside(), socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as s:
+            s.bind((interface, 0))
+            address = s.getsockname()[4]
+            assert isinstance(address, bytes)
+            return address
+
+    def remove(self) -> None:
+        run("ip", "netns", "del", self.name, check=False)
+
+
+def remove_stale() -> None:
+    """Removes the namespaces of test processes that were killed."""
+    for path in _MOUNTED.glob("mp*-*"):
+        owner = re.match(r"mp(\d+)-", path.name)
+        if owner and not Path("/proc", owner[1]).exists():
+            run("ip", "netns", "del", path.name, check=False)
+
+
+def obstacle() -> str | None:
+    """Why no namespaces can be had here; None when they can."""
+    if os.geteuid() != 0:
+        return "network namespaces need root"
+    try:
+        probe = Namespace("probe")
+    except (RuntimeError, OSError) as error:
+        return f"no network namespaces here: {error}"
+    probe.remove()
+    return None
