@@ -6,12 +6,14 @@ both directions. Losses and reordering follow from the seed and concern TCP only
 """
 
 import contextlib
+import ctypes
 import fcntl
 import heapq
 import json
 import os
 import random
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -25,6 +27,7 @@ from harness.namespace import Namespace
 _TUNSETIFF = 0x400454CA
 _IFF_TAP, _IFF_NO_PI = 0x0002, 0x1000
 _FRAME = 2048
+_PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True)
@@ -141,6 +144,7 @@ def _carry(radio: Radio, fds: list[int]) -> None:
 
 
 if __name__ == "__main__":
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     # A late process would blur what the tests measure; without the right to it, go on as it is.
     with contextlib.suppress(PermissionError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))

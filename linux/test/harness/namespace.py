@@ -38,11 +38,14 @@ class Namespace:
         self.label = label
         self.name = f"mp{os.getpid()}-{label}-{next(_serial)}"
         run("ip", "netns", "add", self.name)
-        self.ip("link", "set", "lo", "up")
-        self.sysctl("net.ipv4.tcp_congestion_control", "cubic")
-        # An address is usable at once, and nothing but the tests' own packets is on the links.
-        self.sysctl("net.ipv6.conf.default.accept_dad", "0")
-        self.sysctl("net.ipv6.conf.default.router_solicitations", "0")
+        try:
+            self.ip("link", "set", "lo", "up")
+            # An address is usable at once; nothing but the tests' own packets is on the links.
+            self.sysctl("net.ipv6.conf.default.accept_dad", "0")
+            self.sysctl("net.ipv6.conf.default.router_solicitations", "0")
+        except BaseException:
+            self.remove()
+            raise
 
     @contextlib.contextmanager
     def inside(self) -> Iterator[None]:

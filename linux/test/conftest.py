@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Fixtures of the native tests: networks, gateways, and what every test may rely on."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from harness import namespace, net
+from harness.gateway import PROGRAM, Gateway
+
+HERE = Path(__file__).parent
+StartGateway = Callable[..., Gateway]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--full", action="store_true", help="the long tests at their full length (20 minutes)"
+    )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Without root or namespaces nothing here can run: every test says so."""
+    mine = [item for item in items if item.path.parent == HERE]
+    obstacle = namespace.obstacle() if mine else None
+    for item in mine if obstacle else []:
+        item.add_marker(pytest.mark.skip(reason=obstacle or ""))
+
+
+def pytest_sessionstart() -> None:
+    namespace.remove_stale()
+
+
+@pytest.fixture
+def full(request: pytest.FixtureRequest) -> bool:
+    """Whether the long tests run at their full length."""
+    return bool(request.config.getoption("--full"))
+
+
+@pytest.fixture
+def network() -> Iterator[net.Network]:
+    """A wired host, a gateway, a mesh host."""
+    with net.routed() as made:
+        yield made
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[StartGateway]:
+    """
+    start(network, release="nfqueue", **configuration) -> a gateway that is ready.
+    What still runs at the end of the test is ended.
+    """
+    if not PROGRAM.exists():
+        pytest.fail(f"{PROGRAM.name} is not built; run `make build`")
+    started: list[Gateway] = []
+
+    def begin(network: net.Network, release: str = "nfqueue", **config: object) -> Gateway:
+        gateway = Gateway(network.gateway, tmp_path, release, config)
+        started.append(gateway)
+        return gateway.start()
+
+    yield begin
+    for gateway in started:
+        gateway.end()
+        print("\n".join(gateway.log[-40:]))

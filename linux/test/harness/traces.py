@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a gateway may leave behind: taken before and after, compared."""
+
+import contextlib
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness import offload
+from harness.gateway import until
+from harness.namespace import Namespace, run
+
+_INTERFACES = ("eth0", "mesh0")
+_PINS = Path("/sys/fs/bpf")
+
+
+@dataclass(frozen=True)
+class Traces:
+    """The state of a namespace that a gateway touches, and the machine's BPF objects."""
+
+    state: dict[str, str]
+    bpf: frozenset[str]
+
+    @classmethod
+    def of(cls, namespace: Namespace) -> "Traces":
+        state = {"qdisc": namespace.run("tc", "qdisc", "show")}
+        for interface in _INTERFACES:
+            state[f"offloads {interface}"] = str(offload.all_of(namespace, interface))
+            for side in ("ingress", "egress"):
+                words = ("tc", "filter", "show", "dev", interface, side)
+                state[f"filters {interface} {side}"] = namespace.run(*words, check=False)
+        for tool in ("iptables-save", "ip6tables-save"):
+            state[tool] = _rules(namespace.run(tool))
+        state["processes"] = run("ip", "netns", "pids", namespace.name)
+        state["pins"] = "\n".join(sorted(str(path) for path in _PINS.rglob("*")))
+        return cls(state, _bpf_objects())
+
+    def left_since(self, before: "Traces") -> dict[str, tuple[str, str]]:
+        """What differs now: {what: (before, now)}; empty when everything was put back."""
+        left = {
+            key: (was, self.state[key])
+            for key, was in before.state.items()
+            if self.state[key] != was
+        }
+        orphans = self.bpf - before.bpf - _held_objects()
+        if orphans:
+            left["bpf"] = ("", ", ".join(sorted(orphans)))
+        return left
+
+
+def left_behind(namespace: Namespace, before: Traces) -> dict[str, tuple[str, str]]:
+    """As left_since, once the kernel has had time to free what nobody holds."""
+    with contextlib.suppress(TimeoutError):
+        until(lambda: not Traces.of(namespace).left_since(before), 3.0)
+    return Traces.of(namespace).left_since(before)
+
+
+def _rules(saved: str) -> str:
+    """iptables-save without counters, dates and tables that hold no rule."""
+    kept = []
+    for table in re.findall(r"^\*.*?^COMMIT", saved, re.MULTILINE | re.DOTALL):
+        lines = [re.sub(r"\[\d+:\d+\]", "", line) for line in table.splitlines()]
+        if any(line.startswith("-A") or " - " in line for line in lines):
+            kept += lines
+    return "\n".join(kept)
+
+
+def _bpf_objects() -> frozenset[str]:
+    """Programs, maps and links of the whole machine, as in fdinfo: `prog_id:7`."""
+    found = set()
+    for kind in ("prog", "map", "link"):
+        for one in json.loads(run("bpftool", "-j", kind, "show") or "[]"):
+            found.add(f"{kind}_id:{one['id']}")
+    return frozenset(found)
+
+
+def _held_objects() -> set[str]:
+    """BPF objects that some process holds open: another gateway's, not a trace of this one."""
+    held = set()
+    for file in Path("/proc").glob("[0-9]*/fdinfo/*"):
+        with contextlib.suppress(OSError):
+            for name, number in re.findall(
+                r"^((?:prog|map|link)_id):\s*(\d+)", file.read_text(), re.MULTILINE
+            ):
+                held.add(f"{name}:{number}")
+    return held
