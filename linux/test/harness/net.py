@@ -11,15 +11,23 @@ a radio in userspace (lossy.py).
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from harness import offload
-from harness.lossy import Radio
 from harness.namespace import Namespace
 
 WIRED4, WIRED6 = "192.0.2.1", "2001:db8::1"
 GATEWAY_WIRED4, GATEWAY_WIRED6 = "192.0.2.254", "2001:db8::fe"
 GATEWAY_MESH4, GATEWAY_MESH6 = "10.1.0.1", "fd00::1"
 MTU = 1500
+
+
+class Radio(Protocol):
+    """What carries frames between two interfaces that it makes (lossy.py, vm/inside/radios.py)."""
+
+    def between(
+        self, a: Namespace, a_name: str, b: Namespace, b_name: str
+    ) -> contextlib.AbstractContextManager[None]: ...
 
 
 def host4(index: int) -> str:
@@ -143,7 +151,7 @@ def routed(hosts: int = 1) -> Iterator[Network]:
 
 @contextlib.contextmanager
 def over_radio(radio: Radio) -> Iterator[Network]:
-    """As routed, with mesh0 and the host's eth0 being the ends of a radio in userspace."""
+    """As routed, with mesh0 and the host's eth0 being the ends of a radio."""
     with namespaces("wired", "gw", "m0") as (wired, gateway, host):
         network = Network(wired, gateway, [host])
         _wired_side(wired, gateway)

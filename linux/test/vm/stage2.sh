@@ -14,6 +14,7 @@ mount -t tracefs trace /sys/kernel/tracing
 mount -t cgroup2 cgroup /sys/fs/cgroup
 mkdir -p /lib/modules
 mount --bind "$modules" /lib/modules
+modprobe tun    # udev, absent here, would make /dev/net/tun
 ip link set lo up
 ln -sf /proc/self/fd /dev/fd
 ln -sf /proc/self/fd/1 /dev/stdout
