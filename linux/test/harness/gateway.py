@@ -52,6 +52,7 @@ class Gateway:
     ) -> None:
         self.namespace = namespace
         self.directory = directory
+        self.release = release
         self.file = directory / "meshpace.toml"
         self.configure(config)
         self._words = ["--release", release, "--wired", "eth0", *words]
@@ -144,6 +145,10 @@ class Gateway:
     def wait(self) -> int:
         """Waits for an end that somebody else brings about."""
         return self._wait()
+
+    def become(self, other: "Gateway") -> None:
+        """From now on this object stands for the other's process."""
+        self._process, self._reader, self.log = other._process, other._reader, other.log
 
     def clean(self) -> "subprocess.CompletedProcess[str]":
         return self.call("gateway", "--clean", "--mesh", "mesh0")

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+The changes that a gateway may make to a packet: RTT_wired appended to a pure ACK. Taken
+back by other arithmetic than it was made with, so that a wrong one shows.
+"""
+
+import struct
+from collections import Counter
+from collections.abc import Iterator
+
+from harness.capture import ACK, FIN, RST, SYN
+from harness.expected import TCP, read
+
+OPTION_BYTES = 8
+_HEAD = bytes([254, 8, 0x6D, 0x70])
+
+
+def _offsets(frame: bytes) -> tuple[int, int, int]:
+    """Where the IP header, the TCP header, and the TCP header's end are."""
+    ip = 14
+    while frame[ip - 2 : ip] in (b"\x81\x00", b"\x88\xa8"):
+        ip += 4
+    tcp = ip + ((frame[ip] & 15) * 4 if frame[ip] >> 4 == 4 else 40)
+    return ip, tcp, tcp + (frame[tcp + 12] >> 4) * 4
+
+
+def carries_option(frame: bytes) -> bool:
+    """A pure ACK whose last option is RTT_wired."""
+    reading = read(frame)
+    if reading.kind != TCP or reading.payload or reading.flags & (SYN | FIN | RST | ACK) != ACK:
+        return False
+    _, _, end = _offsets(frame)
+    return frame[end - OPTION_BYTES : end - 4] == _HEAD
+
+
+def _sums(old: int, *words: int) -> list[int]:
+    """Checksums that such a change of words (after minus before) may have led from to `old`."""
+    total = (old + sum(words)) % 0xFFFF
+    return [0, 0xFFFF] if total == 0 else [total]
+
+
+def without_option(frame: bytes) -> Iterator[bytes]:
+    """What the frame may have been before the option was appended."""
+    ip, tcp, end = _offsets(frame)
+    option = frame[end - OPTION_BYTES : end]
+    was = bytearray(frame[: end - OPTION_BYTES] + frame[end:])
+    offset_word = struct.unpack_from("!H", was, tcp + 12)[0]
+    struct.pack_into("!H", was, tcp + 12, offset_word - (OPTION_BYTES // 4 << 12))
+    at = ip + 2 if was[ip] >> 4 == 4 else ip + 4
+    length = struct.unpack_from("!H", was, at)[0]
+    struct.pack_into("!H", was, at, length - OPTION_BYTES)
+    # The checksum is the complement of the sum: what was added to the words comes back.
+    grown = (OPTION_BYTES // 4 << 12, OPTION_BYTES, *struct.unpack("!4H", option))
+    for tcp_sum in _sums(struct.unpack_from("!H", frame, tcp + 16)[0], *grown):
+        struct.pack_into("!H", was, tcp + 16, tcp_sum)
+        if was[ip] >> 4 == 6:
+            yield bytes(was)
+            continue
+        for ip_sum in _sums(struct.unpack_from("!H", frame, ip + 10)[0], OPTION_BYTES):
+            struct.pack_into("!H", was, ip + 10, ip_sum)
+            yield bytes(was)
+
+
+def restored(arrived: Counter[bytes], control: Counter[bytes]) -> tuple[Counter[bytes], int]:
+    """
+    The frames with every option taken back that the control run does not have, and how
+    many there were.
+    """
+    back: Counter[bytes] = Counter()
+    options = 0
+    for frame, count in arrived.items():
+        surplus = max(0, count - control[frame])
+        if not surplus or not carries_option(frame):
+            back[frame] += count
+            continue
+        before = next((one for one in without_option(frame) if one in control), frame)
+        back[frame] += count - surplus
+        back[before] += surplus
+        options += surplus if before != frame else 0
+    return +back, options

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What an operator does: configure, reload, ask, get it wrong."""
+
+import json
+import re
+import signal
+import urllib.request
+from pathlib import Path
+
+import pytest
+from conftest import StartGateway
+from harness import net
+from harness.gateway import Gateway, host, mbps_for, toml, until
+from harness.namespace import Namespace
+from harness.traces import Traces, left_behind
+from harness.transfer import Transfer, window
+
+
+def one_line(text: str) -> str:
+    lines = text.strip().splitlines()
+    assert len(lines) == 1, text
+    return lines[0]
+
+
+def interval_us(gateway: Gateway, port: int) -> float:
+    return float((gateway.flow(port) or {}).get("interval_us", 0))
+
+
+def test_a_reload_takes_effect(network: net.Network, start: StartGateway) -> None:
+    gateway = start(network, host=[host(net.host4(0), mbps_for(1))])
+    with Transfer(network.wired, network.host, net.host4(0), options=window(65536)) as transfer:
+        port = transfer.receiver_port
+        until(lambda: 500 < interval_us(gateway, port) < 2000, 10, gateway)
+        gateway.configure({"host": [host(net.host4(0), mbps_for(4))]})
+        gateway.send(signal.SIGHUP)
+        until(lambda: 3200 < interval_us(gateway, port) < 8000, 10, gateway)
+        assert transfer.finish().intact
+
+
+def test_a_bad_file_changes_nothing(network: net.Network, start: StartGateway) -> None:
+    """The old configuration stays in force, and the log says what is wrong where."""
+    gateway = start(network, host=[host(net.host4(0), mbps_for(1))])
+    gateway.file.write_text("mesh_iface = 'x'\n")
+    gateway.send(signal.SIGHUP)
+    line = gateway.logged("mesh_iface")
+    assert gateway.file.name in line
+    with Transfer(network.wired, network.host, net.host4(0), options=window(65536)) as transfer:
+        until(lambda: 500 < interval_us(gateway, transfer.receiver_port) < 2000, 10, gateway)
+        assert transfer.finish().intact
+
+
+BAD = {
+    "unknown key": ("hosts = 3\n", "hosts"),
+    "unknown key in a table": ("[default_path]\nhop = 3\n", "hop"),
+    "wrong type": ('max_flows = "many"\n', "max_flows"),
+    "unknown law": ('law = "warp"\n', "warp"),
+    "unknown release": ('release = "soon"\n', "soon"),
+    "bad address": ('[[host]]\naddress = "10.1.0.300"\nhops = 1\nmbps = 1.0\n', "10.1.0.300"),
+    "bad prefix": ('[[host]]\naddress = "10.1.0.0/40"\nhops = 1\nmbps = 1.0\n', "10.1.0.0/40"),
+    "negative rate": ('[[host]]\naddress = "10.1.0.2"\nhops = 1\nmbps = -1.0\n', "mbps"),
+    "zero flows": ("max_flows = 0\n", "max_flows"),
+    "bad metrics address": ('metrics = "everywhere"\n', "metrics"),
+    "no TOML": ("mesh = = 3\n", "line 1"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_a_bad_file_is_refused(network: net.Network, start: StartGateway, what: str) -> None:
+    """Exit 2 and one line that names file and key, from `config check` and from the gateway."""
+    text, name = BAD[what]
+    gateway = start(network)
+    gateway.stop()
+    gateway.file.write_text(text)
+    checked = gateway.call("config", "check", str(gateway.file))
+    assert checked.returncode == 2, checked
+    line = one_line(checked.stderr)
+    assert name in line
+    assert gateway.file.name in line
+    begun = gateway.call("gateway", "--mesh", "mesh0", "--config", str(gateway.file))
+    assert begun.returncode == 2
+    assert name in one_line(begun.stderr)
+
+
+def test_a_good_file_passes(network: net.Network, start: StartGateway) -> None:
+    gateway = start(network)
+    gateway.file.write_text(
+        toml(
+            {
+                "mesh": "mesh0",
+                "wired": ["eth0"],
+                "law": "gap",
+                "release": "nfqueue",
+                "goodput_control": False,
+                "local_retransmission": True,
+                "option": True,
+                "delay_bound_ms": 500,
+                "max_flows": 1000,
+                "idle_timeout_s": 60,
+                "store_mib": 8,
+                "metrics": "127.0.0.1:9870",
+                "default_path": {"hops": 2, "mbps": 5.5},
+                "host": [host("10.1.0.0/24", 11.0, 4), host("fd00::2", 1.0)],
+            }
+        )
+    )
+    checked = gateway.call("config", "check", str(gateway.file))
+    assert checked.returncode == 0, checked.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["gateway"], "--mesh"),
+        (["gateway", "--mesh", "nowhere"], "nowhere"),
+        (["gateway", "--mesh", "mesh0", "--release", "fast"], "fast"),
+        (["gateway", "--mesh", "mesh0", "--config", "/nonexistent.toml"], "/nonexistent.toml"),
+        (["config", "check", "/nonexistent.toml"], "/nonexistent.toml"),
+        (["florw"], "florw"),
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage(
+    network: net.Network, tmp_path: Path, start: StartGateway, words: list[str], says: str
+) -> None:
+    gateway = start(network)
+    gateway.stop()
+    before = Traces.of(network.gateway)
+    done = Gateway(network.gateway, tmp_path, "nfqueue", {}).call(*words)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert not done.stdout
+    assert not left_behind(network.gateway, before)
+
+
+def test_a_second_gateway_is_refused(network: net.Network, start: StartGateway) -> None:
+    gateway = start(network)
+    second = gateway.call("gateway", "--mesh", "mesh0", "--release", "observe")
+    assert second.returncode == 1
+    assert "mesh0" in one_line(second.stderr)
+    assert gateway.alive
+    assert gateway.status()["release"] == "nfqueue"
+
+
+def test_status_without_a_gateway(network: net.Network, start: StartGateway) -> None:
+    gateway = start(network)
+    assert gateway.stop() == 0
+    for words in (["status"], ["status", "--json"], ["status", "--mesh", "mesh0"]):
+        done = gateway.call(*words)
+        assert done.returncode == 1
+        one_line(done.stderr)
+
+
+FLOW_KEYS = """
+    mesh wired direction hops hops_source mbps mbps_source cov interval_us rate_kbps goodput_kbps
+    throttled starved packets bytes acked_bytes samples discarded retransmits local_retransmits
+    age_s idle_s
+"""
+
+
+def test_status_tells_what_is(network: net.Network, start: StartGateway) -> None:
+    gateway = start(network, host=[host(net.host4(0), 5.5, hops=3), host("fd00::/16", 2.0)])
+    down = Transfer(network.wired, network.host, net.host4(0), 400_000).start()
+    up = Transfer(network.host, network.wired, net.WIRED6, 400_000).start()
+    assert down.wait().intact
+    assert up.wait().intact
+    status = gateway.status()
+    assert (status["mesh"], status["wired"]) == ("mesh0", ["eth0"])
+    assert (status["law"], status["release"]) == ("gap", "nfqueue")
+    flows = {flow["direction"]: flow for flow in status["flows"]}
+    assert set(flows) == {"down", "up"}
+    for flow in flows.values():
+        assert not [key for key in FLOW_KEYS.split() if key not in flow]
+    assert flows["down"]["mesh"] == f"{net.host4(0)}:{down.receiver_port}"
+    assert flows["down"]["wired"] == f"{net.WIRED4}:{down.sender_port}"
+    assert (flows["down"]["hops"], flows["down"]["hops_source"]) == (3, "config")
+    assert flows["down"]["bytes"] == flows["down"]["acked_bytes"] == 400_000
+    assert flows["down"]["rtt_wireless_ms"] > 0
+    assert flows["up"]["mesh"] == f"[{net.host6(0)}]:{up.sender_port}"
+    assert flows["up"]["bytes"] == flows["up"]["acked_bytes"] == 400_000
+    assert flows["up"]["rtt_wired_ms"] > 0
+    table = gateway.call("status", "--mesh", "mesh0").stdout
+    assert net.host4(0) in table
+
+
+def test_hops_from_the_ttl(network: net.Network, start: StartGateway) -> None:
+    """Nobody configured the host: its packets come with TTL 62, so it is three hops away."""
+    network.host.sysctl("net.ipv4.ip_default_ttl", "62")
+    gateway = start(network)
+    run = Transfer(network.wired, network.host, net.host4(0), 300_000).start()
+    assert run.wait().intact
+    flow = gateway.flow(run.receiver_port)
+    assert flow
+    assert (flow["hops"], flow["hops_source"]) == (3, "ttl")
+    assert (flow["mbps"], flow["mbps_source"]) == (11.0, "default")
+
+
+def test_the_store_is_bounded(network: net.Network, start: StartGateway) -> None:
+    """With room for one megabyte the daemon stays small, and transfers arrive."""
+    gateway = start(network, store_mib=1, host=[host(net.host4(0), mbps_for(1))])
+    run = Transfer(network.wired, network.host, net.host4(0), 3_000_000).start()
+    assert run.wait().intact
+    assert gateway.memory_kib() < 25 * 1024
+
+
+def test_doctor(network: net.Network, start: StartGateway) -> None:
+    gateway = start(network)
+    for words in (["doctor", "--json"], ["doctor", "--mesh", "mesh0", "--json"]):
+        done = gateway.call(*words)
+        assert done.returncode in (0, 1), done.stderr
+        json.loads(done.stdout)
+    assert gateway.call("doctor", "--mesh", "mesh0").stdout
+
+
+def listening(namespace: Namespace) -> list[str]:
+    """TCP sockets that listen in a namespace, from its own /proc."""
+    rows = namespace.run("cat", "/proc/net/tcp", "/proc/net/tcp6").splitlines()
+    return [row for row in rows if " 0A " in row]
+
+
+SAMPLE = re.compile(r'^[a-zA-Z_:][a-zA-Z0-9_:]*(\{([a-z_]+="([^"\\]|\\.)*",?)*\})? \S+$')
+
+
+def test_metrics_are_off_by_default(network: net.Network, start: StartGateway) -> None:
+    start(network)
+    assert not listening(network.gateway)
+
+
+def test_metrics_can_be_read(network: net.Network, start: StartGateway) -> None:
+    gateway = start(network, metrics="127.0.0.1:9870")
+    run = Transfer(network.wired, network.host, net.host4(0), 300_000).start()
+    assert run.wait().intact
+    assert gateway.alive
+    with (
+        network.gateway.inside(),
+        urllib.request.urlopen("http://127.0.0.1:9870/metrics", timeout=5) as answer,
+    ):
+        assert answer.status == 200
+        assert answer.headers["Content-Type"].startswith("text/plain")
+        text = answer.read().decode()
+    samples = [line for line in text.splitlines() if line and not line.startswith("#")]
+    assert samples
+    for line in samples:
+        assert SAMPLE.match(line), line
+        float(line.rsplit(" ", 1)[1])
+    typed = re.findall(r"^# TYPE (\S+) (counter|gauge|histogram|summary)$", text, re.MULTILINE)
+    assert {line.split("{")[0].split(" ")[0] for line in samples} <= {name for name, _ in typed}

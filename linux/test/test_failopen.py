@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+Killed, restarted, replaced, cleaned up after in the middle of transfers: every transfer
+finishes intact, no stall is longer than a second, nothing is left behind.
+"""
+
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import StartGateway
+from harness import net
+from harness.gateway import Gateway, host, until
+from harness.traces import Traces, left_behind
+from harness.transfer import Result, Transfer, window
+
+STALL_S = 1.0
+RELEASES = ["nfqueue", "observe"]
+# Traffic under each condition.
+PAUSE_S = 0.4
+
+
+def rounds(full: bool) -> int:
+    return 20 if full else 3
+
+
+def config() -> dict[str, object]:
+    return {"host": [host("10.1.0.0/16", 11.0), host("fd00::/64", 11.0)]}
+
+
+def load(network: net.Network) -> list[Transfer]:
+    """Transfers both ways, over IPv4 and IPv6, that go on until finished."""
+    ways = [
+        (network.wired, network.host, net.host4(0)),
+        (network.wired, network.host, net.host6(0)),
+        (network.host, network.wired, net.WIRED4),
+    ]
+    # A sender that gets nowhere with a blackhole must not be hidden by a huge buffer, and an
+    # unpaced one must not eat the machine: hence a bounded window and 24 Mbit/s at most.
+    options = window(64 * 1024) | {(1, 47): 3_000_000}
+    return [
+        Transfer(a, b, address, seed=n, options=options).start()
+        for n, (a, b, address) in enumerate(ways)
+    ]
+
+
+def check(runs: list[Transfer]) -> list[Result]:
+    results = [run.finish() for run in runs]
+    print(results)
+    assert all(result.intact for result in results)
+    assert all(result.received_bytes > 100_000 for result in results)
+    assert max(result.stall_s for result in results) <= STALL_S
+    return results
+
+
+def close(runs: list[Transfer]) -> None:
+    for run in runs:
+        run.close()
+
+
+def progresses(runs: list[Transfer], within_s: float = STALL_S) -> None:
+    """Every transfer moves on, by default within a second."""
+    before = [run.received for run in runs]
+    until(lambda: all(run.received > was for run, was in zip(runs, before, strict=True)), within_s)
+
+
+def killed_and_restarted(gateway: Gateway) -> None:
+    gateway.kill()
+    time.sleep(PAUSE_S)
+    gateway.start()
+
+
+def killed_and_cleaned(gateway: Gateway) -> None:
+    gateway.kill()
+    time.sleep(PAUSE_S / 2)
+    cleaned = gateway.clean()
+    assert cleaned.returncode == 0, cleaned.stderr
+    time.sleep(PAUSE_S / 2)
+    gateway.start()
+
+
+def replaced(gateway: Gateway) -> None:
+    """An upgrade in place: the new one takes over while the old one still runs."""
+    newer = Gateway(gateway.namespace, gateway.directory, gateway.release, config())
+    try:
+        newer.start("--replace")
+        assert gateway.wait() == 0
+    except BaseException:
+        newer.end()
+        raise
+    gateway.become(newer)
+
+
+def stopped_and_started(gateway: Gateway) -> None:
+    assert gateway.stop() == 0
+    time.sleep(PAUSE_S)
+    gateway.start()
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize(
+    "blow",
+    [killed_and_restarted, killed_and_cleaned, replaced, stopped_and_started],
+    ids=lambda blow: blow.__name__,
+)
+def test_transfers_live_on(
+    network: net.Network,
+    start: StartGateway,
+    release: str,
+    full: bool,
+    blow: Callable[[Gateway], None],
+) -> None:
+    before = Traces.of(network.gateway)
+    gateway = start(network, release=release, **config())
+    runs = load(network)
+    try:
+        for _ in range(rounds(full)):
+            time.sleep(PAUSE_S)
+            blow(gateway)
+            progresses(runs)
+        time.sleep(PAUSE_S)
+        assert gateway.stop() == 0
+        check(runs)
+    finally:
+        close(runs)
+    assert not left_behind(network.gateway, before)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_clean_removes_every_trace(
+    network: net.Network, start: StartGateway, release: str, full: bool
+) -> None:
+    """After each kill -9 under load, `--clean` alone restores the machine."""
+    before = Traces.of(network.gateway)
+    for _ in range(rounds(full)):
+        gateway = start(network, release=release, **config())
+        runs = load(network)
+        try:
+            time.sleep(PAUSE_S)
+            gateway.kill()
+            cleaned = gateway.clean()
+            assert cleaned.returncode == 0, cleaned.stderr
+            assert not left_behind(network.gateway, before)
+            check(runs)
+        finally:
+            close(runs)
+
+
+def test_cleaning_up_after_nobody(network: net.Network, start: StartGateway) -> None:
+    """--clean where nothing is: nothing to do, and no foreign rule or qdisc is touched."""
+    gateway = start(network)
+    assert gateway.stop() == 0
+    rule = ("-A", "POSTROUTING", "-o", "mesh0", "-p", "udp", "-j", "ACCEPT")
+    network.gateway.run("iptables", "-t", "mangle", *rule)
+    network.gateway.run("tc", "qdisc", "add", "dev", "mesh0", "clsact")
+    network.gateway.run(
+        "tc", "filter", "add", "dev", "mesh0", "egress", "matchall", "action", "pass", check=False
+    )
+    before = Traces.of(network.gateway)
+    assert gateway.clean().returncode == 0
+    assert not left_behind(network.gateway, before)
+
+
+def test_a_frozen_daemon_recovers(network: net.Network, start: StartGateway) -> None:
+    """SIGSTOP for three seconds, as in a machine that swaps: afterwards all goes on."""
+    gateway = start(network, **config())
+    runs = load(network)
+    try:
+        time.sleep(PAUSE_S)
+        gateway.send(signal.SIGSTOP)
+        time.sleep(3)
+        gateway.send(signal.SIGCONT)
+        # The senders' own timers have backed off meanwhile.
+        progresses(runs, within_s=6)
+        assert all(run.finish().intact for run in runs)
+        assert gateway.alive
+    finally:
+        close(runs)
+
+
+def test_stale_notes_do_not_hinder_a_start(
+    network: net.Network, start: StartGateway, tmp_path: Path
+) -> None:
+    """After kill -9 the socket and whatever else lies in the run directory is old, not in use."""
+    gateway = start(network, **config())
+    gateway.kill()
+    assert list((tmp_path / "run").iterdir()), "a killed gateway leaves at least its socket"
+    status = gateway.call("status", "--mesh", "mesh0")
+    assert status.returncode == 1
+    assert len(status.stderr.strip().splitlines()) == 1
+    gateway.start()
+    assert gateway.status()["mesh"] == "mesh0"

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Floods of connections: memory stays bounded, and an established paced flow keeps its rate."""
+
+import random
+import socket
+import time
+from collections.abc import Iterator
+
+import pytest
+from conftest import StartGateway
+from harness import net
+from harness.capture import ACK, SYN
+from harness.fuzz import Fields, ipv4, ipv6, tcp
+from harness.gateway import Gateway, host, mbps_for, until
+from harness.transfer import Transfer, window
+
+MAX_FLOWS = 16_384
+# Twenty megabytes above the start: the store's budget is below that, and flows are the kernel's.
+GROWTH_KIB = 20 * 1024
+# 2 KiB a flow, keys and the hash table beside them, and the fixed maps.
+MEMLOCK_KIB = MAX_FLOWS * 5 // 2 + 12 * 1024
+RATE_TOLERANCE = 0.10
+# Packets a second: what the machine forwards with its two cores and the transfer beside it.
+PACE = 20_000
+
+
+def unused(index: int, chance: random.Random) -> tuple[bytes, bytes]:
+    """Addresses of a flow from the wired side to the mesh, IPv6 every fourth."""
+    low = chance.randrange(1, 65535)
+    if index % 4:
+        wired = socket.inet_pton(socket.AF_INET, f"198.51.{low >> 8}.{low & 255}")
+        return wired, socket.inet_pton(socket.AF_INET, f"10.9.{low & 255}.{low >> 8}")
+    wired = socket.inet_pton(socket.AF_INET6, f"2001:db8:1::{low:x}")
+    return wired, socket.inet_pton(socket.AF_INET6, f"fd09::{low:x}")
+
+
+def flood(count: int, kind: str) -> Iterator[tuple[int, bytes]]:
+    """(IP version, packet) of as many flows: SYNs, or data that begins at once."""
+    chance = random.Random(11)
+    for index in range(count):
+        source, target = unused(index, chance)
+        flags, payload = (SYN, b"") if kind == "syn" else (ACK, b"x" * 64)
+        ports = chance.randrange(1024, 65536), chance.randrange(1, 65536)
+        fields = Fields(*ports, chance.randrange(2**32), 1, flags)
+        segment = tcp(source, target, fields, payload)
+        version, make = (4, ipv4) if len(source) == 4 else (6, ipv6)
+        yield version, make(source, target, segment, 64)
+
+
+def pour(network: net.Network, packets: Iterator[tuple[int, bytes]]) -> None:
+    """Sends packets to the gateway from the wired side, evenly."""
+    target, own = network.gateway.mac("eth0"), network.wired.mac("eth0")
+    heads = {version: target + own + kind for version, kind in _KINDS.items()}
+    sender = network.wired.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    begin = time.monotonic()
+    with sender:
+        sender.bind(("eth0", 0))
+        for count, (version, packet) in enumerate(packets):
+            sender.send(heads[version] + packet)
+            if count % 100 == 0:
+                time.sleep(max(0.0, begin + count / PACE - time.monotonic()))
+
+
+_KINDS = {4: b"\x08\x00", 6: b"\x86\xdd"}
+
+
+def swallow(network: net.Network) -> None:
+    """The flood's addresses are behind the mesh host, which does not answer."""
+    network.gateway.ip("route", "add", "10.9.0.0/16", "via", net.host4(0))
+    network.gateway.ip("-6", "route", "add", "fd09::/64", "via", net.host6(0))
+
+
+def rate_kbps(transfer: Transfer, seconds: float) -> float:
+    before, begin = transfer.received, time.monotonic()
+    time.sleep(seconds)
+    return (transfer.received - before) * 8 / 1e3 / (time.monotonic() - begin)
+
+
+def check_memory(gateway: Gateway, at_first_kib: int) -> None:
+    resident, memlock = gateway.memory_kib(), gateway.memlock_kib()
+    print(f"resident {at_first_kib} -> {resident} KiB, maps {memlock} KiB")
+    assert resident - at_first_kib < GROWTH_KIB
+    assert memlock < MEMLOCK_KIB
+
+
+@pytest.mark.parametrize("kind", ["syn", "data"])
+@pytest.mark.parametrize("release", ["nfqueue", "observe"])
+def test_a_flood_of_flows(
+    network: net.Network, start: StartGateway, release: str, kind: str, full: bool
+) -> None:
+    swallow(network)
+    gateway = start(network, release=release, store_mib=8, host=[host(net.host4(0), mbps_for(2))])
+    # Observed flows are not paced: there the sender's own pace is what must stay.
+    pace = window(64 * 1024) | {(1, 47): 700_000}
+    count = 200_000 if full else 60_000
+    with Transfer(network.wired, network.host, net.host4(0), options=pace) as transfer:
+        until(lambda: transfer.received > 1_000_000, 20, gateway)
+        at_first = gateway.memory_kib()
+        before = rate_kbps(transfer, 2.0)
+        was, begin = transfer.received, time.monotonic()
+        pour(network, flood(count, kind))
+        during = (transfer.received - was) * 8 / 1e3 / (time.monotonic() - begin)
+        check_memory(gateway, at_first)
+        status = gateway.status()
+        assert transfer.finish().intact
+    print(f"{before:.0f} kbit/s before, {during:.0f} during; {status['counters']}")
+    assert during == pytest.approx(before, rel=RATE_TOLERANCE)
+    assert len(status["flows"]) <= MAX_FLOWS
+    if kind == "syn":
+        assert len(status["flows"]) < 10, "a SYN alone is no flow"
+    elif count > MAX_FLOWS:
+        assert status["counters"]["flows_evicted"] > 0
+
+
+def test_a_small_table_makes_room(network: net.Network, start: StartGateway) -> None:
+    """Least recently used out first: the busy flow stays, the flood's flows go."""
+    swallow(network)
+    gateway = start(network, max_flows=64, host=[host(net.host4(0), mbps_for(2))])
+    with Transfer(network.wired, network.host, net.host4(0), options=window(64 * 1024)) as transfer:
+        until(lambda: (gateway.flow(transfer.receiver_port) or {}).get("samples", 0) > 50)
+        pour(network, flood(5_000, "data"))
+        flow = gateway.flow(transfer.receiver_port)
+        assert flow
+        assert flow["samples"] > 50, "forgotten and adopted anew"
+        assert len(gateway.status()["flows"]) <= 64
+        assert gateway.alive
+        assert transfer.finish().intact

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+Malformed and random packets through both hooks: what plain forwarding passes also passes
+with the gateway, unchanged; every counter is right; the daemon lives.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+import pytest
+from conftest import StartGateway
+from harness import arena, net
+from harness.arena import Arena, Passage
+from harness.capture import FIN, RST, SYN
+from harness.expected import FRAGMENT, MALFORMED, TCP, Expected, read
+from harness.fuzz import MESH, WIRED, Fuzzer
+from harness.gateway import Gateway
+from harness.permitted import restored
+
+# Longer than any packet may be held (the horizon of the law, 4 s).
+HELD_S = 4.5
+MakeArena = Callable[[], AbstractContextManager[Arena]]
+
+
+def both_runs(place: Arena, start: Callable[[], Gateway], full: bool) -> tuple[Passage, Passage]:
+    """The same frames without and with the gateway; at least 100,000 at full length."""
+    count = 200_000 if full else 24_000
+    control = arena.passage(place, Fuzzer(7, place.macs).frames(count), 0.5)
+    gateway = start()
+    with_gateway = arena.passage(place, Fuzzer(7, place.macs).frames(count), HELD_S)
+    assert gateway.alive
+    assert sum(control.arrived[MESH].values()) > count / 4
+    assert sum(control.arrived[WIRED].values()) > count / 4
+    return control, with_gateway
+
+
+def expected_at(passage: Passage) -> Counter[str]:
+    """What the counters must be after all that the mesh interface saw."""
+    expected = Expected()
+    for frame in passage.at_mesh0:
+        expected.take(frame)
+    return expected.counts
+
+
+def check_counters(counters: dict[str, int], passage: Passage) -> None:
+    expected = expected_at(passage)
+    print(counters, expected)
+    assert counters["malformed"] == expected[MALFORMED]
+    assert counters["fragments"] == expected[FRAGMENT]
+    assert counters["packets"] == expected["packets"]
+
+
+def examples(frames: Counter[bytes]) -> str:
+    return f"{sum(frames.values())}: " + "; ".join(f.hex() for f in list(frames)[:3])
+
+
+@pytest.mark.parametrize("make", [arena.routed, arena.bridged], ids=["routed", "bridged"])
+def test_observing_changes_nothing(start: StartGateway, full: bool, make: MakeArena) -> None:
+    with make() as place:
+        network = net.Network(place.wired, place.gateway, [place.mesh])
+        gateways: list[Gateway] = []
+
+        def begin() -> Gateway:
+            gateways.append(start(network, release="observe", max_flows=65_536))
+            return gateways[0]
+
+        control, passed = both_runs(place, begin, full)
+        counters = gateways[0].status()["counters"]
+    for side in (WIRED, MESH):
+        missing = control.arrived[side] - passed.arrived[side]
+        added = passed.arrived[side] - control.arrived[side]
+        assert not missing, examples(missing)
+        assert not added, examples(added)
+    check_counters(counters, passed)
+    assert counters["flows_created"] == expected_at(passed)["flows_created"]
+
+
+@pytest.mark.parametrize("make", [arena.routed, arena.bridged], ids=["routed", "bridged"])
+def test_pacing_loses_nothing(start: StartGateway, full: bool, make: MakeArena) -> None:
+    """
+    With the option and local retransmission on: only pure ACKs may carry the option,
+    only duplicate ACKs may be withheld, only copies of data may be added.
+    """
+    with make() as place:
+        network = net.Network(place.wired, place.gateway, [place.mesh])
+        gateways: list[Gateway] = []
+
+        def begin() -> Gateway:
+            gateways.append(start(network, max_flows=65_536))
+            return gateways[0]
+
+        control, passed = both_runs(place, begin, full)
+        counters = gateways[0].status()["counters"]
+        log = gateways[0].log
+    check_counters(counters, passed)
+    to_mesh, options = restored(passed.arrived[MESH], control.arrived[MESH])
+    assert options == counters["options_written"]
+    missing = control.arrived[MESH] - to_mesh
+    assert not missing, examples(missing)
+    check_copies(to_mesh - control.arrived[MESH], control.arrived[MESH])
+    withheld = control.arrived[WIRED] - passed.arrived[WIRED]
+    check_withheld(withheld, counters["dupacks_withheld"])
+    added = passed.arrived[WIRED] - control.arrived[WIRED]
+    assert not added, examples(added)
+    assert not [line for line in log if "panic" in line]
+
+
+def check_copies(added: Counter[bytes], known: Counter[bytes]) -> None:
+    """What was sent again locally was there before."""
+    strange = Counter({frame: n for frame, n in added.items() if frame not in known})
+    assert not strange, examples(strange)
+    assert all(read(frame).payload for frame in added)
+
+
+def check_withheld(frames: Counter[bytes], count: int) -> None:
+    """Nothing but ACKs without payload, and as many as were counted."""
+    for frame in frames:
+        reading = read(frame)
+        assert reading.kind == TCP
+        assert not reading.payload
+        assert not reading.flags & (SYN | FIN | RST)
+    assert sum(frames.values()) == count

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Every byte arrives, whatever the radio loses or reorders; local retransmission or not."""
+
+import pytest
+from conftest import StartGateway
+from harness import net
+from harness.gateway import host
+from harness.lossy import Radio
+from harness.transfer import Transfer, window
+
+LOSSY = Radio(delay_ms=4, loss=0.02, reorder=0.02, seed=5)
+SIZE = 1_500_000
+
+
+@pytest.mark.parametrize("local", [True, False], ids=["local-retransmission", "plain"])
+@pytest.mark.parametrize("release", ["nfqueue", "observe"])
+def test_transfers_survive_loss_and_reordering(
+    start: StartGateway, release: str, local: bool
+) -> None:
+    hosts = [host(net.host4(0), 20.0), host(net.host6(0), 20.0)]
+    with net.over_radio(LOSSY) as network:
+        gateway = start(network, release=release, local_retransmission=local, host=hosts)
+        runs = [
+            Transfer(a, b, address, SIZE, seed=n, options=window(128 * 1024)).start()
+            for n, (a, b, address) in enumerate(
+                [
+                    (network.wired, network.host, net.host4(0)),
+                    (network.wired, network.host, net.host6(0)),
+                    (network.host, network.wired, net.WIRED4),
+                    (network.host, network.wired, net.WIRED6),
+                ]
+            )
+        ]
+        results = [run.wait() for run in runs]
+        counters = gateway.status()["counters"]
+    print(counters, results)
+    assert all(r.intact and r.received_bytes == SIZE for r in results)
+    assert (counters["dupacks_withheld"] > 0) == (local and release != "observe")
+
+
+def test_the_gateway_fills_holes_itself(start: StartGateway) -> None:
+    """A loss on the radio is answered from the store; the sender hears of few of them."""
+    with net.over_radio(Radio(delay_ms=4, loss=0.02, seed=9)) as network:
+        gateway = start(network, host=[host(net.host4(0), 5.0)])
+        transfer = Transfer(
+            network.wired, network.host, net.host4(0), options=window(64 * 1024)
+        ).start()
+        try:
+            while transfer.received < SIZE:
+                flow = gateway.flow(transfer.receiver_port)
+        finally:
+            assert transfer.finish().intact
+    assert flow
+    print(flow)
+    assert flow["local_retransmits"] > 10
+    assert flow["retransmits"] < flow["local_retransmits"]
