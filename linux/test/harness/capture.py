@@ -51,11 +51,17 @@ class Segment:
 
 
 class Capture:
-    """Takes every frame that comes in or goes out until stopped; nothing may be missed."""
+    """
+    Takes every frame that comes in or goes out until stopped; nothing may be missed. With `late`
+    the kernel keeps them until then, so that the taking does not disturb what is measured.
+    """
 
-    def __init__(self, namespace: Namespace, interface: str, snap: int = 65600) -> None:
+    def __init__(
+        self, namespace: Namespace, interface: str, snap: int = 65600, late: bool = False
+    ) -> None:
         self.frames: list[Frame] = []
         self._snap = snap
+        self._late = late
         self._stop = threading.Event()
         self._socket = namespace.socket(socket.AF_PACKET, socket.SOCK_RAW)
         self._socket.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _BUFFER)
@@ -67,6 +73,8 @@ class Capture:
         self._thread.start()
 
     def _take(self) -> None:
+        if self._late:
+            self._stop.wait()
         # Once stopped, what is in the buffer is still taken.
         while True:
             stopping = self._stop.is_set()

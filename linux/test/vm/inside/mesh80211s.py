@@ -4,7 +4,9 @@
 from collections.abc import Iterator
 
 import pytest
+from conftest import StartGateway
 from harness import net
+from hops import found_hops
 from radios import Mesh80211s, Station, path_table
 from reach import reach
 
@@ -21,3 +23,10 @@ def test_the_chain_has_two_hops(mesh: net.Network) -> None:
     paths = path_table(Station(mesh.gateway, "mesh0"))
     assert paths[Station(mesh.host, "eth0").mac] == 2
     assert sorted(paths.values()) == [1, 2]
+
+
+def test_the_gateway_finds_them(mesh: net.Network, start: StartGateway) -> None:
+    flow = found_hops(mesh, start, "802.11s")
+    # hwsim's minstrel begins at 1 Mbit/s and knows nothing above 54.
+    assert flow["mbps_source"] == "802.11s"
+    assert 1 <= flow["mbps"] <= 54
