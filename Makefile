@@ -7,6 +7,7 @@ demo: build
 
 build: bin/pacelab
 	@cmake --build build
+	@scripts/cargo.sh build --release --quiet
 
 test:
 	@scripts/test.sh

@@ -10,3 +10,4 @@ root=$(dirname "$(dirname "$(readlink -f "$0")")")
 exec "$root/.venv/bin/python" -m pacelab "$@"
 LAUNCHER
 chmod +x bin/pacelab
+ln -sfn ../build/cargo/release/meshpace bin/meshpace

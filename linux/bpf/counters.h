@@ -25,7 +25,9 @@ MP_INLINE void mp_count(enum mp_counter counter)
 		(*value)++;
 }
 
-struct mp_settings mp_settings;
+/* Maps of their own, which the daemon writes as a whole. */
+struct mp_settings mp_settings SEC(".data.settings");
+const volatile struct mp_limits mp_limits SEC(".rodata.limits") = { 14, 16384 };
 
 /* The daemon lives. Else packets pass as if nothing were attached. */
 MP_INLINE bool mp_alive(void)

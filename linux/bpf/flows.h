@@ -13,8 +13,6 @@
 
 #define MP_PLACES_LOOKED_AT 8u
 
-const volatile uint32_t mp_max_flows = 16384;
-
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC); /* memory as flows come */
@@ -68,7 +66,7 @@ MP_INLINE struct mp_flow_key *mp_take_place(uint64_t now_ns)
 	uint32_t i;
 
 	for (i = 0; i < MP_PLACES_LOOKED_AT; i++) {
-		uint32_t at = (first + i) % (mp_max_flows ? mp_max_flows : 1);
+		uint32_t at = (first + i) % (mp_limits.max_flows ? mp_limits.max_flows : 1);
 		struct mp_flow_key *place = bpf_map_lookup_elem(&mp_places, &at);
 		const struct mp_flow *flow = place ? bpf_map_lookup_elem(&mp_flows, place) : NULL;
 		uint64_t silent_ns = flow ? now_ns - flow->last_ns : ~0ull;

@@ -71,6 +71,12 @@ struct mp_host {
 	uint32_t kbps; /* 0: unknown */
 };
 
+/* What the daemon sets before loading. */
+struct mp_limits {
+	uint32_t l2_bytes;  /* before the network header: 14, 0 without a link-layer header */
+	uint32_t max_flows;
+};
+
 /* What the daemon sets, at any time. */
 struct mp_settings {
 	uint64_t heartbeat_ns;        /* CLOCK_MONOTONIC, renewed several times a second */

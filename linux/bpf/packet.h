@@ -13,9 +13,6 @@
 
 #include <bpf/bpf_endian.h>
 
-/* Bytes before the network header: 14, or 0 on an interface without link-layer header. */
-const volatile uint32_t mp_l2_bytes = ETH_HLEN;
-
 #define MP_VLAN_TAGS_MAX 2
 #define MP_VLAN_BYTES 4
 
@@ -53,7 +50,7 @@ MP_INLINE uint16_t mp_network_protocol(struct __sk_buff *skb, struct mp_packet *
 	uint16_t protocol;
 	int i;
 
-	p->l3 = mp_l2_bytes;
+	p->l3 = mp_limits.l2_bytes;
 	if (p->l3 == 0)
 		return (uint16_t)skb->protocol;
 	for (i = 0; i <= MP_VLAN_TAGS_MAX; i++) {

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the gateway changes on its host, written down before it is done, so that it can be undone:
+//! on exit by the gateway itself, after a crash by `--clean` or the next start.
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::errors::{Context, Result};
+use crate::programs::{FILTER_HANDLE, FILTER_PRIORITY};
+use crate::{offload, system};
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "lowercase")]
+pub enum Change {
+    /// An offload of an interface was switched off.
+    Offload {
+        interface: String,
+        offload: offload::Offload,
+    },
+    /// The root qdisc became fq. `was`: the arguments of an fq that was there before.
+    Fq {
+        interface: String,
+        was: Option<Vec<String>>,
+    },
+    /// A netfilter rule; `command` is iptables or ip6tables, `rule` what follows -A or -D.
+    Rule { command: String, rule: Vec<String> },
+    /// Filters under clsact (kernels without tcx). `qdisc`: clsact is ours as well.
+    Filters { interface: String, qdisc: bool },
+}
+
+impl Change {
+    fn undo(&self) -> Result<()> {
+        match self {
+            Self::Offload { interface, offload } => offload::set(interface, *offload, true),
+            Self::Fq {
+                interface,
+                was: None,
+            } => system::run("tc", &["qdisc", "del", "dev", interface, "root"]).map(drop),
+            Self::Fq {
+                interface,
+                was: Some(was),
+            } => {
+                let mut arguments = vec!["qdisc", "change", "dev", interface, "root", "fq"];
+                arguments.extend(was.iter().map(String::as_str));
+                system::run("tc", &arguments).map(drop)
+            }
+            Self::Rule { command, rule } => remove_rule(command, rule),
+            Self::Filters { interface, qdisc } => remove_filters(interface, *qdisc),
+        }
+    }
+
+    /// The interface that it is about; when that is gone, so is the change.
+    fn interface(&self) -> Option<&str> {
+        match self {
+            Self::Offload { interface, .. }
+            | Self::Fq { interface, .. }
+            | Self::Filters { interface, .. } => Some(interface),
+            Self::Rule { .. } => None,
+        }
+    }
+}
+
+/// Removes a rule as often as it is there: once, or again after a start that was killed half-way.
+fn remove_rule(command: &str, rule: &[String]) -> Result<()> {
+    let with = |action| {
+        let mut arguments = vec!["-w", "5", "-t", "mangle", action];
+        arguments.extend(rule.iter().map(String::as_str));
+        arguments
+    };
+    while system::run(command, &with("-C")).is_ok() {
+        system::run(command, &with("-D"))?;
+    }
+    Ok(())
+}
+
+fn remove_filters(interface: &str, qdisc: bool) -> Result<()> {
+    let (priority, handle) = (FILTER_PRIORITY.to_string(), format!("{FILTER_HANDLE:#x}"));
+    for point in ["ingress", "egress"] {
+        let _ = system::run(
+            "tc",
+            &[
+                "filter", "del", "dev", interface, point, "prio", &priority, "handle", &handle,
+                "bpf",
+            ],
+        );
+    }
+    let others = |point| {
+        let left = system::run("tc", &["filter", "show", "dev", interface, point]);
+        left.is_ok_and(|left| !left.trim().is_empty())
+    };
+    if qdisc && !others("ingress") && !others("egress") {
+        system::run("tc", &["qdisc", "del", "dev", interface, "clsact"])?;
+    }
+    Ok(())
+}
+
+/// The changes of one gateway, in the order in which they were made, kept in a file.
+pub struct Changes {
+    file: PathBuf,
+    made: Vec<Change>,
+}
+
+impl Changes {
+    /// Those of the gateway on `mesh`; also those that a dead one left.
+    pub fn open(mesh: &str) -> Result<Self> {
+        let file = system::run_folder().join(format!("{mesh}.changes"));
+        let made = match std::fs::read_to_string(&file) {
+            // A file that was cut off by a crash tells nothing that could be undone.
+            Ok(text) => text
+                .lines()
+                .filter_map(|line| serde_json::from_str(line).ok())
+                .collect(),
+            Err(_) => Vec::new(),
+        };
+        Ok(Self { file, made })
+    }
+
+    /// Notes a change that is about to be made.
+    pub fn note(&mut self, change: Change) -> Result<()> {
+        self.made.push(change);
+        self.write()
+    }
+
+    /// The latest change was not made after all.
+    pub fn forget_latest(&mut self) -> Result<()> {
+        self.made.pop();
+        self.write()
+    }
+
+    fn write(&self) -> Result<()> {
+        if self.made.is_empty() {
+            let _ = std::fs::remove_file(&self.file);
+            return Ok(());
+        }
+        let lines: Vec<_> = self
+            .made
+            .iter()
+            .map(serde_json::to_string)
+            .collect::<Result<_, _>>()?;
+        let text = lines.join("\n") + "\n";
+        std::fs::write(&self.file, text).with_context(|| self.file.display().to_string())
+    }
+
+    /// Undoes all of them, the latest first; returns how many there were.
+    pub fn undo_all(&mut self) -> Result<usize> {
+        let count = self.made.len();
+        while let Some(change) = self.made.pop() {
+            let gone = change
+                .interface()
+                .is_some_and(|name| system::interface_index(name).is_err());
+            if !gone {
+                if let Err(error) = change.undo() {
+                    log::warn!("not put back: {change:?}: {error:#}");
+                }
+            }
+            self.write()?;
+        }
+        Ok(count)
+    }
+}

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The gateway's configuration: a TOML file, over which the command line goes. Every key has a
+//! default; docs/gateway.toml shows them all.
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::errors::{usage, Result};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Law {
+    /// TCP-GAP as published
+    Gap,
+    /// measure, pace nothing
+    Off,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum ReleaseChoice {
+    /// fq where the kernel has it, else nfqueue, else observe
+    Auto,
+    /// departure times in the packets, released by the qdisc sch_fq
+    Fq,
+    /// packets held in a netfilter queue
+    Nfqueue,
+    /// measure and show, touch nothing
+    Observe,
+}
+
+/// What is stated of a path; the sources (802.11s, batman-adv, TTL) fill in the rest.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DefaultPath {
+    /// wireless hops from the gateway, 1 to 255
+    #[serde(default = "one")]
+    pub hops: u32,
+    /// bit rate of the links, Mbit/s
+    #[serde(default = "eleven")]
+    pub mbps: f64,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Host {
+    /// an address, or a prefix such as 10.1.0.0/24
+    pub address: Prefix,
+    pub hops: Option<u32>,
+    pub mbps: Option<f64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// the interface towards the mesh
+    pub mesh: Option<String>,
+    /// the interfaces towards the Internet; none: those of the default routes
+    pub wired: Vec<String>,
+    pub law: Law,
+    pub release: ReleaseChoice,
+    pub goodput_control: bool,
+    pub local_retransmission: bool,
+    /// RTT_wired in ACKs of wireless-to-wired flows
+    pub option: bool,
+    /// RTT samples above are discarded; 0: none are
+    pub delay_bound_ms: f64,
+    pub max_flows: u32,
+    /// a flow silent for so long is forgotten
+    pub idle_timeout_s: u64,
+    /// memory for segments kept for local retransmission, MiB
+    pub store_mib: u32,
+    /// number of the netfilter queue
+    pub queue: u16,
+    /// where Prometheus may ask; none: nowhere
+    pub metrics: Option<SocketAddr>,
+    pub default_path: DefaultPath,
+    pub host: Vec<Host>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn eleven() -> f64 {
+    11.0
+}
+
+impl Default for DefaultPath {
+    fn default() -> Self {
+        Self {
+            hops: one(),
+            mbps: eleven(),
+        }
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            mesh: None,
+            wired: Vec::new(),
+            law: Law::Gap,
+            release: ReleaseChoice::Auto,
+            goodput_control: true,
+            local_retransmission: true,
+            option: true,
+            delay_bound_ms: 500.0,
+            max_flows: 16384,
+            idle_timeout_s: 180,
+            store_mib: 32,
+            queue: 28016,
+            metrics: None,
+            default_path: DefaultPath::default(),
+            host: Vec::new(),
+        }
+    }
+}
+
+impl Config {
+    /// Reads and checks a file; the error names file, key and remedy in one line.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| usage(format!("{}: {error}; name a readable file", path.display())))?;
+        let config: Self = toml::from_str(&text).map_err(|error| {
+            let line = error
+                .span()
+                .map_or(1, |span| text[..span.start].lines().count().max(1));
+            let message = error.message().replace('\n', " ");
+            usage(format!("{}, line {line}: {message}", path.display()))
+        })?;
+        config
+            .check()
+            .map_err(|error| usage(format!("{}: {error}", path.display())))?;
+        Ok(config)
+    }
+
+    fn check(&self) -> std::result::Result<(), String> {
+        in_range("max_flows", self.max_flows.into(), 16.0, 1_048_576.0)?;
+        in_range("store_mib", self.store_mib.into(), 0.0, 4096.0)?;
+        in_range("idle_timeout_s", self.idle_timeout_s as f64, 1.0, 86_400.0)?;
+        in_range("delay_bound_ms", self.delay_bound_ms, 0.0, 60_000.0)?;
+        in_range(
+            "default_path.hops",
+            self.default_path.hops.into(),
+            1.0,
+            255.0,
+        )?;
+        in_range(
+            "default_path.mbps",
+            self.default_path.mbps,
+            0.001,
+            100_000.0,
+        )?;
+        for host in &self.host {
+            let name = format!("host {}", host.address);
+            in_range(
+                &format!("{name}: hops"),
+                host.hops.unwrap_or(1).into(),
+                1.0,
+                255.0,
+            )?;
+            in_range(
+                &format!("{name}: mbps"),
+                host.mbps.unwrap_or(1.0),
+                0.001,
+                100_000.0,
+            )?;
+        }
+        Ok(())
+    }
+
+    /// The most specific entry for an address.
+    pub fn host_of(&self, address: IpAddr) -> Option<&Host> {
+        self.host
+            .iter()
+            .filter(|host| host.address.contains(address))
+            .max_by_key(|host| host.address.length)
+    }
+}
+
+fn in_range(key: &str, value: f64, least: f64, most: f64) -> std::result::Result<(), String> {
+    if value >= least && value <= most {
+        return Ok(());
+    }
+    Err(format!(
+        "{key} = {value} is out of range; give {least} to {most}"
+    ))
+}
+
+/// An address, or a network: the addresses that agree with it in the first `length` bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Prefix {
+    pub address: IpAddr,
+    pub length: u8,
+}
+
+impl TryFrom<String> for Prefix {
+    type Error = String;
+
+    fn try_from(text: String) -> std::result::Result<Self, String> {
+        let wrong = || format!("'{text}' is no address; write 10.1.0.2, 10.1.0.0/24 or fd00::2");
+        let (address, length) = text
+            .split_once('/')
+            .map_or((&*text, None), |(a, l)| (a, Some(l)));
+        let address: IpAddr = address.parse().map_err(|_| wrong())?;
+        let most = if address.is_ipv4() { 32 } else { 128 };
+        let length = length.map_or(Ok(most), |l| l.parse().map_err(|_| wrong()))?;
+        if length > most {
+            return Err(wrong());
+        }
+        Ok(Self { address, length })
+    }
+}
+
+impl std::fmt::Display for Prefix {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(f, "{}/{}", self.address, self.length)
+    }
+}
+
+impl Prefix {
+    pub fn contains(&self, address: IpAddr) -> bool {
+        let (network, candidate, bits) = match (self.address, address) {
+            (IpAddr::V4(a), IpAddr::V4(b)) => (u32::from(a).into(), u32::from(b).into(), 32),
+            (IpAddr::V6(a), IpAddr::V6(b)) => (u128::from(a), u128::from(b), 128),
+            _ => return false,
+        };
+        let differ: u128 = network ^ candidate;
+        differ
+            .checked_shr(bits - u32::from(self.length))
+            .unwrap_or(0)
+            == 0
+    }
+
+    /// Whether it is one address and no network.
+    pub fn is_single(&self) -> bool {
+        self.length == if self.address.is_ipv4() { 32 } else { 128 }
+    }
+}
+
+/// Where the configuration comes from, so that it can be read again.
+#[derive(Clone, Debug)]
+pub struct Source {
+    pub file: Option<PathBuf>,
+    pub overrides: Overrides,
+}
+
+/// What the command line says; it goes over the file.
+#[derive(Clone, Debug, Default)]
+pub struct Overrides {
+    pub mesh: Option<String>,
+    pub wired: Vec<String>,
+    pub law: Option<Law>,
+    pub release: Option<ReleaseChoice>,
+}
+
+impl Source {
+    pub fn read(&self) -> Result<Config> {
+        let mut config = match &self.file {
+            Some(file) => Config::read(file)?,
+            None => Config::default(),
+        };
+        let over = self.overrides.clone();
+        config.mesh = over.mesh.or(config.mesh);
+        if !over.wired.is_empty() {
+            config.wired = over.wired;
+        }
+        config.law = over.law.unwrap_or(config.law);
+        config.release = over.release.unwrap_or(config.release);
+        Ok(config)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> std::result::Result<Config, String> {
+        let config: Config = toml::from_str(text).map_err(|error| error.message().to_string())?;
+        config.check().map(|()| config)
+    }
+
+    /// The documented file must say what the program does.
+    #[test]
+    fn the_documented_defaults_are_the_defaults() {
+        let documented = include_str!("../../../../docs/gateway.toml");
+        assert_eq!(parse(documented), Ok(Config::default()));
+    }
+
+    #[test]
+    fn a_wrong_key_or_value_is_named() {
+        let unknown = parse("hopps = 3").unwrap_err();
+        assert!(unknown.contains("hopps"), "{unknown}");
+        let value = parse("max_flows = 1").unwrap_err();
+        assert!(
+            value.contains("max_flows") && value.contains("16"),
+            "{value}"
+        );
+        let address = parse("[[host]]\naddress = '10.1.0.0/33'").unwrap_err();
+        assert!(address.contains("10.1.0.0/33"), "{address}");
+        assert!(parse("[[host]]\naddress = '10.1.0.1'\nhops = 0").is_err());
+        assert!(parse("[[host]]\naddress = '10.1.0.1'\nmbps = nan").is_err());
+    }
+
+    #[test]
+    fn the_longest_prefix_wins() {
+        let config = parse(
+            "[[host]]\naddress='10.1.0.0/16'\nhops=2\n[[host]]\naddress='10.1.2.3'\nhops=5\n\
+             [[host]]\naddress='::/0'\nhops=7",
+        )
+        .unwrap();
+        let hops = |a: &str| {
+            config
+                .host_of(a.parse().unwrap())
+                .and_then(|host| host.hops)
+        };
+        assert_eq!(hops("10.1.2.3"), Some(5));
+        assert_eq!(hops("10.1.2.4"), Some(2));
+        assert_eq!(hops("10.2.2.4"), None);
+        assert_eq!(hops("fd00::1"), Some(7));
+    }
+}

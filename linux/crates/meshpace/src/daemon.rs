@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `meshpace gateway`: sets everything up, keeps it going once a second, puts everything back.
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::changes::{Change, Changes};
+use crate::config::{Config, Law, ReleaseChoice, Source};
+use crate::errors::{anyhow, bail, usage, Context, Result};
+use crate::flows::{self, Meter, Table};
+use crate::goodput::GoodputControl;
+use crate::hosts::Hosts;
+use crate::intf::{self, mp_limits, mp_settings};
+use crate::programs::{Attachment, Maps, Programs};
+use crate::release::{self, Release, SetUp};
+use crate::store::{self, Gauge, Living, Port};
+use crate::system::{self, now_ns};
+use crate::{control, metrics, nfqueue, report};
+
+/// The BPF programs hear of the daemon so often; after a second of silence they let packets pass.
+const HEARTBEAT: Duration = Duration::from_millis(200);
+const TICK: Duration = Duration::from_secs(1);
+
+/// A gateway at work.
+pub struct Gateway {
+    pub source: Source,
+    pub config: Config,
+    pub mesh: String,
+    pub wired: Vec<String>,
+    pub release: Release,
+    pub tcx: bool,
+    pub maps: Arc<Maps>,
+    pub meter: Meter,
+    pub goodput: GoodputControl,
+    pub gauge: Arc<Gauge>,
+    pub queue: Arc<nfqueue::Control>,
+    pub expired: u64,
+    pub started: Instant,
+    hosts: Hosts,
+    ifindex: i32,
+    living: Living,
+    shared: control::Shared,
+    /// has to end before the changes are undone
+    queue_thread: Option<std::thread::JoinHandle<()>>,
+    changes: Changes,
+    attachment: Option<Attachment>,
+    _lock: control::Lock,
+}
+
+/// What the caller of [`Gateway::run`] sends.
+pub enum Order {
+    Stop,
+    Reload,
+}
+
+fn limits(config: &Config, mesh: &str) -> Result<mp_limits> {
+    Ok(mp_limits {
+        l2_bytes: system::link_header_bytes(mesh)?,
+        max_flows: config.max_flows,
+    })
+}
+
+/// The mesh interface, which has to be named somewhere.
+pub fn mesh_of(config: &Config) -> Result<String> {
+    config.mesh.clone().ok_or_else(|| {
+        usage("no mesh interface; name it with --mesh IF, or mesh = \"IF\" in the configuration")
+    })
+}
+
+impl Gateway {
+    /// Sets everything up. On an error everything is as it was.
+    pub fn start(source: Source, replace: bool) -> Result<Self> {
+        let config = source.read()?;
+        let mesh = mesh_of(&config)?;
+        let ifindex = system::interface_index(&mesh)?;
+        if !system::is_root() {
+            bail!("not permitted; run as root, or with CAP_BPF, CAP_NET_ADMIN and CAP_NET_RAW");
+        }
+        let lock = control::lock(&mesh, replace)?;
+        let mut changes = Changes::open(&mesh)?;
+        if changes.undo_all()? > 0 {
+            log::info!("cleaned up after a gateway that ended without");
+        }
+        let wired = match config.wired.as_slice() {
+            [] => system::default_route_interfaces(&mesh),
+            named => named.to_vec(),
+        };
+        for interface in &wired {
+            system::interface_index(interface)?;
+        }
+        let mut programs = Programs::load(limits(&config, &mesh)?)?;
+        let maps = Arc::new(programs.maps()?);
+        let queue = Arc::new(nfqueue::Control::default());
+        let mut queue_thread = None;
+        let choice = if config.law == Law::Off {
+            ReleaseChoice::Observe
+        } else {
+            config.release
+        };
+        let release = release::set_up(
+            choice,
+            &mut SetUp {
+                mesh: &mesh,
+                wired: &wired,
+                queue: config.queue,
+                changes: &mut changes,
+                serve_queue: &mut || {
+                    queue_thread = Some(nfqueue::start(config.queue, maps.clone(), queue.clone())?);
+                    Ok(())
+                },
+            },
+        );
+        let (sources, findings) = meshpace_paths::Sources::probe(&mesh);
+        findings.iter().for_each(|finding| log::info!("{finding}"));
+        let mut gateway = Self {
+            source,
+            wired,
+            tcx: programs.uses_tcx(),
+            maps,
+            meter: Meter::default(),
+            goodput: GoodputControl::new(),
+            gauge: Arc::default(),
+            queue,
+            expired: 0,
+            started: Instant::now(),
+            hosts: Hosts::new(sources),
+            ifindex,
+            living: Living::default(),
+            shared: control::Shared::default(),
+            queue_thread,
+            changes,
+            attachment: None,
+            _lock: lock,
+            release: Release::Observe,
+            config,
+            mesh,
+        };
+        gateway.release = release?;
+        gateway.begin(&mut programs)?;
+        Ok(gateway)
+    }
+
+    /// The second half of the start, on a gateway that is put back when it fails.
+    fn begin(&mut self, programs: &mut Programs) -> Result<()> {
+        self.hosts.write_stated(&self.maps, &self.config)?;
+        if self.holds() && self.config.local_retransmission {
+            let events = self.maps.events()?;
+            let port = Port {
+                ifindex: self.ifindex,
+                link_header: system::link_header_bytes(&self.mesh)? > 0,
+            };
+            let budget = u64::from(self.config.store_mib) << 20;
+            store::start(
+                events,
+                port,
+                budget,
+                self.gauge.clone(),
+                self.living.clone(),
+            )?;
+        }
+        self.beat()?;
+        self.note_filters(programs)?;
+        self.attachment = Some(programs.attach(self.ifindex)?);
+        self.tcx = matches!(self.attachment, Some(Attachment::Tcx(_)));
+        self.tick()?;
+        control::serve(&self.mesh, self.shared.clone())?;
+        if let Some(address) = self.config.metrics {
+            metrics::serve(address, self.shared.clone())?;
+        }
+        log::info!(
+            "ready: {}, law {:?}, release {}, attached by {}, wired side {}",
+            self.mesh,
+            self.config.law,
+            self.release,
+            if self.tcx { "tcx" } else { "clsact" },
+            if self.wired.is_empty() {
+                "unknown".into()
+            } else {
+                self.wired.join(" ")
+            },
+        );
+        Ok(())
+    }
+
+    /// Filters of kernels without tcx stay when the process is killed.
+    fn note_filters(&mut self, programs: &Programs) -> Result<()> {
+        if programs.uses_tcx() {
+            return Ok(());
+        }
+        let shown = system::run("tc", &["qdisc", "show", "dev", &self.mesh, "clsact"])?;
+        let qdisc = shown.trim().is_empty();
+        self.changes.note(Change::Filters {
+            interface: self.mesh.clone(),
+            qdisc,
+        })
+    }
+
+    /// Whether packets are held at all; else nothing is touched.
+    fn holds(&self) -> bool {
+        self.release != Release::Observe
+    }
+
+    fn settings(&self) -> mp_settings {
+        let config = &self.config;
+        // Safe: a plain function of core/.
+        let mut law = unsafe { intf::mp_law_gap() };
+        law.delay_bound_ns = (config.delay_bound_ms * 1e6) as u64;
+        mp_settings {
+            heartbeat_ns: now_ns(),
+            law,
+            default_hops: config.default_path.hops,
+            default_kbps: (config.default_path.mbps * 1e3) as u32,
+            pace: (config.law != Law::Off).into(),
+            stamp: (self.release == Release::Fq && config.law != Law::Off).into(),
+            option: (self.holds() && config.option).into(),
+            local_retransmission: (self.holds() && config.local_retransmission).into(),
+            full: self.gauge.full.load(Ordering::Relaxed).into(),
+            ..Default::default()
+        }
+    }
+
+    fn beat(&self) -> Result<()> {
+        self.maps.set_settings(&self.settings())
+    }
+
+    /// Runs until told to stop.
+    pub fn run(&mut self, orders: &Receiver<Order>) -> Result<()> {
+        let mut next_tick = Instant::now() + TICK;
+        loop {
+            match orders.recv_timeout(HEARTBEAT) {
+                Ok(Order::Stop) => return Ok(()),
+                Ok(Order::Reload) => self.reload()?,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => bail!("the signals' thread has ended"),
+            }
+            self.beat()?;
+            if Instant::now() >= next_tick {
+                next_tick += TICK;
+                self.check_interface()?;
+                self.tick()?;
+            }
+        }
+    }
+
+    fn check_interface(&self) -> Result<()> {
+        match system::interface_index(&self.mesh) {
+            Ok(index) if index == self.ifindex => Ok(()),
+            _ => Err(anyhow!(
+                "{} is gone; start again when it is back",
+                self.mesh
+            )),
+        }
+    }
+
+    fn tick(&mut self) -> Result<()> {
+        let now = now_ns();
+        let mut table = self.maps.all_flows().context("reading the flow table")?;
+        self.expire(&mut table, now);
+        self.meter.update(&table, now);
+        let controlled = self.config.goodput_control && self.holds();
+        let floors = self.goodput.tick(if controlled { &table } else { &[] });
+        for (key, floor_ns) in floors {
+            self.maps.set_floor(&key, floor_ns)?;
+            report::throttle(&key, floor_ns, &table);
+        }
+        let paths = self
+            .hosts
+            .refresh(&self.maps, &self.config, &flows::hosts_of(&table))?;
+        let keys = table.iter().map(|(key, _)| *key).collect();
+        *self.living.lock().expect("its holder ended the program") = Some(keys);
+        let status = report::status(self, &table, &paths, now);
+        *self.shared.lock().expect("its holder ended the program") = status;
+        Ok(())
+    }
+
+    fn expire(&mut self, table: &mut Table, now: u64) {
+        let idle_ns = self.config.idle_timeout_s * 1_000_000_000;
+        table.retain(|(key, flow)| {
+            let over = flows::is_over(flow, now, idle_ns);
+            if over {
+                self.maps.remove_flow(key);
+                self.expired += 1;
+            }
+            !over
+        });
+    }
+
+    /// Takes a new configuration; a bad one is refused and the old one stays.
+    fn reload(&mut self) -> Result<()> {
+        let mut config = match self.source.read() {
+            Ok(config) => config,
+            Err(error) => {
+                log::error!("the old configuration stays: {error:#}");
+                return Ok(());
+            }
+        };
+        let old = &self.config;
+        let fixed = [
+            ("mesh", config.mesh != old.mesh),
+            ("wired", config.wired != old.wired),
+            ("release", config.release != old.release),
+            ("law (from or to off)", config.law != old.law),
+            ("max_flows", config.max_flows != old.max_flows),
+            ("store_mib", config.store_mib != old.store_mib),
+            ("queue", config.queue != old.queue),
+            ("metrics", config.metrics != old.metrics),
+            (
+                "local_retransmission",
+                config.local_retransmission && !old.local_retransmission,
+            ),
+        ];
+        for (key, _) in fixed.iter().filter(|(_, changed)| *changed) {
+            log::warn!("{key} takes effect at the next start");
+        }
+        config.law = old.law;
+        config.local_retransmission &= old.local_retransmission;
+        self.config = config;
+        self.hosts.write_stated(&self.maps, &self.config)?;
+        log::info!("configuration read again");
+        Ok(())
+    }
+}
+
+impl Drop for Gateway {
+    /// Puts everything back: programs off first, then rules and qdiscs, then packets that wait.
+    fn drop(&mut self) {
+        self.attachment = None;
+        if let Err(error) = self.changes.undo_all() {
+            log::error!(
+                "not everything was put back: {error:#}; meshpace gateway --clean --mesh {}",
+                self.mesh
+            );
+        }
+        self.queue.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.queue_thread.take() {
+            let _ = thread.join();
+        }
+        control::remove_socket(&self.mesh);
+    }
+}
+
+/// `--clean`: removes what a gateway that died has left.
+pub fn clean(mesh: &str) -> Result<()> {
+    let _lock = control::lock(mesh, false)?;
+    let undone = Changes::open(mesh)?.undo_all()?;
+    control::remove_socket(mesh);
+    log::info!("{mesh}: {undone} changes put back");
+    Ok(())
+}

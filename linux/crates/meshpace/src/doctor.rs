@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `meshpace doctor`: what this machine has of what the gateway uses, and what a missing thing costs.
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use crate::errors::Result;
+use crate::intf::mp_limits;
+use crate::offload::{self, Offload};
+use crate::programs::Programs;
+use crate::release;
+use crate::system;
+
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Grade {
+    Ok,
+    Note,
+    Missing,
+}
+
+#[derive(Serialize)]
+struct Finding {
+    what: &'static str,
+    grade: Grade,
+    found: String,
+    /// what it costs, and what helps
+    cost: String,
+}
+
+fn finding(
+    what: &'static str,
+    grade: Grade,
+    found: impl Into<String>,
+    cost: impl Into<String>,
+) -> Finding {
+    Finding {
+        what,
+        grade,
+        found: found.into(),
+        cost: cost.into(),
+    }
+}
+
+/// Findings in the order in which an operator would ask.
+pub fn run(mesh: Option<&str>, json: bool) -> Result<()> {
+    if let Some(mesh) = mesh {
+        system::interface_index(mesh)?;
+    }
+    let mut findings = vec![permission(), programs(), fq(), netfilter()];
+    if let Some(mesh) = mesh {
+        findings.push(root_qdisc(mesh));
+        findings.extend(receive_offloads(mesh));
+        findings.extend(hop_sources(mesh));
+    } else {
+        findings.push(finding(
+            "mesh interface",
+            Grade::Note,
+            "not named",
+            "--mesh IF looks at its qdisc, offloads and hop sources too",
+        ));
+    }
+    findings.push(flow_offload());
+    crate::print(&if json {
+        serde_json::to_string_pretty(&findings)? + "\n"
+    } else {
+        table(&findings)
+    })
+}
+
+fn table(findings: &[Finding]) -> String {
+    let mut out = String::new();
+    for Finding {
+        what,
+        grade,
+        found,
+        cost,
+    } in findings
+    {
+        let mark = match grade {
+            Grade::Ok => "ok     ",
+            Grade::Note => "note   ",
+            Grade::Missing => "MISSING",
+        };
+        let cost = if cost.is_empty() {
+            String::new()
+        } else {
+            format!("\n        {:18}{cost}", "")
+        };
+        let _ = writeln!(out, "{mark} {what:18}{found}{cost}");
+    }
+    out
+}
+
+fn permission() -> Finding {
+    match system::is_root() {
+        true => finding("permission", Grade::Ok, "root", ""),
+        false => finding(
+            "permission",
+            Grade::Missing,
+            "not root",
+            "nothing can be attached; run as root",
+        ),
+    }
+}
+
+fn programs() -> Finding {
+    let what = "eBPF programs";
+    match Programs::load(mp_limits { l2_bytes: 14, max_flows: 16 }) {
+        Ok(loaded) if loaded.uses_tcx() => finding(what, Grade::Ok, "load; tcx", ""),
+        Ok(_) => finding(what, Grade::Ok, "load; clsact (no tcx before Linux 6.6)",
+            "after kill -9 the filters stay, and let packets pass, until the next start or --clean"),
+        Err(error) => finding(what, Grade::Missing, format!("do not load: {error:#}"),
+            "no gateway; Linux 5.15 or newer with CONFIG_BPF_SYSCALL and CONFIG_NET_CLS_ACT is needed"),
+    }
+}
+
+/// Whether a namespace of its own takes an fq: nothing of the host's is touched.
+fn fq() -> Finding {
+    let what = "release fq";
+    match in_own_namespace(|| system::run("tc", &["qdisc", "add", "dev", "lo", "root", "fq"]).map(drop)) {
+        Ok(()) => finding(what, Grade::Ok, "sch_fq is there", ""),
+        Err(error) => finding(what, Grade::Note, format!("not available: {error:#}"),
+            "packets are released by nfqueue instead: 4 us of CPU each; a kernel with CONFIG_NET_SCH_FQ helps"),
+    }
+}
+
+fn netfilter() -> Finding {
+    let what = "release nfqueue";
+    let add = |command: &str| {
+        let rule = [
+            "-t",
+            "mangle",
+            "-A",
+            "POSTROUTING",
+            "-p",
+            "tcp",
+            "-j",
+            "NFQUEUE",
+            "--queue-bypass",
+        ];
+        in_own_namespace(|| system::run(command, &rule).map(drop))
+    };
+    match (add("iptables"), add("ip6tables")) {
+        (Ok(()), Ok(())) => finding(what, Grade::Ok, "IPv4 and IPv6", ""),
+        (Ok(()), Err(e)) => finding(what, Grade::Note, "IPv4 only", format!("IPv6 goes unpaced without fq: {e:#}")),
+        (Err(e), Ok(())) => finding(what, Grade::Note, "IPv6 only", format!("IPv4 goes unpaced without fq: {e:#}")),
+        (Err(e), _) => finding(what, Grade::Note, format!("not available: {e:#}"),
+            "without fq as well, flows are measured and not paced; install iptables, enable xt_NFQUEUE"),
+    }
+}
+
+/// Runs something in a thread with a network namespace of its own, which ends with it.
+fn in_own_namespace(action: impl FnOnce() -> Result<()> + Send) -> Result<()> {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            // Safe: no pointers; concerns this thread only.
+            if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
+                return Err(std::io::Error::last_os_error().into());
+            }
+            action()
+        });
+        thread
+            .join()
+            .unwrap_or_else(|_| Err(crate::errors::anyhow!("the test itself failed")))
+    })
+}
+
+fn root_qdisc(mesh: &str) -> Finding {
+    let what = "qdisc of the mesh";
+    match release::root_qdisc(mesh) {
+        Ok(root) if root.is_default || root.kind == "fq" => finding(what, Grade::Ok, root.kind, ""),
+        Ok(root) => finding(
+            what,
+            Grade::Note,
+            format!("{}, set by somebody", root.kind),
+            "stays as it is; packets are released by nfqueue instead of fq",
+        ),
+        Err(error) => finding(
+            what,
+            Grade::Note,
+            format!("unknown: {error:#}"),
+            "install iproute2 (tc)",
+        ),
+    }
+}
+
+fn receive_offloads(mesh: &str) -> Vec<Finding> {
+    let check = |interface: &String| {
+        let on: Vec<_> = [Offload::Gro, Offload::Lro]
+            .into_iter()
+            .filter(|offload| offload::is_on(interface, *offload))
+            .map(|offload| format!("{offload:?}").to_uppercase())
+            .collect();
+        match on.is_empty() {
+            true => finding("offloads (wired)", Grade::Ok, format!("{interface}: no GRO, no LRO"), ""),
+            false => finding("offloads (wired)", Grade::Note, format!("{interface}: {}", on.join(", ")),
+                "joined segments leave in bursts; release fq switches this off while the gateway runs"),
+        }
+    };
+    system::default_route_interfaces(mesh)
+        .iter()
+        .map(check)
+        .collect()
+}
+
+fn hop_sources(mesh: &str) -> Vec<Finding> {
+    let (_, findings) = meshpace_paths::Sources::probe(mesh);
+    let mut all: Vec<_> = findings
+        .into_iter()
+        .map(|f| {
+            let grade = if f.present { Grade::Ok } else { Grade::Note };
+            let cost: Vec<_> = [f.cost, f.remedy].into_iter().flatten().collect();
+            finding("hops and bit rate", grade, f.what, cost.join("; "))
+        })
+        .collect();
+    all.push(finding(
+        "hops and bit rate",
+        Grade::Ok,
+        "TTL of packets from the mesh",
+        "right for routed meshes only; [[host]] in the configuration goes before all",
+    ));
+    all
+}
+
+/// Flows that bypass the qdiscs bypass the law.
+fn flow_offload() -> Finding {
+    let what = "flow offload";
+    match system::run("nft", &["list", "flowtables"]) {
+        Ok(tables) if tables.contains("flowtable") => finding(what, Grade::Missing, "flowtables are in use",
+            "offloaded flows bypass qdiscs and netfilter: they go unpaced; switch flow offloading off for the mesh"),
+        Ok(_) => finding(what, Grade::Ok, "none", ""),
+        Err(_) => finding(what, Grade::Note, "not known (no nft)", "flowtables and hardware offload would bypass the law"),
+    }
+}

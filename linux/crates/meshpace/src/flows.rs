@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Once a second: the kernel's flow table as it is shown, and what is to be forgotten of it.
+use std::collections::HashMap;
+use std::net::SocketAddr;
+
+use crate::goodput::GoodputControl;
+use crate::hosts::{address_of, HostPath};
+use crate::intf::{self, mp_flow, mp_flow_key};
+use crate::status::Flow;
+
+/// A flow whose end was seen is kept so long for its last packets.
+const FINISHED_NS: u64 = 2_000_000_000;
+
+pub type Table = Vec<(mp_flow_key, mp_flow)>;
+
+fn socket_address(address: &[u8; 16], port: u16) -> String {
+    SocketAddr::new(address_of(address), u16::from_be(port)).to_string()
+}
+
+/// Whether a flow is to be forgotten.
+pub fn is_over(flow: &mp_flow, now_ns: u64, idle_ns: u64) -> bool {
+    let silent = now_ns.saturating_sub(flow.last_ns);
+    silent > idle_ns || (flow.fin != 0 && silent > FINISHED_NS)
+}
+
+/// Goodput of all flows between two looks at the table.
+#[derive(Default)]
+pub struct Meter {
+    before: HashMap<mp_flow_key, u64>,
+    before_ns: u64,
+    kbps: HashMap<mp_flow_key, f64>,
+}
+
+impl Meter {
+    pub fn update(&mut self, table: &Table, now_ns: u64) {
+        let elapsed_ms = (now_ns.saturating_sub(self.before_ns) as f64 / 1e6).max(1.0);
+        let since = |key: &mp_flow_key, acked: u64| {
+            acked.saturating_sub(self.before.get(key).copied().unwrap_or(0)) as f64
+        };
+        self.kbps = table
+            .iter()
+            .map(|(k, f)| (*k, since(k, f.acked_bytes) * 8.0 / elapsed_ms))
+            .collect();
+        self.before = table
+            .iter()
+            .map(|(key, flow)| (*key, flow.acked_bytes))
+            .collect();
+        self.before_ns = now_ns;
+    }
+}
+
+/// A flow as it is shown.
+pub fn describe(
+    (key, flow): &(mp_flow_key, mp_flow),
+    path: Option<&HostPath>,
+    meter: &Meter,
+    control: &GoodputControl,
+    now_ns: u64,
+) -> Flow {
+    let down = key.direction == intf::mp_direction_MP_DOWN;
+    // Safe: plain functions of core/.
+    let (mean_ns, rate) = unsafe {
+        (
+            intf::mp_window_mean_ns(&flow.estimate.window),
+            intf::mp_rate_bytes_per_s(flow.interval_ns, flow.segment_bytes),
+        )
+    };
+    let seconds = |at: u64| now_ns.saturating_sub(at) as f64 / 1e9;
+    Flow {
+        mesh: socket_address(&key.mesh, key.mesh_port),
+        wired: socket_address(&key.wired, key.wired_port),
+        direction: if down { "down" } else { "up" }.into(),
+        hops: path.map_or(flow.path.hops, |path| path.hops),
+        hops_source: path.map_or_else(|| "default".into(), |path| path.hops_source.clone()),
+        mbps: path.map_or(f64::from(flow.path.kbps) / 1e3, |path| path.mbps),
+        mbps_source: path.map_or_else(|| "default".into(), |path| path.mbps_source.clone()),
+        rtt_wireless_ms: (down && mean_ns > 0).then_some(mean_ns as f64 / 1e6),
+        rtt_wired_ms: (flow.rtt_wired_us > 0).then_some(f64::from(flow.rtt_wired_us) / 1e3),
+        cov: f64::from(flow.estimate.cov_q16) / 65536.0,
+        interval_us: flow.interval_ns as f64 / 1e3,
+        rate_kbps: (flow.interval_ns > 0).then_some(rate as f64 * 8.0 / 1e3),
+        goodput_kbps: meter.kbps.get(key).copied().unwrap_or(0.0),
+        throttled: flow.floor_ns > 0,
+        starved: control.starves(key),
+        packets: flow.packets,
+        bytes: flow.bytes,
+        acked_bytes: flow.acked_bytes,
+        samples: flow.estimate.samples,
+        discarded: flow.estimate.discarded,
+        retransmits: flow.retransmits,
+        local_retransmits: flow.local_retransmits,
+        age_s: seconds(flow.first_ns),
+        idle_s: seconds(flow.last_ns),
+    }
+}
+
+/// The TTL seen last of each mesh host; 0: none.
+pub fn hosts_of(table: &Table) -> HashMap<[u8; 16], u8> {
+    let mut hosts = HashMap::new();
+    for (key, flow) in table {
+        let ttl = hosts.entry(key.mesh).or_insert(0);
+        if flow.ttl != 0 {
+            *ttl = flow.ttl;
+        }
+    }
+    hosts
+}
+
+/// A flow's name in messages.
+pub fn name(key: &mp_flow_key) -> String {
+    let arrow = if key.direction == intf::mp_direction_MP_DOWN {
+        "<-"
+    } else {
+        "->"
+    };
+    let mesh = socket_address(&key.mesh, key.mesh_port);
+    format!(
+        "{mesh} {arrow} {}",
+        socket_address(&key.wired, key.wired_port)
+    )
+}

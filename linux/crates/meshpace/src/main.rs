@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! meshpace: TCP made fast and fair across multihop Wi-Fi meshes.
+mod changes;
+mod cli;
+mod config;
+mod control;
+mod daemon;
+mod doctor;
+mod errors;
+mod flows;
+mod goodput;
+mod hosts;
+mod intf;
+mod logger;
+mod metrics;
+mod nfnetlink;
+mod nfqueue;
+mod offload;
+mod packet;
+mod programs;
+mod release;
+mod report;
+mod status;
+mod store;
+mod system;
+mod top;
+
+use std::sync::mpsc;
+
+use clap::Parser;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use cli::{Cli, Command, ConfigCommand, GatewayArgs, StatusArgs};
+use daemon::{Gateway, Order};
+use errors::Result;
+
+fn main() {
+    let cli = Cli::parse();
+    logger::start();
+    if let Err(error) = dispatch(cli.command) {
+        // A reader that has seen enough is no failure.
+        let broken_pipe = |cause: &(dyn std::error::Error + 'static)| {
+            cause
+                .downcast_ref::<std::io::Error>()
+                .is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+        };
+        if error.chain().any(broken_pipe) {
+            return;
+        }
+        eprintln!("meshpace: {error:#}");
+        std::process::exit(errors::exit_status(&error));
+    }
+}
+
+fn dispatch(command: Command) -> Result<()> {
+    match command {
+        Command::Gateway(arguments) => gateway(&arguments),
+        Command::Status(arguments) => show_status(&arguments),
+        Command::Top(arguments) => top::run(arguments.mesh.as_deref()),
+        Command::Doctor(arguments) => doctor::run(arguments.mesh.mesh.as_deref(), arguments.json),
+        Command::Config {
+            command: ConfigCommand::Check { file },
+        } => {
+            config::Config::read(&file)?;
+            print(&format!("{}: no faults\n", file.display()))
+        }
+        Command::Generate { folder } => cli::generate(&folder),
+    }
+}
+
+fn gateway(arguments: &GatewayArgs) -> Result<()> {
+    let source = arguments.source();
+    if arguments.clean {
+        return daemon::clean(&daemon::mesh_of(&source.read()?)?);
+    }
+    let (sender, orders) = mpsc::channel();
+    let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP])?;
+    std::thread::spawn(move || {
+        for signal in signals.forever() {
+            let order = if signal == SIGHUP {
+                Order::Reload
+            } else {
+                Order::Stop
+            };
+            if sender.send(order).is_err() {
+                return;
+            }
+        }
+    });
+    Gateway::start(source, arguments.replace)?.run(&orders)
+}
+
+fn show_status(arguments: &StatusArgs) -> Result<()> {
+    let status = control::ask(arguments.mesh.mesh.as_deref())?;
+    print(&match arguments.json {
+        true => serde_json::to_string_pretty(&status)? + "\n",
+        false => status::table(&status, usize::MAX),
+    })
+}
+
+/// To standard output; a closed pipe is an error here, not a panic.
+fn print(text: &str) -> Result<()> {
+    use std::io::Write;
+    std::io::stdout()
+        .write_all(text.as_bytes())
+        .map_err(Into::into)
+}

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Release where there is no sch_fq: packets stay in a netfilter queue until their departure.
+//!
+//! The BPF program at the interface still measures; the interval is its, the departure core/'s.
+//! Killed, the rule's --queue-bypass lets packets pass.
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Arc;
+
+use crate::errors::{anyhow, Context, Result};
+use crate::intf::{self, mp_flow_key, mp_pacer};
+use crate::nfnetlink::{Queue, Verdict};
+use crate::packet::{self, Segment};
+use crate::programs::Maps;
+use crate::system::now_ns;
+
+/// Enough for IPv6 and TCP headers with all options, and for a long IPv4 header.
+const COPIED_BYTES: u32 = 128;
+const QUEUE_PACKETS: u32 = 65_535;
+/// So many waiting packets of a flow are beyond any window: the path is broken, or it is an attack.
+const FLOW_PACKETS: usize = 8192;
+/// An empty queue is forgotten after this, which is longer than any interval.
+const FORGET_NS: u64 = 30_000_000_000;
+const LOOK_AROUND_NS: u64 = 100_000_000;
+
+/// One flow's pacing queue (GAP section 4.3).
+struct Paced {
+    waiting: VecDeque<Waiting>,
+    pacer: mp_pacer,
+    seen_ns: u64,
+}
+
+struct Waiting {
+    id: u32,
+    has_data: bool,
+}
+
+/// What the thread has done, and the word to end.
+#[derive(Default)]
+pub struct Control {
+    pub stop: AtomicBool,
+    pub held: AtomicU64,
+    pub dropped: AtomicU64,
+    pub waiting: AtomicU64,
+}
+
+struct Pacer {
+    queue: Queue,
+    maps: Arc<Maps>,
+    flows: HashMap<mp_flow_key, Paced>,
+    /// departure and flow of each head
+    due: BinaryHeap<Reverse<(u64, [u8; 40])>>,
+    control: Arc<Control>,
+    /// of one wakeup; kept for its memory
+    arrived: Vec<(u32, Option<Segment>)>,
+}
+
+/// Binds the queue and runs it in a thread; the rule is to be set afterwards.
+pub fn start(
+    number: u16,
+    maps: Arc<Maps>,
+    control: Arc<Control>,
+) -> Result<std::thread::JoinHandle<()>> {
+    let queue = Queue::bind(number, COPIED_BYTES, QUEUE_PACKETS).with_context(|| {
+        format!("netfilter queue {number}: is another program using it? set another queue")
+    })?;
+    std::thread::Builder::new()
+        .name("nfqueue".into())
+        .spawn(move || {
+            // Timers are rounded up by 50 us else.
+            // Safe: no pointers.
+            unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+            let (flows, due, arrived) = (HashMap::new(), BinaryHeap::new(), Vec::new());
+            let mut pacer = Pacer {
+                queue,
+                maps,
+                flows,
+                due,
+                control,
+                arrived,
+            };
+            if let Err(error) = pacer.run() {
+                panic!("the netfilter queue failed: {error:#}");
+            }
+        })
+        .map_err(|error| anyhow!("thread: {error}"))
+}
+
+impl Pacer {
+    fn run(&mut self) -> Result<()> {
+        let mut looked_around_ns = now_ns();
+        while !self.control.stop.load(Ordering::Relaxed) {
+            self.take_arrivals()?;
+            self.release_due()?;
+            let now = now_ns();
+            if now - looked_around_ns > FORGET_NS {
+                looked_around_ns = now;
+                self.flows
+                    .retain(|_, f| !f.waiting.is_empty() || now - f.seen_ns < FORGET_NS);
+            }
+            self.wait();
+        }
+        self.release_all()
+    }
+
+    fn take_arrivals(&mut self) -> Result<()> {
+        // A flood of arrivals must not delay departures.
+        for _ in 0..8 {
+            let mut arrived = std::mem::take(&mut self.arrived);
+            let more = self
+                .queue
+                .receive(|p| arrived.push((p.id, packet::read(p.payload))));
+            for (id, segment) in arrived.drain(..) {
+                self.arrive(id, segment);
+            }
+            self.arrived = arrived;
+            if !more.context("receiving")? {
+                break;
+            }
+        }
+        self.queue.flush().context("verdicts")
+    }
+
+    fn arrive(&mut self, id: u32, segment: Option<Segment>) {
+        let Some(segment) = segment else {
+            return self.queue.decide(id, Verdict::Accept);
+        };
+        let has_data = segment.payload_bytes > 0;
+        let waiting = self
+            .flows
+            .get(&segment.key)
+            .map_or(0, |flow| flow.waiting.len());
+        // What carries no data waits only so as not to overtake data that does.
+        if waiting == 0 && !has_data {
+            return self.queue.decide(id, Verdict::Accept);
+        }
+        if waiting >= FLOW_PACKETS {
+            self.control.dropped.fetch_add(1, Ordering::Relaxed);
+            return self.queue.decide(id, Verdict::Drop);
+        }
+        let now = now_ns();
+        let flow = self.flows.entry(segment.key).or_insert_with(|| Paced {
+            waiting: VecDeque::new(),
+            pacer: mp_pacer::default(),
+            seen_ns: now,
+        });
+        flow.seen_ns = now;
+        flow.waiting.push_back(Waiting { id, has_data });
+        self.control.waiting.fetch_add(1, Ordering::Relaxed);
+        if waiting == 0 {
+            self.release_from(segment.key, now);
+        }
+    }
+
+    fn release_due(&mut self) -> Result<()> {
+        let now = now_ns();
+        while let Some(Reverse((departure, key))) = self.due.peek() {
+            if *departure > now {
+                break;
+            }
+            let (departure, key) = (*departure, *key);
+            self.due.pop();
+            let key = intf::Plain::from_bytes(&key).expect("a key has its size");
+            self.depart(key, departure);
+            self.release_from(key, now);
+        }
+        self.queue.flush().context("verdicts")
+    }
+
+    /// Releases packets of a flow as long as they are due; puts the next one on the list.
+    fn release_from(&mut self, key: mp_flow_key, now: u64) {
+        while let Some(flow) = self.flows.get(&key) {
+            let Some(head) = flow.waiting.front() else {
+                break;
+            };
+            let departure = if head.has_data {
+                self.departure(flow, &key, now)
+            } else {
+                now
+            };
+            if departure > now {
+                self.control.held.fetch_add(1, Ordering::Relaxed);
+                self.due.push(Reverse((departure, key_bytes(&key))));
+                break;
+            }
+            self.depart(key, departure);
+        }
+    }
+
+    fn departure(&self, flow: &Paced, key: &mp_flow_key, now: u64) -> u64 {
+        let interval_ns = self.maps.flow(key).map_or(0, |flow| flow.interval_ns);
+        // Safe: a plain function of core/.
+        unsafe { intf::mp_departure_ns(&flow.pacer, now, interval_ns) }
+    }
+
+    /// Lets the head of a flow's queue go. It counts as gone when it was due: a wakeup that comes late
+    /// must not slow the flow down.
+    fn depart(&mut self, key: mp_flow_key, departure: u64) {
+        let Some(flow) = self.flows.get_mut(&key) else {
+            return;
+        };
+        let Some(head) = flow.waiting.pop_front() else {
+            return;
+        };
+        if head.has_data {
+            // Safe: a plain function of core/.
+            unsafe { intf::mp_departed(&mut flow.pacer, departure) };
+        }
+        self.control.waiting.fetch_sub(1, Ordering::Relaxed);
+        self.queue.decide(head.id, Verdict::Accept);
+    }
+
+    /// Sleeps until a packet comes or the next one is due.
+    fn wait(&self) {
+        let now = now_ns();
+        let due = self
+            .due
+            .peek()
+            .map_or(now + LOOK_AROUND_NS, |Reverse((at, _))| *at);
+        let ns = due.saturating_sub(now).min(LOOK_AROUND_NS);
+        let timeout = libc::timespec {
+            tv_sec: 0,
+            tv_nsec: ns as i64,
+        };
+        let mut poll = libc::pollfd {
+            fd: self.queue.fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        // Safe: one pollfd, a valid timeout, no signal mask.
+        unsafe { libc::ppoll(&raw mut poll, 1, &timeout, std::ptr::null()) };
+    }
+
+    /// At the end nothing is lost: all packets go at once. The rule is gone by then, so that few come.
+    fn release_all(&mut self) -> Result<()> {
+        for _ in 0..4 {
+            self.take_arrivals()?;
+            self.due.clear();
+            let keys: Vec<_> = self.flows.keys().copied().collect();
+            for key in keys {
+                while self
+                    .flows
+                    .get(&key)
+                    .is_some_and(|flow| !flow.waiting.is_empty())
+                {
+                    self.depart(key, now_ns());
+                }
+            }
+            self.queue.flush().context("verdicts")?;
+        }
+        Ok(())
+    }
+}
+
+fn key_bytes(key: &mp_flow_key) -> [u8; 40] {
+    intf::Plain::bytes(key)
+        .try_into()
+        .expect("a key has 40 bytes")
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! TCP packets as the daemon sees them: in the netfilter queue, and in the store.
+use crate::intf::{mp_direction_MP_DOWN, mp_flow_key};
+
+/// What pacing has to know of a packet to the mesh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    pub key: mp_flow_key,
+    pub payload_bytes: u32,
+}
+
+const TCP: u8 = 6;
+const IPV4_HEADER: usize = 20;
+const IPV6_HEADER: usize = 40;
+const TCP_HEADER: usize = 20;
+
+/// Reads an IP packet to the mesh, of which at least the headers are in `ip`; None: it is not TCP,
+/// a fragment, or not understood. The same packets as in linux/bpf/packet.h.
+pub fn read(ip: &[u8]) -> Option<Segment> {
+    let mut key = mp_flow_key {
+        direction: mp_direction_MP_DOWN,
+        ..Default::default()
+    };
+    let (header, total) = match ip.first()? >> 4 {
+        4 => read_ipv4(ip, &mut key)?,
+        6 => read_ipv6(ip, &mut key)?,
+        _ => return None,
+    };
+    let tcp = ip.get(header..header + TCP_HEADER)?;
+    key.wired_port = u16::from_ne_bytes([tcp[0], tcp[1]]);
+    key.mesh_port = u16::from_ne_bytes([tcp[2], tcp[3]]);
+    let tcp_header = usize::from(tcp[12] >> 4) * 4;
+    if tcp_header < TCP_HEADER {
+        return None;
+    }
+    let payload = total.checked_sub(header + tcp_header)?;
+    Some(Segment {
+        key,
+        payload_bytes: payload as u32,
+    })
+}
+
+fn mapped(ipv4: &[u8]) -> [u8; 16] {
+    let mut address = [0; 16];
+    address[10..12].fill(0xff);
+    address[12..].copy_from_slice(ipv4);
+    address
+}
+
+/// Lengths of the header and of the packet.
+fn read_ipv4(ip: &[u8], key: &mut mp_flow_key) -> Option<(usize, usize)> {
+    let header = usize::from(ip[0] & 0xf) * 4;
+    let fragment = u16::from_be_bytes([*ip.get(6)?, *ip.get(7)?]) & 0x3fff;
+    if header < IPV4_HEADER || fragment != 0 || *ip.get(9)? != TCP {
+        return None;
+    }
+    key.wired = mapped(ip.get(12..16)?);
+    key.mesh = mapped(ip.get(16..20)?);
+    Some((header, u16::from_be_bytes([ip[2], ip[3]]).into()))
+}
+
+fn read_ipv6(ip: &[u8], key: &mut mp_flow_key) -> Option<(usize, usize)> {
+    if *ip.get(6)? != TCP {
+        return None;
+    }
+    key.wired.copy_from_slice(ip.get(8..24)?);
+    key.mesh.copy_from_slice(ip.get(24..40)?);
+    let payload: usize = u16::from_be_bytes([ip[4], ip[5]]).into();
+    Some((IPV6_HEADER, IPV6_HEADER + payload))
+}
+
+/// Sum of 16-bit words in ones' complement (RFC 1071), folded.
+fn sum(words: &[u8], start: u32) -> u32 {
+    let mut total = start;
+    for pair in words.chunks(2) {
+        total += u32::from(u16::from_be_bytes([pair[0], *pair.get(1).unwrap_or(&0)]));
+    }
+    while total >> 16 != 0 {
+        total = (total & 0xffff) + (total >> 16);
+    }
+    total
+}
+
+/// Makes the TCP checksum of a copied frame whole. A copy taken before the hardware would have
+/// filled it in holds the pseudo-header's sum alone. Any other checksum that does not fit was wrong
+/// on the wire and must stay so: false, the frame is not to be used.
+pub fn complete_checksum(frame: &mut [u8], l3: usize, l4: usize) -> bool {
+    const CHECKSUM: usize = 16;
+    let Some(end) = ip_end(frame, l3) else {
+        return false;
+    };
+    if l4 + TCP_HEADER > end || end > frame.len() {
+        return false;
+    }
+    let addresses = if frame[l3] >> 4 == 4 {
+        l3 + 12..l3 + 20
+    } else {
+        l3 + 8..l3 + 40
+    };
+    let length = (end - l4) as u32;
+    let pseudo = sum(&frame[addresses], u32::from(TCP) + length);
+    let there = u32::from(u16::from_be_bytes([
+        frame[l4 + CHECKSUM],
+        frame[l4 + CHECKSUM + 1],
+    ]));
+    if sum(&frame[l4..end], pseudo) == 0xffff {
+        return true;
+    }
+    if there != pseudo {
+        return false;
+    }
+    frame[l4 + CHECKSUM..l4 + CHECKSUM + 2].fill(0);
+    let whole = !(sum(&frame[l4..end], pseudo) as u16);
+    frame[l4 + CHECKSUM..l4 + CHECKSUM + 2].copy_from_slice(&whole.to_be_bytes());
+    true
+}
+
+/// Where the IP packet at `l3` ends in the frame.
+fn ip_end(frame: &[u8], l3: usize) -> Option<usize> {
+    let ip = frame.get(l3..l3 + IPV4_HEADER)?;
+    match ip[0] >> 4 {
+        4 => Some(l3 + usize::from(u16::from_be_bytes([ip[2], ip[3]]))),
+        6 => {
+            frame.get(l3..l3 + IPV6_HEADER)?;
+            Some(l3 + IPV6_HEADER + usize::from(u16::from_be_bytes([ip[4], ip[5]])))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 192.0.2.1:80 -> 10.1.0.2:4096, 5 bytes of payload, checksum 0.
+    fn packet() -> Vec<u8> {
+        let mut ip = vec![
+            0x45, 0, 0, 45, 0, 1, 0, 0, 64, 6, 0, 0, 192, 0, 2, 1, 10, 1, 0, 2,
+        ];
+        ip.extend([
+            0, 80, 16, 0, 0, 0, 0, 1, 0, 0, 0, 2, 0x50, 0x18, 1, 0, 0, 0, 0, 0,
+        ]);
+        ip.extend(b"hello");
+        ip
+    }
+
+    #[test]
+    fn a_segment_is_read() {
+        let segment = read(&packet()).unwrap();
+        assert_eq!(segment.payload_bytes, 5);
+        assert_eq!(segment.key.mesh[12..], [10, 1, 0, 2]);
+        assert_eq!(segment.key.mesh_port.to_ne_bytes(), [16, 0]);
+        assert_eq!(segment.key.wired_port.to_ne_bytes(), [0, 80]);
+    }
+
+    #[test]
+    fn what_is_cut_off_or_contradicts_itself_is_none() {
+        for length in 0..40 {
+            assert_eq!(read(&packet()[..length]), None, "{length} bytes");
+        }
+        let broken = |at: usize, value: u8| {
+            let mut packet = packet();
+            packet[at] = value;
+            read(&packet)
+        };
+        assert_eq!(broken(0, 0x44), None, "IP header of 16 bytes");
+        assert_eq!(broken(3, 39), None, "IP length below its headers");
+        assert_eq!(broken(6, 0x20), None, "a fragment");
+        assert_eq!(broken(9, 17), None, "UDP");
+        assert_eq!(broken(32, 0x40), None, "TCP header of 16 bytes");
+    }
+
+    #[test]
+    fn random_bytes_never_panic() {
+        let mut state = 1u64;
+        for _ in 0..100_000 {
+            let mut bytes = [0u8; 64];
+            for byte in &mut bytes {
+                state = state
+                    .wrapping_mul(6364136223846793005)
+                    .wrapping_add(1442695040888963407);
+                *byte = (state >> 56) as u8;
+            }
+            bytes[0] = if state & 1 == 0 { 0x45 } else { 0x60 };
+            let length = (state >> 20) as usize % 65;
+            read(&bytes[..length]);
+            complete_checksum(&mut bytes[..length], (state >> 8) as usize % 40, 20);
+        }
+    }
+
+    #[test]
+    fn a_partial_checksum_is_completed_a_wrong_one_is_not() {
+        let mut whole = packet();
+        whole[36..38].fill(0);
+        let pseudo = sum(&whole[12..20], 6 + 25) as u16;
+        whole[36..38].copy_from_slice(&pseudo.to_be_bytes());
+        assert!(complete_checksum(&mut whole, 0, 20));
+        assert_eq!(sum(&whole[20..], sum(&whole[12..20], 6 + 25)), 0xffff);
+        let again = whole.clone();
+        assert!(complete_checksum(&mut whole, 0, 20));
+        assert_eq!(whole, again, "a whole checksum stays");
+        whole[44] ^= 1;
+        let wrong = whole.clone();
+        assert!(!complete_checksum(&mut whole, 0, 20));
+        assert_eq!(whole, wrong, "a wrong checksum stays");
+    }
+}

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The BPF programs: loading, attaching to the mesh interface, and their maps.
+use std::ffi::OsStr;
+use std::os::fd::AsFd;
+
+use libbpf_rs::{
+    AsRawLibbpf, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject,
+    ProgramAttachType, TcHook, TcHookBuilder, TC_EGRESS, TC_INGRESS,
+};
+
+use crate::errors::{anyhow, bail, Context, Result};
+use crate::intf::{self, mp_flow, mp_flow_key, mp_host, mp_limits, mp_settings, Plain};
+
+static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/gateway.bpf.o"));
+
+const TO_MESH: &str = "mp_to_mesh";
+const FROM_MESH: &str = "mp_from_mesh";
+
+/// Handle and priority of our filters where the kernel has no tcx.
+pub const FILTER_HANDLE: u32 = 0x6d70;
+pub const FILTER_PRIORITY: u32 = 0x6d70;
+
+/// Loaded programs with their maps.
+pub struct Programs {
+    object: Object,
+    tcx: bool,
+}
+
+/// What keeps the programs attached. Links end with the process, however it ends; filters of
+/// older kernels have to be taken off.
+pub enum Attachment {
+    Tcx(#[allow(dead_code, reason = "held to be dropped")] Vec<TcxLink>),
+    Clsact(Vec<TcHook>),
+}
+
+pub struct TcxLink(*mut libbpf_sys::bpf_link);
+
+impl Drop for TcxLink {
+    fn drop(&mut self) {
+        // Safe: the link came from libbpf and is destroyed once.
+        unsafe { libbpf_sys::bpf_link__destroy(self.0) };
+    }
+}
+
+impl Drop for Attachment {
+    fn drop(&mut self) {
+        if let Self::Clsact(hooks) = self {
+            for hook in hooks {
+                if let Err(error) = hook.detach() {
+                    log::warn!("a tc filter stays behind: {error}; meshpace gateway --clean");
+                }
+            }
+        }
+    }
+}
+
+impl Programs {
+    /// Loads the programs; with tcx in mind first, then for kernels before 6.6.
+    pub fn load(limits: mp_limits) -> Result<Self> {
+        match Self::load_for(limits, true) {
+            Ok(programs) => Ok(programs),
+            Err(first) => Self::load_for(limits, false).map_err(|_| first),
+        }
+    }
+
+    fn load_for(limits: mp_limits, tcx: bool) -> Result<Self> {
+        let mut open = ObjectBuilder::default()
+            .name("meshpace")?
+            .open_memory(OBJECT)
+            .context("reading the BPF object")?;
+        prepare_maps(&mut open, limits)?;
+        for mut program in open.progs_mut() {
+            if tcx && program.name() == TO_MESH {
+                program.set_attach_type(ProgramAttachType::TcxEgress);
+            } else if tcx {
+                program.set_attach_type(ProgramAttachType::TcxIngress);
+            }
+        }
+        let object = open
+            .load()
+            .context("loading the BPF programs (see meshpace doctor)")?;
+        Ok(Self { object, tcx })
+    }
+
+    fn map(&self, name: &str) -> Result<MapHandle> {
+        let map = self
+            .object
+            .maps()
+            .find(|map| map.name() == OsStr::new(name));
+        let map = map.ok_or_else(|| anyhow!("no map {name} in the BPF object"))?;
+        MapHandle::try_from(&map).with_context(|| format!("map {name}"))
+    }
+
+    pub fn maps(&self) -> Result<Maps> {
+        Ok(Maps {
+            flows: self.map("mp_flows")?,
+            hosts: self.map("mp_hosts")?,
+            floors: self.map("mp_floors")?,
+            counters: self.map("mp_counters")?,
+            settings: self.map(".data.settings")?,
+            events: self.map("mp_events")?,
+        })
+    }
+
+    /// Attaches both programs to an interface.
+    pub fn attach(&mut self, ifindex: i32) -> Result<Attachment> {
+        if self.tcx {
+            match self.attach_tcx(ifindex) {
+                Ok(links) => return Ok(Attachment::Tcx(links)),
+                Err(error) => log::debug!("no tcx: {error}"),
+            }
+        }
+        self.attach_clsact(ifindex).map(Attachment::Clsact)
+    }
+
+    fn attach_tcx(&mut self, ifindex: i32) -> Result<Vec<TcxLink>> {
+        let mut links = Vec::new();
+        for program in self.object.progs_mut() {
+            // Safe: a loaded program, no options.
+            let link = unsafe {
+                libbpf_sys::bpf_program__attach_tcx(
+                    program.as_libbpf_object().as_ptr(),
+                    ifindex,
+                    std::ptr::null(),
+                )
+            };
+            if link.is_null() {
+                bail!("tcx: {}", std::io::Error::last_os_error());
+            }
+            links.push(TcxLink(link));
+        }
+        Ok(links)
+    }
+
+    fn attach_clsact(&mut self, ifindex: i32) -> Result<Vec<TcHook>> {
+        let mut hooks = Vec::new();
+        for (name, point) in [(TO_MESH, TC_EGRESS), (FROM_MESH, TC_INGRESS)] {
+            let program = self
+                .object
+                .progs_mut()
+                .find(|program| program.name() == name);
+            let program = program.ok_or_else(|| anyhow!("no program {name}"))?;
+            let mut hook = TcHookBuilder::new(program.as_fd())
+                .ifindex(ifindex)
+                .replace(true)
+                .handle(FILTER_HANDLE)
+                .priority(FILTER_PRIORITY)
+                .hook(point);
+            hook.create()
+                .with_context(|| format!("qdisc clsact on interface {ifindex}"))?;
+            hooks.push(hook.attach().with_context(|| format!("filter {name}"))?);
+        }
+        Ok(hooks)
+    }
+
+    pub fn uses_tcx(&self) -> bool {
+        self.tcx
+    }
+}
+
+fn prepare_maps(open: &mut OpenObject, limits: mp_limits) -> Result<()> {
+    for mut map in open.maps_mut() {
+        match map.name().to_str() {
+            Some("mp_flows" | "mp_places" | "mp_floors") => {
+                map.set_max_entries(limits.max_flows)?
+            }
+            Some(".rodata.limits") => map.set_initial_value(limits.bytes())?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The maps, typed. Cheap to share: each call is one system call or a few.
+pub struct Maps {
+    flows: MapHandle,
+    hosts: MapHandle,
+    floors: MapHandle,
+    counters: MapHandle,
+    settings: MapHandle,
+    events: MapHandle,
+}
+
+const FIRST: [u8; 4] = [0; 4];
+
+impl Maps {
+    /// The ring buffer of linux/bpf/store.h, for a thread of its own.
+    pub fn events(&self) -> Result<MapHandle> {
+        MapHandle::try_from(&self.events).context("ring buffer")
+    }
+
+    pub fn set_settings(&self, settings: &mp_settings) -> Result<()> {
+        self.settings
+            .update(&FIRST, settings.bytes(), MapFlags::ANY)
+            .context("settings")
+    }
+
+    pub fn flow(&self, key: &mp_flow_key) -> Option<mp_flow> {
+        let mut bytes = [0u8; size_of::<mp_flow>()];
+        match self
+            .flows
+            .lookup_into(key.bytes(), &mut bytes, MapFlags::LOCK)
+        {
+            Ok(true) => mp_flow::from_bytes(&bytes),
+            _ => None,
+        }
+    }
+
+    pub fn all_flows(&self) -> Result<Vec<(mp_flow_key, mp_flow)>> {
+        let mut flows = Vec::new();
+        for entry in self
+            .flows
+            .lookup_batch(1024, MapFlags::LOCK, MapFlags::ANY)?
+        {
+            let (key, flow) = entry;
+            if let (Some(key), Some(flow)) =
+                (mp_flow_key::from_bytes(&key), mp_flow::from_bytes(&flow))
+            {
+                flows.push((key, flow));
+            }
+        }
+        Ok(flows)
+    }
+
+    /// Forgets a flow; one that is not there is as good.
+    pub fn remove_flow(&self, key: &mp_flow_key) {
+        let _ = self.flows.delete(key.bytes());
+        let _ = self.floors.delete(key.bytes());
+    }
+
+    /// The least interval of a flow, in ns; 0 lifts it.
+    pub fn set_floor(&self, key: &mp_flow_key, floor_ns: u64) -> Result<()> {
+        if floor_ns == 0 {
+            let _ = self.floors.delete(key.bytes());
+            return Ok(());
+        }
+        self.floors
+            .update(key.bytes(), &floor_ns.to_ne_bytes(), MapFlags::ANY)
+            .context("floors")
+    }
+
+    pub fn set_host(&self, address: &[u8; 16], host: &mp_host) -> Result<()> {
+        self.hosts
+            .update(address, host.bytes(), MapFlags::ANY)
+            .context("hosts")
+    }
+
+    pub fn counter(&self, counter: intf::mp_counter) -> u64 {
+        let per_cpu = self
+            .counters
+            .lookup_percpu(&counter.to_ne_bytes(), MapFlags::ANY);
+        let values = per_cpu.ok().flatten().unwrap_or_default();
+        values
+            .iter()
+            .filter_map(|v| Some(u64::from_ne_bytes(v[..8].try_into().ok()?)))
+            .sum()
+    }
+}

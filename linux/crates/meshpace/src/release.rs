@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! How packets wait for their departure: in sch_fq, in a netfilter queue, or not at all.
+use serde::{Deserialize, Serialize};
+
+use crate::changes::{Change, Changes};
+use crate::config::ReleaseChoice;
+use crate::errors::{bail, Context, Result};
+use crate::offload::{self, Offload};
+use crate::system;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Release {
+    Fq,
+    Nfqueue,
+    Observe,
+}
+
+impl std::fmt::Display for Release {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Fq => "fq",
+            Self::Nfqueue => "nfqueue",
+            Self::Observe => "observe",
+        })
+    }
+}
+
+/// Packets that fq holds for one flow, at most: more than any usual window. Its own 100 would drop.
+const FQ_FLOW_LIMIT: &str = "8192";
+const FQ_LIMIT: &str = "20000";
+
+/// What every rule of ours carries.
+pub const RULE_COMMENT: &str = "meshpace";
+
+/// What a release is set up with.
+pub struct SetUp<'a> {
+    pub mesh: &'a str,
+    pub wired: &'a [String],
+    pub queue: u16,
+    pub changes: &'a mut Changes,
+    /// starts whoever decides on the packets of the netfilter queue
+    pub serve_queue: &'a mut dyn FnMut() -> Result<()>,
+}
+
+/// Sets up the release that is asked for, or with "auto" the first that works.
+pub fn set_up(choice: ReleaseChoice, with: &mut SetUp) -> Result<Release> {
+    match choice {
+        ReleaseChoice::Observe => Ok(Release::Observe),
+        ReleaseChoice::Fq => set_up_fq(with).map(|()| Release::Fq),
+        ReleaseChoice::Nfqueue => set_up_nfqueue(with).map(|()| Release::Nfqueue),
+        ReleaseChoice::Auto => Ok(first_that_works(with)),
+    }
+}
+
+fn first_that_works(with: &mut SetUp) -> Release {
+    match set_up_fq(with) {
+        Ok(()) => return Release::Fq,
+        Err(error) => log::info!("release by fq is not possible: {error:#}"),
+    }
+    match set_up_nfqueue(with) {
+        Ok(()) => return Release::Nfqueue,
+        Err(error) => log::info!("release by nfqueue is not possible: {error:#}"),
+    }
+    log::warn!("no way to hold packets: flows are measured, not paced (see meshpace doctor)");
+    Release::Observe
+}
+
+/// The root qdisc of an interface.
+pub struct Root {
+    pub kind: String,
+    /// the kernel's own choice, which comes back when ours is deleted
+    pub is_default: bool,
+    /// limit and flow_limit of an fq
+    fq: Option<Vec<String>>,
+}
+
+pub fn root_qdisc(interface: &str) -> Result<Root> {
+    let shown = system::run("tc", &["-j", "qdisc", "show", "dev", interface])?;
+    let qdiscs: serde_json::Value = serde_json::from_str(&shown).context("output of tc -j")?;
+    let root = qdiscs
+        .as_array()
+        .into_iter()
+        .flatten()
+        .find(|qdisc| qdisc["root"] == true);
+    let Some(root) = root else {
+        return Ok(Root {
+            kind: "noqueue".into(),
+            is_default: true,
+            fq: None,
+        });
+    };
+    let kind = root["kind"].as_str().unwrap_or("unknown").to_string();
+    let number = |key: &str| root["options"][key].as_u64().map(|n| n.to_string());
+    let fq = number("limit")
+        .zip(number("flow_limit"))
+        .filter(|_| kind == "fq");
+    Ok(Root {
+        is_default: root["handle"] == "0:",
+        fq: fq.map(|(limit, flow)| vec!["limit".into(), limit, "flow_limit".into(), flow]),
+        kind,
+    })
+}
+
+fn set_up_fq(with: &mut SetUp) -> Result<()> {
+    let SetUp {
+        mesh,
+        wired,
+        changes,
+        ..
+    } = with;
+    let root = root_qdisc(mesh)?;
+    let action = match (&root.fq, root.is_default) {
+        (Some(_), false) => "change",
+        (_, true) => "replace",
+        (None, false) => bail!(
+            "{mesh} already has qdisc {}; remove it, or use --release nfqueue",
+            root.kind
+        ),
+    };
+    let was = root.fq.filter(|_| action == "change");
+    changes.note(Change::Fq {
+        interface: mesh.to_string(),
+        was,
+    })?;
+    let arguments = [
+        "qdisc",
+        action,
+        "dev",
+        mesh,
+        "root",
+        "fq",
+        "limit",
+        FQ_LIMIT,
+        "flow_limit",
+        FQ_FLOW_LIMIT,
+    ];
+    if let Err(error) = system::run("tc", &arguments) {
+        changes.forget_latest()?;
+        return Err(error).context("this kernel has no sch_fq");
+    }
+    log::info!(
+        "{mesh}: qdisc fq releases paced packets (was {})",
+        root.kind
+    );
+    for interface in *wired {
+        for offload in [Offload::Gro, Offload::Lro] {
+            switch_off(interface, offload, changes)?;
+        }
+    }
+    Ok(())
+}
+
+fn switch_off(interface: &str, offload: Offload, changes: &mut Changes) -> Result<()> {
+    if !offload::is_on(interface, offload) {
+        return Ok(());
+    }
+    changes.note(Change::Offload {
+        interface: interface.into(),
+        offload,
+    })?;
+    offload::set(interface, offload, false)?;
+    log::info!("{interface}: {offload:?} off, since joined segments leave in one burst");
+    Ok(())
+}
+
+/// The rule that brings TCP to the mesh before the daemon; without the daemon packets pass.
+fn rule(mesh: &str, queue: u16) -> Vec<String> {
+    let queue = queue.to_string();
+    [
+        "POSTROUTING",
+        "-o",
+        mesh,
+        "-p",
+        "tcp",
+        "-m",
+        "comment",
+        "--comment",
+        RULE_COMMENT,
+        "-j",
+    ]
+    .into_iter()
+    .chain(["NFQUEUE", "--queue-num", &queue, "--queue-bypass"])
+    .map(String::from)
+    .collect()
+}
+
+fn set_up_nfqueue(with: &mut SetUp) -> Result<()> {
+    (with.serve_queue)()?;
+    let mut added = 0;
+    let mut refusal = None;
+    for command in ["iptables", "ip6tables"] {
+        let rule = rule(with.mesh, with.queue);
+        let mut arguments = vec!["-w", "5", "-t", "mangle", "-A"];
+        arguments.extend(rule.iter().map(String::as_str));
+        with.changes.note(Change::Rule {
+            command: command.into(),
+            rule: rule.clone(),
+        })?;
+        match system::run(command, &arguments) {
+            Ok(_) => added += 1,
+            Err(error) => {
+                with.changes.forget_latest()?;
+                refusal = Some(error);
+            }
+        }
+    }
+    match (added, refusal) {
+        (0, Some(error)) => Err(error),
+        (_, Some(error)) => {
+            log::warn!("one IP version goes unpaced: {error:#}");
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}

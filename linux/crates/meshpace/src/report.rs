@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The gateway's state as `status` shows it, and what it logs of goodput control.
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::Ordering;
+
+use crate::config::Law;
+use crate::daemon::Gateway;
+use crate::flows::{self, Table};
+use crate::hosts::HostPath;
+use crate::intf::{self, mp_flow_key};
+use crate::status::{Host, Status};
+
+/// Names of the kernel's counters (enum mp_counter).
+const COUNTERS: [(&str, intf::mp_counter); 16] = [
+    ("tcp", intf::mp_counter_MP_COUNT_TCP),
+    ("other", intf::mp_counter_MP_COUNT_OTHER),
+    ("fragments", intf::mp_counter_MP_COUNT_FRAGMENTS),
+    ("malformed", intf::mp_counter_MP_COUNT_MALFORMED),
+    ("hairpin", intf::mp_counter_MP_COUNT_HAIRPIN),
+    ("flows_created", intf::mp_counter_MP_COUNT_FLOWS_CREATED),
+    ("flows_evicted", intf::mp_counter_MP_COUNT_FLOWS_EVICTED),
+    ("flows_refused", intf::mp_counter_MP_COUNT_FLOWS_REFUSED),
+    ("paced", intf::mp_counter_MP_COUNT_PACED),
+    ("options_written", intf::mp_counter_MP_COUNT_OPTIONS),
+    ("options_no_room", intf::mp_counter_MP_COUNT_OPTIONS_NO_ROOM),
+    ("options_failed", intf::mp_counter_MP_COUNT_OPTIONS_FAILED),
+    ("super_packets", intf::mp_counter_MP_COUNT_SUPER_PACKETS),
+    ("segments_stored", intf::mp_counter_MP_COUNT_STORED),
+    (
+        "segments_not_stored",
+        intf::mp_counter_MP_COUNT_STORE_MISSED,
+    ),
+    ("dupacks_withheld", intf::mp_counter_MP_COUNT_WITHHELD),
+];
+
+fn counters(gateway: &Gateway) -> BTreeMap<String, u64> {
+    let mut all: BTreeMap<String, u64> = COUNTERS
+        .iter()
+        .map(|(name, counter)| ((*name).to_string(), gateway.maps.counter(*counter)))
+        .collect();
+    let packets = ["tcp", "other", "fragments", "malformed", "hairpin"].map(|name| all[name]);
+    let mut add = |name: &str, value: u64| *all.entry(name.into()).or_insert(0) += value;
+    let load = |value: &std::sync::atomic::AtomicU64| value.load(Ordering::Relaxed);
+    add("packets", packets.iter().sum());
+    add("paced", load(&gateway.queue.held));
+    add("queue_dropped", load(&gateway.queue.dropped));
+    add("queue_waiting", load(&gateway.queue.waiting));
+    add("flows_expired", gateway.expired);
+    add("store_bytes", load(&gateway.gauge.bytes));
+    add("segments_sent_again", load(&gateway.gauge.sent_again));
+    add("segments_missing", load(&gateway.gauge.failed));
+    all
+}
+
+fn host(path: &HostPath) -> Host {
+    Host {
+        address: path.address.clone(),
+        hops: path.hops,
+        hops_source: path.hops_source.clone(),
+        mbps: path.mbps,
+        mbps_source: path.mbps_source.clone(),
+        signal_dbm: path.signal_dbm,
+    }
+}
+
+pub fn status(
+    gateway: &Gateway,
+    table: &Table,
+    paths: &HashMap<[u8; 16], HostPath>,
+    now_ns: u64,
+) -> Status {
+    let flow = |entry| {
+        let (key, _): &(mp_flow_key, _) = entry;
+        flows::describe(
+            entry,
+            paths.get(&key.mesh),
+            &gateway.meter,
+            &gateway.goodput,
+            now_ns,
+        )
+    };
+    let law = if gateway.config.law == Law::Off {
+        "off"
+    } else {
+        "gap"
+    };
+    Status {
+        version: env!("CARGO_PKG_VERSION").into(),
+        pid: std::process::id(),
+        mesh: gateway.mesh.clone(),
+        wired: gateway.wired.clone(),
+        law: law.into(),
+        release: gateway.release.to_string(),
+        attached: if gateway.tcx { "tcx" } else { "clsact" }.into(),
+        goodput_control: gateway.config.goodput_control,
+        uptime_s: gateway.started.elapsed().as_secs_f64(),
+        flows: table.iter().map(flow).collect(),
+        hosts: paths.values().map(host).collect(),
+        counters: counters(gateway),
+    }
+}
+
+/// Says that goodput control slowed a flow down, or no longer does.
+pub fn throttle(key: &mp_flow_key, floor_ns: u64, table: &Table) {
+    let name = flows::name(key);
+    let segment = table
+        .iter()
+        .find(|(k, _)| k == key)
+        .map_or(0, |(_, flow)| flow.segment_bytes);
+    // Safe: a plain function of core/.
+    let rate = unsafe { intf::mp_rate_bytes_per_s(floor_ns, segment) };
+    match floor_ns {
+        0 => log::info!("{name}: no longer throttled"),
+        _ => log::info!(
+            "{name}: throttled to {} kbit/s, since it had more than its share (GAP 4.4)",
+            rate * 8 / 1000
+        ),
+    }
+}

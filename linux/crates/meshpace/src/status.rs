@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a running gateway tells of itself: the document of `status --json`, and its table.
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use serde::{Deserialize, Serialize};
+
+/// One flow: one direction of the data of a TCP connection, with the mesh side's addresses.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Flow {
+    pub mesh: String,
+    pub wired: String,
+    /// "down": wired to wireless, paced here; "up": wireless to wired
+    pub direction: String,
+    pub hops: u32,
+    pub hops_source: String,
+    pub mbps: f64,
+    pub mbps_source: String,
+    /// down: smoothed mean of the window; None: no sample yet
+    pub rtt_wireless_ms: Option<f64>,
+    /// up: as told to the sender last
+    pub rtt_wired_ms: Option<f64>,
+    pub cov: f64,
+    /// between packets; 0: unpaced
+    pub interval_us: f64,
+    /// what the interval allows, payload; None: unpaced
+    pub rate_kbps: Option<f64>,
+    /// acknowledged payload over the latest second
+    pub goodput_kbps: f64,
+    pub throttled: bool,
+    pub starved: bool,
+    pub packets: u64,
+    pub bytes: u64,
+    pub acked_bytes: u64,
+    pub samples: u32,
+    pub discarded: u32,
+    pub retransmits: u64,
+    pub local_retransmits: u64,
+    pub age_s: f64,
+    pub idle_s: f64,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Host {
+    pub address: String,
+    pub hops: u32,
+    pub hops_source: String,
+    pub mbps: f64,
+    pub mbps_source: String,
+    pub signal_dbm: Option<i32>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Status {
+    pub version: String,
+    pub pid: u32,
+    pub mesh: String,
+    pub wired: Vec<String>,
+    pub law: String,
+    pub release: String,
+    /// "tcx", or "clsact" on kernels before 6.6
+    pub attached: String,
+    pub goodput_control: bool,
+    pub uptime_s: f64,
+    pub flows: Vec<Flow>,
+    pub hosts: Vec<Host>,
+    pub counters: BTreeMap<String, u64>,
+}
+
+fn optional(value: Option<f64>, decimals: usize) -> String {
+    value.map_or_else(|| "-".into(), |value| format!("{value:.decimals$}"))
+}
+
+impl Flow {
+    fn mark(&self) -> &'static str {
+        match (self.throttled, self.starved) {
+            (_, true) => "starved",
+            (true, false) => "throttled",
+            _ => "",
+        }
+    }
+
+    fn row(&self) -> [String; 9] {
+        let rtt = if self.direction == "down" {
+            self.rtt_wireless_ms
+        } else {
+            self.rtt_wired_ms
+        };
+        [
+            format!(
+                "{} {} {}",
+                self.mesh,
+                if self.direction == "down" { "<-" } else { "->" },
+                self.wired
+            ),
+            self.direction.clone(),
+            self.hops.to_string(),
+            optional(rtt, 1),
+            format!("{:.2}", self.cov),
+            optional(self.rate_kbps, 0),
+            format!("{:.0}", self.goodput_kbps),
+            format!("{:.1}", self.acked_bytes as f64 / 1e6),
+            self.mark().into(),
+        ]
+    }
+}
+
+const HEADINGS: [&str; 9] = [
+    "flow",
+    "",
+    "hops",
+    "RTT ms",
+    "CoV",
+    "rate kbit/s",
+    "goodput",
+    "MB",
+    "",
+];
+
+/// The table of `status` and `top`: the fastest flows first, at most `most` of them.
+pub fn table(status: &Status, most: usize) -> String {
+    let mut flows: Vec<_> = status.flows.iter().collect();
+    flows.sort_by(|a, b| b.goodput_kbps.total_cmp(&a.goodput_kbps));
+    let rows: Vec<_> = flows.iter().take(most).map(|flow| flow.row()).collect();
+    let width = |i: usize| {
+        rows.iter()
+            .map(|row| row[i].chars().count())
+            .chain([HEADINGS[i].len()])
+            .max()
+            .unwrap_or(0)
+    };
+    let widths: Vec<_> = (0..HEADINGS.len()).map(width).collect();
+    let mut out = headline(status);
+    let mut line = |cells: &[String; 9]| {
+        for (i, cell) in cells.iter().enumerate() {
+            let width = widths[i];
+            // Names to the left, figures to the right.
+            let _ = match i {
+                0 | 1 | 8 => write!(out, "{cell:width$}  "),
+                _ => write!(out, "{cell:>width$}  "),
+            };
+        }
+        out.truncate(out.trim_end().len());
+        out.push('\n');
+    };
+    line(&HEADINGS.map(String::from));
+    rows.iter().for_each(&mut line);
+    if flows.len() > most {
+        let _ = writeln!(out, "... and {} more", flows.len() - most);
+    }
+    out
+}
+
+fn headline(status: &Status) -> String {
+    let total: f64 = status.flows.iter().map(|flow| flow.goodput_kbps).sum();
+    format!(
+        "meshpace {} on {}, law {}, release {}, up {:.0} s: {} flows, {total:.0} kbit/s\n\n",
+        status.version,
+        status.mesh,
+        status.law,
+        status.release,
+        status.uptime_s,
+        status.flows.len()
+    )
+}

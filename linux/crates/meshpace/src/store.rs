@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Local retransmission (GAP figure 7, lines 22-23): segments are kept until the mesh acknowledges
+//! them; a duplicate ACK makes the gateway send its copy again.
+//!
+//! The BPF program copies each segment into a ring buffer on its way out, and orders there what is
+//! to be sent again. The copy goes out by a packet socket, marked so that BPF knows it.
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use libbpf_rs::{MapHandle, RingBufferBuilder};
+
+use crate::errors::{bail, Context, Result};
+use crate::intf::{
+    mp_event, mp_event_kind_MP_EVENT_RETRANSMIT, mp_flow_key, mp_store_event, Plain, MP_MARK_LOCAL,
+};
+use crate::packet;
+
+/// New flows are taken again when the store has fallen below this share of its budget.
+const ROOM_AGAIN: f64 = 0.9;
+
+const YOUNG: Duration = Duration::from_secs(3);
+
+struct Stored {
+    seq: u32,
+    end: u32,
+    l3: u16,
+    l4: u16,
+    frame: Box<[u8]>,
+}
+
+/// What the store has done, and whether it can take new flows.
+#[derive(Default)]
+pub struct Gauge {
+    pub bytes: AtomicU64,
+    pub sent_again: AtomicU64,
+    /// orders for segments that were not there or could not be sent
+    pub failed: AtomicU64,
+    pub full: AtomicBool,
+}
+
+/// The flows that still exist, handed over once a second; others' segments are dropped.
+pub type Living = Arc<Mutex<Option<HashSet<mp_flow_key>>>>;
+
+struct Store {
+    flows: HashMap<mp_flow_key, Kept>,
+    budget: u64,
+    gauge: Arc<Gauge>,
+    socket: OwnedFd,
+    port: Port,
+}
+
+/// Where segments are sent again.
+#[derive(Clone, Copy)]
+pub struct Port {
+    pub ifindex: i32,
+    /// whether its frames begin with an Ethernet header
+    pub link_header: bool,
+}
+
+/// One flow's segments, and when the latest came.
+struct Kept {
+    segments: VecDeque<Stored>,
+    latest: Instant,
+}
+
+/// a lies before b in TCP's numbers.
+fn before(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) < 0
+}
+
+impl Store {
+    fn add_bytes(&self, more: i64) {
+        let bytes = self
+            .gauge
+            .bytes
+            .load(Ordering::Relaxed)
+            .wrapping_add_signed(more);
+        self.gauge.bytes.store(bytes, Ordering::Relaxed);
+        let full = self.gauge.full.load(Ordering::Relaxed);
+        let limit = if full {
+            self.budget as f64 * ROOM_AGAIN
+        } else {
+            self.budget as f64
+        };
+        self.gauge
+            .full
+            .store(bytes as f64 >= limit, Ordering::Relaxed);
+    }
+
+    fn keep(&mut self, event: &mp_event, stored: Stored) {
+        let latest = Instant::now();
+        let kept = self.flows.entry(event.key).or_insert_with(|| Kept {
+            segments: VecDeque::new(),
+            latest,
+        });
+        kept.latest = latest;
+        let segments = &mut kept.segments;
+        let mut change = 0i64;
+        while segments.front().is_some_and(|s| !before(event.ack, s.end)) {
+            change -= segments.pop_front().map_or(0, |s| s.frame.len() as i64);
+        }
+        // Sent again by the wired end: the first copy is still here.
+        if !segments
+            .back()
+            .is_some_and(|last| before(stored.seq, last.end))
+        {
+            change += stored.frame.len() as i64;
+            segments.push_back(stored);
+        }
+        self.add_bytes(change);
+    }
+
+    fn send_again(&mut self, event: &mp_event) {
+        let sent = self.flows.get_mut(&event.key).and_then(|kept| {
+            let segments = &mut kept.segments;
+            let at = segments
+                .iter()
+                .position(|s| !before(event.seq, s.seq) && before(event.seq, s.end))?;
+            let s = &mut segments[at];
+            packet::complete_checksum(&mut s.frame, s.l3.into(), s.l4.into())
+                .then(|| s.frame.clone())
+        });
+        let sent = sent.is_some_and(|frame| self.transmit(&frame));
+        let counter = if sent {
+            &self.gauge.sent_again
+        } else {
+            &self.gauge.failed
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn transmit(&self, frame: &[u8]) -> bool {
+        // Safe: all zero is a valid sockaddr_ll.
+        let mut to: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+        to.sll_family = libc::AF_PACKET as u16;
+        to.sll_ifindex = self.port.ifindex;
+        to.sll_protocol = protocol_of(frame, self.port.link_header).to_be();
+        // Safe: the frame and the address outlive the call, with their own lengths.
+        let sent = unsafe {
+            libc::sendto(
+                self.socket.as_raw_fd(),
+                frame.as_ptr().cast(),
+                frame.len(),
+                libc::MSG_DONTWAIT,
+                (&raw const to).cast(),
+                size_of::<libc::sockaddr_ll>() as u32,
+            )
+        };
+        sent == frame.len() as isize
+    }
+
+    /// A flow younger than the list of the living is not in it.
+    fn forget_dead(&mut self, living: &HashSet<mp_flow_key>) {
+        let mut freed = 0i64;
+        self.flows.retain(|key, kept| {
+            let lives = living.contains(key) || kept.latest.elapsed() < YOUNG;
+            if !lives {
+                freed += kept
+                    .segments
+                    .iter()
+                    .map(|s| s.frame.len() as i64)
+                    .sum::<i64>();
+            }
+            lives
+        });
+        self.add_bytes(-freed);
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        let Some(event) = mp_event::from_bytes(bytes) else {
+            return;
+        };
+        if event.kind == mp_event_kind_MP_EVENT_RETRANSMIT {
+            self.send_again(&event);
+        } else if let Some(stored) = read_store_event(&event, bytes) {
+            self.keep(&event, stored);
+        }
+    }
+}
+
+fn read_store_event(event: &mp_event, bytes: &[u8]) -> Option<Stored> {
+    let number = |at: usize, length: usize| bytes.get(at..at + length);
+    let length = number(std::mem::offset_of!(mp_store_event, bytes), 4)?;
+    let l3 = number(std::mem::offset_of!(mp_store_event, l3), 2)?;
+    let l4 = number(std::mem::offset_of!(mp_store_event, l4), 2)?;
+    let length = u32::from_ne_bytes(length.try_into().ok()?) as usize;
+    let frame = number(std::mem::offset_of!(mp_store_event, frame), length)?;
+    Some(Stored {
+        seq: event.seq,
+        end: event.end,
+        l3: u16::from_ne_bytes(l3.try_into().ok()?),
+        l4: u16::from_ne_bytes(l4.try_into().ok()?),
+        frame: frame.into(),
+    })
+}
+
+/// The frame's ethertype, told by the IP version where there is no link-layer header.
+fn protocol_of(frame: &[u8], link_header: bool) -> u16 {
+    match frame {
+        [_, _, _, _, _, _, _, _, _, _, _, _, high, low, ..] if link_header => {
+            u16::from_be_bytes([*high, *low])
+        }
+        [first, ..] if first >> 4 == 6 => libc::ETH_P_IPV6 as u16,
+        _ => libc::ETH_P_IP as u16,
+    }
+}
+
+fn packet_socket() -> Result<OwnedFd> {
+    // Safe: a new descriptor that is owned here alone.
+    let socket = unsafe {
+        let fd = libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0);
+        if fd < 0 {
+            bail!("packet socket: {}", std::io::Error::last_os_error());
+        }
+        OwnedFd::from_raw_fd(fd)
+    };
+    let mark = MP_MARK_LOCAL;
+    // Safe: a value of the length that is given.
+    let set = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_MARK,
+            (&raw const mark).cast(),
+            size_of::<u32>() as u32,
+        )
+    };
+    if set < 0 {
+        bail!("SO_MARK: {}", std::io::Error::last_os_error());
+    }
+    Ok(socket)
+}
+
+/// Runs the store in a thread of its own. `budget`: bytes of frames kept.
+pub fn start(
+    events: MapHandle,
+    port: Port,
+    budget: u64,
+    gauge: Arc<Gauge>,
+    living: Living,
+) -> Result<()> {
+    let socket = packet_socket()?;
+    std::thread::Builder::new()
+        .name("store".into())
+        .spawn(move || {
+            let store = Store {
+                flows: HashMap::new(),
+                budget,
+                gauge,
+                socket,
+                port,
+            };
+            if let Err(error) = serve(store, &events, &living) {
+                panic!("the store of segments failed: {error:#}");
+            }
+        })
+        .context("thread")?;
+    Ok(())
+}
+
+fn serve(store: Store, events: &MapHandle, living: &Living) -> Result<()> {
+    let store = Rc::new(RefCell::new(store));
+    let taker = store.clone();
+    let mut builder = RingBufferBuilder::new();
+    builder.add(events, move |bytes| {
+        taker.borrow_mut().take(bytes);
+        0
+    })?;
+    let ring = builder.build()?;
+    loop {
+        // Stored segments do not wake us, orders do.
+        match ring.poll(Duration::from_millis(50)) {
+            Err(error) if error.kind() != libbpf_rs::ErrorKind::Interrupted => {
+                return Err(error.into())
+            }
+            _ => ring.consume()?,
+        }
+        let now_living = living
+            .lock()
+            .expect("a thread that held it ended the program")
+            .take();
+        if let Some(keys) = now_living {
+            store.borrow_mut().forget_dead(&keys);
+        }
+    }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Small questions to the kernel: interfaces, the clock, commands.
+use std::ffi::CString;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use crate::errors::{anyhow, bail, usage, Context, Result};
+
+/// CLOCK_MONOTONIC in ns, the clock of the BPF programs and of sch_fq.
+pub fn now_ns() -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // Safe: a valid pointer; this clock exists everywhere.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+pub fn interface_index(name: &str) -> Result<i32> {
+    let c_name = CString::new(name).map_err(|_| usage("interface name with a zero byte"))?;
+    // Safe: a terminated string.
+    match unsafe { libc::if_nametoindex(c_name.as_ptr()) } {
+        0 => Err(usage(format!(
+            "no interface '{name}'; `ip link` lists them, --mesh names the one to the mesh"
+        ))),
+        index => Ok(index as i32),
+    }
+}
+
+/// Bytes before the network header: 14 on Ethernet and Wi-Fi, 0 on tunnels without any.
+pub fn link_header_bytes(name: &str) -> Result<u32> {
+    const ETHERNET: &str = "1";
+    const NONE: &str = "65534";
+    const RAW_IP: &str = "519";
+    let path = format!("/sys/class/net/{name}/type");
+    match std::fs::read_to_string(&path)
+        .with_context(|| path.clone())?
+        .trim()
+    {
+        ETHERNET => Ok(14),
+        NONE | RAW_IP => Ok(0),
+        other => Err(usage(format!(
+            "{name}: link type {other} is not supported; the mesh interface has to be Ethernet, \
+             Wi-Fi or a tunnel of IP packets"
+        ))),
+    }
+}
+
+/// Interfaces of the default routes, IPv4 and IPv6, without `except`.
+pub fn default_route_interfaces(except: &str) -> Vec<String> {
+    let ipv4 = std::fs::read_to_string("/proc/net/route").unwrap_or_default();
+    let ipv6 = std::fs::read_to_string("/proc/net/ipv6_route").unwrap_or_default();
+    let mut found: Vec<String> = ipv4
+        .lines()
+        .skip(1)
+        .map(|line| line.split_whitespace().collect::<Vec<_>>())
+        .filter(|f| f.len() > 7 && f[1] == "00000000" && f[7] == "00000000")
+        .map(|f| f[0].to_string())
+        .chain(ipv6.lines().filter_map(|line| {
+            let f: Vec<_> = line.split_whitespace().collect();
+            let default = f.len() > 9 && f[0].bytes().all(|b| b == b'0') && f[1] == "00";
+            default.then(|| f[9].to_string())
+        }))
+        .filter(|name| name != except && name != "lo")
+        .collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// Runs a command to its end; its output, or an error that holds what it said.
+pub fn run(program: &str, arguments: &[&str]) -> Result<String> {
+    let output = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| anyhow!("{program}: {error}; is it installed?"))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        bail!(
+            "{program} {}: {}",
+            arguments.join(" "),
+            said.trim().replace('\n', "; ")
+        );
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Where the running gateways keep their sockets and notes.
+pub fn run_folder() -> PathBuf {
+    std::env::var_os("MESHPACE_RUN").map_or_else(|| PathBuf::from("/run/meshpace"), PathBuf::from)
+}
+
+/// The module behind a kernel feature may have to be loaded first.
+pub fn is_root() -> bool {
+    // Safe: no arguments, cannot fail.
+    unsafe { libc::geteuid() == 0 }
+}
