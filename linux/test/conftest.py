@@ -16,6 +16,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--full", action="store_true", help="the long tests at their full length (20 minutes)"
     )
+    parser.addoption(
+        "--release",
+        default="nfqueue,observe",
+        help="ways of release, by commas, of the tests that hold for every one",
+    )
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test that asks for `release` runs with each of them."""
+    if "release" in metafunc.fixturenames and "release" not in parametrized(metafunc):
+        metafunc.parametrize("release", metafunc.config.getoption("--release").split(","))
+
+
+def parametrized(metafunc: pytest.Metafunc) -> set[str]:
+    """Arguments for which the test names its own values."""
+    return {m.args[0] for m in metafunc.definition.iter_markers("parametrize")}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -17,7 +17,6 @@ from harness.traces import Traces, left_behind
 from harness.transfer import Result, Transfer, window
 
 STALL_S = 1.0
-RELEASES = ["nfqueue", "observe"]
 # Traffic under each condition.
 PAUSE_S = 0.4
 
@@ -99,7 +98,6 @@ def stopped_and_started(gateway: Gateway) -> None:
     gateway.start()
 
 
-@pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize(
     "blow",
     [killed_and_restarted, killed_and_cleaned, replaced, stopped_and_started],
@@ -128,7 +126,6 @@ def test_transfers_live_on(
     assert not left_behind(network.gateway, before)
 
 
-@pytest.mark.parametrize("release", RELEASES)
 def test_clean_removes_every_trace(
     network: net.Network, start: StartGateway, release: str, full: bool
 ) -> None:

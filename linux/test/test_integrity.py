@@ -13,7 +13,6 @@ SIZE = 1_500_000
 
 
 @pytest.mark.parametrize("local", [True, False], ids=["local-retransmission", "plain"])
-@pytest.mark.parametrize("release", ["nfqueue", "observe"])
 def test_transfers_survive_loss_and_reordering(
     start: StartGateway, release: str, local: bool
 ) -> None:

@@ -82,7 +82,6 @@ def check(reads: list[Read]) -> int:
     return len(carriers)
 
 
-@pytest.mark.parametrize("release", ["nfqueue", "observe"])
 @pytest.mark.parametrize("address", [net.WIRED4, net.WIRED6])
 def test_acks_of_an_upload_carry_it(start: StartGateway, address: str, release: str) -> None:
     """The radio is a TAP, so the checksums that offloading left open are on the wire complete."""

@@ -17,7 +17,6 @@ def packets(flow: list[Segment]) -> list[Packet]:
 
 
 @pytest.mark.parametrize("address", [net.host4(0), net.host6(0)])
-@pytest.mark.parametrize("release", ["nfqueue", "observe"])
 def test_nothing_overtakes(
     network: net.Network, start: StartGateway, release: str, address: str
 ) -> None:
