@@ -65,6 +65,8 @@ struct mp_flow {
 	uint8_t fin;            /* its sender has finished */
 };
 
+_Static_assert(sizeof(struct mp_flow) <= 2048, "docs/operator.md promises 2 KiB a flow");
+
 /* What the daemon knows of a mesh host's path; key: its address. */
 struct mp_host {
 	uint32_t hops; /* 0: unknown */

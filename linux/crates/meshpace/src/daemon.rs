@@ -74,8 +74,9 @@ impl Gateway {
         let config = source.read()?;
         let mesh = mesh_of(&config)?;
         let ifindex = system::interface_index(&mesh)?;
-        if !system::is_root() {
-            bail!("not permitted; run as root, or with CAP_BPF, CAP_NET_ADMIN and CAP_NET_RAW");
+        let missing = system::missing_capabilities();
+        if !missing.is_empty() {
+            bail!("not permitted: {} missing; run as root", missing.join(", "));
         }
         let lock = control::lock(&mesh, replace)?;
         let mut changes = Changes::open(&mesh)?;
@@ -168,6 +169,7 @@ impl Gateway {
         if let Some(address) = self.config.metrics {
             metrics::serve(address, self.shared.clone())?;
         }
+        system::notify_ready();
         log::info!(
             "ready: {}, law {:?}, release {}, attached by {}, wired side {}",
             self.mesh,
@@ -216,7 +218,6 @@ impl Gateway {
             option: (self.holds() && config.option).into(),
             local_retransmission: (self.holds() && config.local_retransmission).into(),
             full: self.gauge.full.load(Ordering::Relaxed).into(),
-            ..Default::default()
         }
     }
 

@@ -93,12 +93,13 @@ fn table(findings: &[Finding]) -> String {
 }
 
 fn permission() -> Finding {
-    match system::is_root() {
-        true => finding("permission", Grade::Ok, "root", ""),
+    let missing = system::missing_capabilities();
+    match missing.is_empty() {
+        true => finding("permission", Grade::Ok, "all capabilities", ""),
         false => finding(
             "permission",
             Grade::Missing,
-            "not root",
+            format!("{} missing", missing.join(", ")),
             "nothing can be attached; run as root",
         ),
     }

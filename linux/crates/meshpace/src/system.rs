@@ -92,8 +92,38 @@ pub fn run_folder() -> PathBuf {
     std::env::var_os("MESHPACE_RUN").map_or_else(|| PathBuf::from("/run/meshpace"), PathBuf::from)
 }
 
-/// The module behind a kernel feature may have to be loaded first.
-pub fn is_root() -> bool {
-    // Safe: no arguments, cannot fail.
-    unsafe { libc::geteuid() == 0 }
+/// What the gateway needs: name and number of each capability (linux/capability.h).
+const CAPABILITIES: [(&str, u32); 4] = [
+    ("CAP_NET_ADMIN", 12),
+    ("CAP_NET_RAW", 13),
+    ("CAP_PERFMON", 38),
+    ("CAP_BPF", 39),
+];
+
+/// Those of them that this process lacks.
+pub fn missing_capabilities() -> Vec<&'static str> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let effective = effective
+        .and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok())
+        .unwrap_or(0);
+    CAPABILITIES
+        .iter()
+        .filter(|(_, bit)| effective >> bit & 1 == 0)
+        .map(|(name, _)| *name)
+        .collect()
+}
+
+/// Tells systemd, if it started us, that all is set up (sd_notify(3)).
+pub fn notify_ready() {
+    let Some(path) = std::env::var_os("NOTIFY_SOCKET") else {
+        return;
+    };
+    let send = || {
+        let socket = std::os::unix::net::UnixDatagram::unbound()?;
+        socket.send_to(b"READY=1", path)
+    };
+    if let Err(error) = send() {
+        log::warn!("systemd was not told: {error}");
+    }
 }
