@@ -20,6 +20,7 @@ from harness.transfer import Transfer, window
 
 TOLERANCE = 0.02
 # Under emulation every wake-up is dear: the receiver's threads are woken every 22 segments only.
+HOPS = 30
 OPTIONS = window(128 * 1024) | {(socket.SOL_SOCKET, socket.SO_RCVLOWAT): 32 * 1024}
 
 
@@ -31,15 +32,15 @@ def network() -> Iterator[net.Network]:
         yield made
 
 
-def slow_host(network: net.Network, interval_ms: float) -> dict[str, object]:
+def far_host(network: net.Network, interval_ms: float) -> dict[str, object]:
     """
     Delays the mesh host's ACKs and returns its [[host]], so that the law's interval is about
-    `interval_ms`: half the round trip at one hop, where transmission times are small (GAP eq. 4).
-    A round trip far above the emulator's own jitter keeps CoV, and so the interval, steady.
+    `interval_ms`: over many hops where transmission times are small, 2 RTT / h (GAP eq. 4). A round
+    trip far above the emulator's own jitter keeps CoV, and so the interval, steady.
     """
-    delay = f"{2 * interval_ms:g}ms"
+    delay = f"{HOPS / 2 * interval_ms:g}ms"
     network.host.run("tc", "qdisc", "add", "dev", "eth0", "root", "netem", "delay", delay)
-    return host(net.host4(0), mbps=1000.0)
+    return host(net.host4(0), mbps=1000.0, hops=HOPS)
 
 
 def paced_flow(
@@ -79,7 +80,7 @@ def test_spacing_is_the_interval(
     network: net.Network, start: StartGateway, interval_ms: float, full: bool
 ) -> None:
     before = Traces.of(network.gateway)
-    gateway = start(network, release="fq", host=[slow_host(network, interval_ms)])
+    gateway = start(network, release="fq", host=[far_host(network, interval_ms)])
     seconds = (20.0 if full else 5.0) if interval_ms < 5 else (60.0 if full else 8.0)
     flow, reported = paced_flow(network, gateway, seconds)
     check(flow, reported, interval_ms)
