@@ -32,14 +32,16 @@ MP_INLINE void mp_set_departure(struct mp_flow *flow, struct mp_packet *p)
 __attribute__((noinline)) int mp_down_data(struct __sk_buff *skb, struct mp_packet *p)
 {
 	bool stored, missed, new_data;
+	struct mp_flow_key key;
 	struct mp_flow *flow;
 
 	if (!p)
 		return 0;
-	flow = mp_find_or_create_flow(p, MP_DOWN);
+	key = mp_key_of(p, MP_DOWN);
+	flow = mp_find_or_create_flow(&key, p->now_ns);
 	if (!flow)
 		return 0;
-	stored = mp_settings.local_retransmission && mp_store(skb, p, flow->ack);
+	stored = mp_settings.local_retransmission && mp_store(skb, p, &key, flow->ack);
 	missed = mp_settings.local_retransmission && !stored;
 	bpf_spin_lock(&flow->lock);
 	mp_set_departure(flow, p);
@@ -59,11 +61,13 @@ __attribute__((noinline)) int mp_down_data(struct __sk_buff *skb, struct mp_pack
 /* A segment from the daemon's store: leaves at once, and its ACK gives no sample (Karn). */
 __attribute__((noinline)) int mp_down_again(struct mp_packet *p)
 {
+	struct mp_flow_key key;
 	struct mp_flow *flow;
 
 	if (!p)
 		return 0;
-	flow = mp_find_flow(p, MP_DOWN);
+	key = mp_key_of(p, MP_DOWN);
+	flow = mp_find_flow(&key);
 	if (!flow)
 		return 0;
 	bpf_spin_lock(&flow->lock);
@@ -77,11 +81,13 @@ __attribute__((noinline)) int mp_down_again(struct mp_packet *p)
 /* No data, but it must not overtake data that waits: p->departure_ns is that of the latest. */
 __attribute__((noinline)) int mp_down_no_data(struct mp_packet *p)
 {
+	struct mp_flow_key key;
 	struct mp_flow *flow;
 
 	if (!p)
 		return 0;
-	flow = mp_find_flow(p, MP_DOWN);
+	key = mp_key_of(p, MP_DOWN);
+	flow = mp_find_flow(&key);
 	if (!flow)
 		return 0;
 	bpf_spin_lock(&flow->lock);
@@ -94,9 +100,10 @@ __attribute__((noinline)) int mp_down_no_data(struct mp_packet *p)
 }
 
 /* Hops and bit rate: what the daemon knows, else the TTL, else the default. */
-MP_INLINE void mp_find_path(struct mp_packet *p, uint32_t *hops, uint32_t *kbps)
+MP_INLINE void mp_find_path(const struct mp_packet *p, const struct mp_flow_key *key,
+			    uint32_t *hops, uint32_t *kbps)
 {
-	const struct mp_host *host = bpf_map_lookup_elem(&mp_hosts, p->key.mesh);
+	const struct mp_host *host = bpf_map_lookup_elem(&mp_hosts, key->mesh);
 
 	*hops = host && host->hops ? host->hops : mp_hops_of_ttl(p->ttl);
 	*kbps = host && host->kbps ? host->kbps : mp_settings.default_kbps;
@@ -121,16 +128,18 @@ __attribute__((noinline)) int mp_down_ack(struct mp_packet *p)
 {
 	uint32_t hops, kbps, verdict = MP_ACK_FORWARD;
 	const uint64_t *floor_ns;
+	struct mp_flow_key key;
 	struct mp_flow *flow;
 	bool stored;
 
 	if (!p)
 		return MP_ACK_FORWARD;
-	flow = mp_find_flow(p, MP_DOWN);
+	key = mp_key_of(p, MP_DOWN);
+	flow = mp_find_flow(&key);
 	if (!flow)
 		return MP_ACK_FORWARD;
-	mp_find_path(p, &hops, &kbps);
-	floor_ns = bpf_map_lookup_elem(&mp_floors, &p->key);
+	mp_find_path(p, &key, &hops, &kbps);
+	floor_ns = bpf_map_lookup_elem(&mp_floors, &key);
 	bpf_spin_lock(&flow->lock);
 	if (mp_count_ack(flow, p)) {
 		flow->ttl = p->ttl;
@@ -147,7 +156,7 @@ __attribute__((noinline)) int mp_down_ack(struct mp_packet *p)
 					    mp_window_mean_ns(&flow->estimate.window));
 	}
 	bpf_spin_unlock(&flow->lock);
-	if (verdict == MP_ACK_RETRANSMIT && !mp_order_retransmission(p))
+	if (verdict == MP_ACK_RETRANSMIT && !mp_order_retransmission(&key, p->ack))
 		return MP_ACK_FORWARD;
 	return (int)verdict;
 }

@@ -51,10 +51,21 @@ struct {
 	__type(value, uint64_t);
 } mp_floors SEC(".maps");
 
-MP_INLINE struct mp_flow *mp_find_flow(struct mp_packet *p, enum mp_direction direction)
+/*
+ * The key of a packet's flow in one direction. A copy: Linux 6.1 takes no key out of an argument of
+ * a function that is verified on its own.
+ */
+MP_INLINE struct mp_flow_key mp_key_of(const struct mp_packet *p, enum mp_direction direction)
 {
-	p->key.direction = direction;
-	return bpf_map_lookup_elem(&mp_flows, &p->key);
+	struct mp_flow_key key = p->key;
+
+	key.direction = direction;
+	return key;
+}
+
+MP_INLINE struct mp_flow *mp_find_flow(const struct mp_flow_key *key)
+{
+	return bpf_map_lookup_elem(&mp_flows, key);
 }
 
 /* A place for a new flow, empty now; NULL only if the map has none. */
@@ -83,9 +94,9 @@ MP_INLINE struct mp_flow_key *mp_take_place(uint64_t now_ns)
 	return oldest;
 }
 
-MP_INLINE struct mp_flow *mp_find_or_create_flow(struct mp_packet *p, enum mp_direction direction)
+MP_INLINE struct mp_flow *mp_find_or_create_flow(const struct mp_flow_key *key, uint64_t now_ns)
 {
-	struct mp_flow *flow = mp_find_flow(p, direction);
+	struct mp_flow *flow = mp_find_flow(key);
 	struct mp_flow_key *place;
 
 	if (flow)
@@ -94,23 +105,23 @@ MP_INLINE struct mp_flow *mp_find_or_create_flow(struct mp_packet *p, enum mp_di
 		mp_count(MP_COUNT_FLOWS_REFUSED);
 		return NULL;
 	}
-	place = mp_take_place(p->now_ns);
+	place = mp_take_place(now_ns);
 	if (!place)
 		return NULL;
-	if (bpf_map_update_elem(&mp_flows, &p->key, &mp_no_flow, BPF_NOEXIST) == 0) {
-		*place = p->key;
+	if (bpf_map_update_elem(&mp_flows, key, &mp_no_flow, BPF_NOEXIST) == 0) {
+		*place = *key;
 		mp_count(MP_COUNT_FLOWS_CREATED);
 	}
-	return bpf_map_lookup_elem(&mp_flows, &p->key);
+	return mp_find_flow(key);
 }
 
 /* A connection begins anew or is reset: both its flows are forgotten. */
-MP_INLINE void mp_forget_connection(struct mp_packet *p)
+MP_INLINE void mp_forget_connection(const struct mp_packet *p)
 {
-	p->key.direction = MP_DOWN;
-	bpf_map_delete_elem(&mp_flows, &p->key);
-	p->key.direction = MP_UP;
-	bpf_map_delete_elem(&mp_flows, &p->key);
+	struct mp_flow_key down = mp_key_of(p, MP_DOWN), up = mp_key_of(p, MP_UP);
+
+	bpf_map_delete_elem(&mp_flows, &down);
+	bpf_map_delete_elem(&mp_flows, &up);
 }
 
 /* A packet of the flow passes; under its lock. */

@@ -22,7 +22,7 @@
 #define MP_TCP_ACK 0x10u
 
 struct mp_packet {
-	struct mp_flow_key key; /* its direction is set by whoever looks a flow up */
+	struct mp_flow_key key; /* without direction */
 	uint64_t now_ns;
 	uint64_t departure_ns;  /* now_ns unless it has to wait */
 	uint32_t seq, ack, window;

@@ -23,13 +23,17 @@ MP_INLINE uint64_t mp_wakeup(void)
 	return waiting > MP_EVENTS_WAKE_BYTES ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
 }
 
-/* Copies a data packet for the store; ack: the flow's acknowledged data. False: not copied. */
-MP_INLINE bool mp_store(struct __sk_buff *skb, const struct mp_packet *p, uint32_t ack)
+/* An IPv4 and a TCP header. */
+#define MP_STORED_MIN 40u
+
+/* Copies a flow's data packet for the store; ack: its acknowledged data. False: not copied. */
+MP_INLINE bool mp_store(struct __sk_buff *skb, const struct mp_packet *p,
+			const struct mp_flow_key *key, uint32_t ack)
 {
 	uint32_t bytes = p->frame_bytes;
 	struct mp_store_event *store;
 
-	if (bytes == 0 || bytes > MP_STORED_MAX || p->segments > 1 || skb->vlan_present)
+	if (bytes > MP_STORED_MAX || p->segments > 1 || skb->vlan_present)
 		return false;
 	store = bpf_ringbuf_reserve(&mp_events, sizeof(*store), 0);
 	if (!store)
@@ -38,13 +42,13 @@ MP_INLINE bool mp_store(struct __sk_buff *skb, const struct mp_packet *p, uint32
 	store->event.seq = p->seq;
 	store->event.end = p->seq + p->payload_bytes;
 	store->event.ack = ack;
-	store->event.key = p->key;
+	store->event.key = *key;
 	store->bytes = bytes;
 	store->l3 = (uint16_t)p->l3;
 	store->l4 = (uint16_t)p->l4;
-	/* The compiler knows the bound already and would drop what the verifier needs. */
+	/* The compiler knows the bounds already and would drop what the verifier needs. */
 	asm volatile("" : "+r"(bytes));
-	if (bytes == 0 || bytes > MP_STORED_MAX ||
+	if (bytes < MP_STORED_MIN || bytes > MP_STORED_MAX ||
 	    bpf_skb_load_bytes(skb, 0, store->frame, bytes)) {
 		bpf_ringbuf_discard(store, BPF_RB_NO_WAKEUP);
 		return false;
@@ -53,16 +57,16 @@ MP_INLINE bool mp_store(struct __sk_buff *skb, const struct mp_packet *p, uint32
 	return true;
 }
 
-/* Has the daemon send the segment that starts at p->ack again. False: it was not told. */
-MP_INLINE bool mp_order_retransmission(const struct mp_packet *p)
+/* Has the daemon send a flow's segment that starts at seq again. False: it was not told. */
+MP_INLINE bool mp_order_retransmission(const struct mp_flow_key *key, uint32_t seq)
 {
 	struct mp_event *event = bpf_ringbuf_reserve(&mp_events, sizeof(*event), 0);
 
 	if (!event)
 		return false;
 	event->kind = MP_EVENT_RETRANSMIT;
-	event->seq = event->end = event->ack = p->ack;
-	event->key = p->key;
+	event->seq = event->end = event->ack = seq;
+	event->key = *key;
 	bpf_ringbuf_submit(event, BPF_RB_FORCE_WAKEUP);
 	return true;
 }

@@ -8,12 +8,14 @@
 /* Data from the mesh: T1 at the wired side is now. */
 __attribute__((noinline)) int mp_up_data(struct mp_packet *p)
 {
+	struct mp_flow_key key;
 	struct mp_flow *flow;
 	bool new_data;
 
 	if (!p)
 		return 0;
-	flow = mp_find_or_create_flow(p, MP_UP);
+	key = mp_key_of(p, MP_UP);
+	flow = mp_find_or_create_flow(&key, p->now_ns);
 	if (!flow)
 		return 0;
 	bpf_spin_lock(&flow->lock);
@@ -27,11 +29,13 @@ __attribute__((noinline)) int mp_up_data(struct mp_packet *p)
 /* A FIN without data from the mesh. */
 __attribute__((noinline)) int mp_up_fin(struct mp_packet *p)
 {
+	struct mp_flow_key key;
 	struct mp_flow *flow;
 
 	if (!p)
 		return 0;
-	flow = mp_find_flow(p, MP_UP);
+	key = mp_key_of(p, MP_UP);
+	flow = mp_find_flow(&key);
 	if (!flow)
 		return 0;
 	bpf_spin_lock(&flow->lock);
@@ -44,11 +48,13 @@ __attribute__((noinline)) int mp_up_fin(struct mp_packet *p)
 __attribute__((noinline)) uint32_t mp_up_ack(struct mp_packet *p)
 {
 	uint32_t rtt_wired_us = 0;
+	struct mp_flow_key key;
 	struct mp_flow *flow;
 
 	if (!p)
 		return 0;
-	flow = mp_find_flow(p, MP_UP);
+	key = mp_key_of(p, MP_UP);
+	flow = mp_find_flow(&key);
 	if (!flow)
 		return 0;
 	bpf_spin_lock(&flow->lock);

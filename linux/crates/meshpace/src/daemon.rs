@@ -117,7 +117,7 @@ impl Gateway {
         let mut gateway = Self {
             source,
             wired,
-            tcx: programs.uses_tcx(),
+            tcx: false,
             maps,
             meter: Meter::default(),
             goodput: GoodputControl::new(),
@@ -161,9 +161,7 @@ impl Gateway {
             )?;
         }
         self.beat()?;
-        self.note_filters(programs)?;
-        self.attachment = Some(programs.attach(self.ifindex)?);
-        self.tcx = matches!(self.attachment, Some(Attachment::Tcx(_)));
+        self.attach(programs)?;
         self.tick()?;
         control::serve(&self.mesh, self.shared.clone())?;
         if let Some(address) = self.config.metrics {
@@ -185,17 +183,24 @@ impl Gateway {
         Ok(())
     }
 
-    /// Filters of kernels without tcx stay when the process is killed.
-    fn note_filters(&mut self, programs: &Programs) -> Result<()> {
-        if programs.uses_tcx() {
-            return Ok(());
+    fn attach(&mut self, programs: &mut Programs) -> Result<()> {
+        match programs.attach_tcx(self.ifindex) {
+            Ok(links) => {
+                self.attachment = Some(links);
+                self.tcx = true;
+                return Ok(());
+            }
+            Err(error) => log::debug!("{error:#}"),
         }
+        // Filters stay when the process is killed.
         let shown = system::run("tc", &["qdisc", "show", "dev", &self.mesh, "clsact"])?;
         let qdisc = shown.trim().is_empty();
         self.changes.note(Change::Filters {
             interface: self.mesh.clone(),
             qdisc,
-        })
+        })?;
+        self.attachment = Some(programs.attach_clsact(self.ifindex)?);
+        Ok(())
     }
 
     /// Whether packets are held at all; else nothing is touched.

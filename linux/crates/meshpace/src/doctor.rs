@@ -105,14 +105,31 @@ fn permission() -> Finding {
     }
 }
 
+/// Loads the programs, and attaches them to the loopback of a namespace of its own.
 fn programs() -> Finding {
+    const LOOPBACK: i32 = 1;
     let what = "eBPF programs";
-    match Programs::load(mp_limits { l2_bytes: 14, max_flows: 16 }) {
-        Ok(loaded) if loaded.uses_tcx() => finding(what, Grade::Ok, "load; tcx", ""),
-        Ok(_) => finding(what, Grade::Ok, "load; clsact (no tcx before Linux 6.6)",
-            "after kill -9 the filters stay, and let packets pass, until the next start or --clean"),
-        Err(error) => finding(what, Grade::Missing, format!("do not load: {error:#}"),
-            "no gateway; Linux 5.15 or newer with CONFIG_BPF_SYSCALL and CONFIG_NET_CLS_ACT is needed"),
+    let loaded = in_own_namespace(|| {
+        let mut programs = Programs::load(mp_limits {
+            l2_bytes: 14,
+            max_flows: 16,
+        })?;
+        Ok(programs.attach_tcx(LOOPBACK).is_ok())
+    });
+    match loaded {
+        Ok(true) => finding(what, Grade::Ok, "load; tcx", ""),
+        Ok(false) => finding(
+            what,
+            Grade::Ok,
+            "load; clsact (no tcx before Linux 6.6)",
+            "after kill -9 the filters stay, and let packets pass, until the next start or --clean",
+        ),
+        Err(error) => finding(
+            what,
+            Grade::Missing,
+            format!("do not load: {error:#}"),
+            "no gateway; Linux 5.15 or newer with CONFIG_BPF_SYSCALL and CONFIG_NET_CLS_ACT is needed",
+        ),
     }
 }
 
@@ -152,7 +169,7 @@ fn netfilter() -> Finding {
 }
 
 /// Runs something in a thread with a network namespace of its own, which ends with it.
-fn in_own_namespace(action: impl FnOnce() -> Result<()> + Send) -> Result<()> {
+fn in_own_namespace<T: Send>(action: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
             // Safe: no pointers; concerns this thread only.

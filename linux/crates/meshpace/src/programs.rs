@@ -23,7 +23,6 @@ pub const FILTER_PRIORITY: u32 = 0x6d70;
 /// Loaded programs with their maps.
 pub struct Programs {
     object: Object,
-    tcx: bool,
 }
 
 /// What keeps the programs attached. Links end with the process, however it ends; filters of
@@ -55,31 +54,23 @@ impl Drop for Attachment {
 }
 
 impl Programs {
-    /// Loads the programs; with tcx in mind first, then for kernels before 6.6.
+    /// Loads the programs. Kernels without tcx ignore that they are meant for it.
     pub fn load(limits: mp_limits) -> Result<Self> {
-        match Self::load_for(limits, true) {
-            Ok(programs) => Ok(programs),
-            Err(first) => Self::load_for(limits, false).map_err(|_| first),
-        }
-    }
-
-    fn load_for(limits: mp_limits, tcx: bool) -> Result<Self> {
         let mut open = ObjectBuilder::default()
             .name("meshpace")?
             .open_memory(OBJECT)
             .context("reading the BPF object")?;
         prepare_maps(&mut open, limits)?;
         for mut program in open.progs_mut() {
-            if tcx && program.name() == TO_MESH {
-                program.set_attach_type(ProgramAttachType::TcxEgress);
-            } else if tcx {
-                program.set_attach_type(ProgramAttachType::TcxIngress);
-            }
+            program.set_attach_type(match program.name() == TO_MESH {
+                true => ProgramAttachType::TcxEgress,
+                false => ProgramAttachType::TcxIngress,
+            });
         }
         let object = open
             .load()
-            .context("loading the BPF programs (see meshpace doctor)")?;
-        Ok(Self { object, tcx })
+            .context("loading the BPF programs (the verifier's reasons: MESHPACE_LOG=debug)")?;
+        Ok(Self { object })
     }
 
     fn map(&self, name: &str) -> Result<MapHandle> {
@@ -102,18 +93,17 @@ impl Programs {
         })
     }
 
-    /// Attaches both programs to an interface.
-    pub fn attach(&mut self, ifindex: i32) -> Result<Attachment> {
-        if self.tcx {
-            match self.attach_tcx(ifindex) {
-                Ok(links) => return Ok(Attachment::Tcx(links)),
-                Err(error) => log::debug!("no tcx: {error}"),
-            }
-        }
-        self.attach_clsact(ifindex).map(Attachment::Clsact)
+    /// Attaches both programs to an interface; fails before Linux 6.6.
+    pub fn attach_tcx(&mut self, ifindex: i32) -> Result<Attachment> {
+        self.tcx_links(ifindex).map(Attachment::Tcx)
     }
 
-    fn attach_tcx(&mut self, ifindex: i32) -> Result<Vec<TcxLink>> {
+    /// The same as filters, which stay when the process is killed.
+    pub fn attach_clsact(&mut self, ifindex: i32) -> Result<Attachment> {
+        self.filters(ifindex).map(Attachment::Clsact)
+    }
+
+    fn tcx_links(&mut self, ifindex: i32) -> Result<Vec<TcxLink>> {
         let mut links = Vec::new();
         for program in self.object.progs_mut() {
             // Safe: a loaded program, no options.
@@ -132,7 +122,7 @@ impl Programs {
         Ok(links)
     }
 
-    fn attach_clsact(&mut self, ifindex: i32) -> Result<Vec<TcHook>> {
+    fn filters(&mut self, ifindex: i32) -> Result<Vec<TcHook>> {
         let mut hooks = Vec::new();
         for (name, point) in [(TO_MESH, TC_EGRESS), (FROM_MESH, TC_INGRESS)] {
             let program = self
@@ -151,10 +141,6 @@ impl Programs {
             hooks.push(hook.attach().with_context(|| format!("filter {name}"))?);
         }
         Ok(hooks)
-    }
-
-    pub fn uses_tcx(&self) -> bool {
-        self.tcx
     }
 }
 
