@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Reads the kernel's tables, once for each refresh.
+
+use crate::batadv::{self, Client, Originator};
+use crate::error::Error;
+use crate::interfaces::{Below, Interfaces};
+use crate::netlink::Request;
+use crate::nl80211::{self, Path, Wireless};
+use crate::routes::{Routes, Wanted};
+use crate::socket::NetlinkSocket;
+use crate::tables::{best, Air, Batman, Hard, MeshPoint, Tables};
+use crate::{generic, rtnetlink};
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A netlink family that was not there is asked for again after this long: the kernel tries to load it.
+const RETRY: Duration = Duration::from_secs(60);
+
+pub(crate) struct Collector {
+    mesh: String,
+    routing: NetlinkSocket,
+    generic: NetlinkSocket,
+    families: HashMap<&'static str, u16>,
+    absent: HashMap<&'static str, Instant>,
+    routes: Routes,
+    wanted: Arc<Wanted>,
+    troubles: Vec<Error>,
+}
+
+/// Tables as far as they could be read, and what could not.
+pub(crate) struct Reading {
+    pub tables: Tables,
+    pub troubles: Vec<Error>,
+}
+
+impl Collector {
+    pub fn open(mesh: &str, wanted: Arc<Wanted>) -> io::Result<Collector> {
+        Ok(Collector {
+            mesh: mesh.to_owned(),
+            routing: NetlinkSocket::open(libc::NETLINK_ROUTE)?,
+            generic: NetlinkSocket::open(libc::NETLINK_GENERIC)?,
+            families: HashMap::new(),
+            absent: HashMap::new(),
+            routes: Routes::default(),
+            wanted,
+            troubles: Vec::new(),
+        })
+    }
+
+    pub fn read(&mut self) -> Reading {
+        let request = rtnetlink::interfaces_request();
+        let list = self.routing_table("interfaces", request, rtnetlink::parse_interface);
+        let interfaces: Interfaces = list.into_iter().collect();
+        let tables = match interfaces.named(&self.mesh) {
+            Some(index) => self.tables(&interfaces, index),
+            None => {
+                let cause = io::Error::from_raw_os_error(libc::ENODEV);
+                let what = format!("mesh interface {}", self.mesh);
+                self.troubles.insert(0, Error::new(what, cause));
+                Tables::default()
+            }
+        };
+        Reading {
+            tables,
+            troubles: std::mem::take(&mut self.troubles),
+        }
+    }
+
+    fn tables(&mut self, interfaces: &Interfaces, index: u32) -> Tables {
+        let below = interfaces.below(index);
+        let above = interfaces.above(index);
+        let mut tables = Tables {
+            found: true,
+            gateways: self.routes.refresh(&mut self.routing, &self.wanted, &above),
+            ..Tables::default()
+        };
+        self.neighbours(&above, &mut tables);
+        let mut mesh_leaves = HashSet::new();
+        for &leaf in &below.leaves {
+            match self.wireless(leaf) {
+                Some(wireless) if wireless.mesh_point => {
+                    tables.mesh_points.push(self.mesh_point(leaf, wireless));
+                    mesh_leaves.insert(leaf);
+                }
+                Some(wireless) if leaf == index => tables.bare = Some(wireless),
+                _ => {}
+            }
+        }
+        for &batman in &below.batman {
+            tables.batmen.extend(self.batman(interfaces, batman));
+        }
+        if !(tables.mesh_points.is_empty() && tables.batmen.is_empty()) {
+            self.beside(interfaces, &below, &mesh_leaves, &mut tables);
+        }
+        tables
+    }
+
+    fn neighbours(&mut self, above: &HashSet<u32>, tables: &mut Tables) {
+        let request = rtnetlink::neighbours_request();
+        let list = self.routing_table("neighbours", request, rtnetlink::parse_neighbour);
+        let mine = list.into_iter().filter(|n| above.contains(&n.interface));
+        tables.neighbours = mine.filter_map(|n| Some((n.address?, n.mac))).collect();
+    }
+
+    /// The hosts that the bridges forward to by ports without mesh below.
+    fn beside(
+        &mut self,
+        interfaces: &Interfaces,
+        below: &Below,
+        mesh_leaves: &HashSet<u32>,
+        tables: &mut Tables,
+    ) {
+        if below.bridges.is_empty() {
+            return;
+        }
+        let request = rtnetlink::forwarding_request();
+        let list = self.routing_table("bridge forwarding", request, rtnetlink::parse_forwarding);
+        let leads_into_mesh = |port: u32| {
+            let under = interfaces.below(port);
+            !under.batman.is_empty() || under.leaves.iter().any(|l| mesh_leaves.contains(l))
+        };
+        for &bridge in &below.bridges {
+            let ports = interfaces.ports(bridge).into_iter();
+            let others: HashSet<u32> = ports.filter(|&port| !leads_into_mesh(port)).collect();
+            let entries = list
+                .iter()
+                .filter(|entry| entry.bridge == Some(bridge) && others.contains(&entry.interface));
+            tables.beside.extend(entries.map(|entry| entry.mac));
+        }
+    }
+
+    /// `None` when the interface is not Wi-Fi.
+    fn wireless(&mut self, interface: u32) -> Option<Wireless> {
+        let family = self.family(nl80211::FAMILY)?;
+        let mut wireless = None;
+        let request = nl80211::interface_request(family, interface);
+        let answer = self.generic.exchange(request, |body| {
+            wireless = nl80211::parse_wireless(body);
+        });
+        match answer.as_ref().map_err(io::Error::raw_os_error) {
+            Ok(()) | Err(Some(libc::ENODEV | libc::EINVAL)) => {}
+            // The family may have been unloaded and come back under another number.
+            Err(_) => drop(self.families.remove(nl80211::FAMILY)),
+        }
+        wireless
+    }
+
+    fn air(&mut self, interface: u32, wireless: Wireless) -> Air {
+        let what = format!("stations of {}", wireless.name);
+        let stations = self.family(nl80211::FAMILY).map(|family| {
+            let request = nl80211::stations_request(family, interface);
+            self.generic_table(&what, request, nl80211::parse_station)
+        });
+        let stations = stations.into_iter().flatten().map(|s| (s.mac, s)).collect();
+        Air { wireless, stations }
+    }
+
+    fn mesh_point(&mut self, interface: u32, wireless: Wireless) -> MeshPoint {
+        let name = wireless.name.clone();
+        let air = self.air(interface, wireless);
+        let (mut paths, mut proxied) = (Vec::<Path>::new(), Vec::new());
+        if let Some(family) = self.family(nl80211::FAMILY) {
+            let request = nl80211::paths_request(family, interface);
+            let what = format!("802.11s paths of {name}");
+            paths = self.generic_table(&what, request, nl80211::parse_path);
+            let request = nl80211::proxied_request(family, interface);
+            let what = format!("802.11s proxied hosts of {name}");
+            proxied = self.generic_table(&what, request, nl80211::parse_proxied);
+        }
+        MeshPoint {
+            air,
+            paths: paths.into_iter().map(|p| (p.destination, p)).collect(),
+            proxied: proxied.into_iter().map(|p| (p.host, p.node)).collect(),
+        }
+    }
+
+    fn batman(&mut self, interfaces: &Interfaces, index: u32) -> Option<Batman> {
+        let family = self.family(batadv::FAMILY)?;
+        let name = interfaces.name(index).to_owned();
+        let (mut locals, mut clients, mut originators) = (Vec::new(), Vec::new(), Vec::new());
+        let request = batadv::mesh_request(family, index);
+        let mesh = self.generic_table(&format!("batman-adv on {name}"), request, |body| {
+            batadv::parse_mesh(body)
+        });
+        let mesh = mesh.into_iter().next().unwrap_or_default();
+        // Without an active hard interface there are no tables, and asking for them is an error.
+        if mesh.own.is_some() {
+            let what = format!("batman-adv tables of {name}");
+            let request = batadv::locals_request(family, index);
+            locals = self.generic_table(&what, request, batadv::parse_local);
+            let request = batadv::clients_request(family, index);
+            clients = self.generic_table(&what, request, batadv::parse_client);
+            let request = batadv::originators_request(family, index);
+            originators = self.generic_table(&what, request, batadv::parse_originator);
+        }
+        let ports = interfaces.ports(index).into_iter();
+        Some(Batman {
+            name,
+            mesh,
+            locals: locals.into_iter().collect(),
+            clients: best(clients, |c: &Client| c.mac, |c| c.best),
+            originators: best(originators, |o: &Originator| o.mac, |o| o.best),
+            hard: ports
+                .map(|port| (port, self.hard(interfaces, port)))
+                .collect(),
+        })
+    }
+
+    fn hard(&mut self, interfaces: &Interfaces, index: u32) -> Hard {
+        let leaf = interfaces.below(index).leaves.first().copied();
+        let wireless = leaf.and_then(|leaf| Some((leaf, self.wireless(leaf)?)));
+        Hard {
+            name: interfaces.name(index).to_owned(),
+            air: wireless.map(|(leaf, wireless)| self.air(leaf, wireless)),
+        }
+    }
+
+    fn family(&mut self, name: &'static str) -> Option<u16> {
+        if let Some(&number) = self.families.get(name) {
+            return Some(number);
+        }
+        if self.absent.get(name).is_some_and(|at| at.elapsed() < RETRY) {
+            return None;
+        }
+        let mut number = None;
+        let answer = self
+            .generic
+            .exchange(generic::family_request(name), |body| {
+                number = generic::parse_family(body);
+            });
+        match (answer, number) {
+            (Ok(()), Some(number)) => drop(self.families.insert(name, number)),
+            (answer, _) => {
+                log::debug!("netlink family {name} is absent: {answer:?}");
+                self.absent.insert(name, Instant::now());
+            }
+        }
+        number
+    }
+
+    fn routing_table<T>(
+        &mut self,
+        what: &str,
+        request: Request,
+        parse: impl Fn(&[u8]) -> Option<T>,
+    ) -> Vec<T> {
+        table(&mut self.routing, &mut self.troubles, what, request, parse)
+    }
+
+    fn generic_table<T>(
+        &mut self,
+        what: &str,
+        request: Request,
+        parse: impl Fn(&[u8]) -> Option<T>,
+    ) -> Vec<T> {
+        let before = self.troubles.len();
+        let list = table(&mut self.generic, &mut self.troubles, what, request, parse);
+        if self.troubles.len() > before {
+            self.families.clear(); // as in `wireless`
+        }
+        list
+    }
+}
+
+/// The lines of a table as far as they came; what went wrong joins the troubles.
+fn table<T>(
+    socket: &mut NetlinkSocket,
+    troubles: &mut Vec<Error>,
+    what: &str,
+    request: Request,
+    parse: impl Fn(&[u8]) -> Option<T>,
+) -> Vec<T> {
+    let mut list = Vec::new();
+    let answer = socket.exchange(request, |body| list.extend(parse(body)));
+    if let Err(cause) = answer {
+        troubles.push(Error::new(what, cause));
+    }
+    list
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Hops and bit rate of each mesh destination, from the first of the mesh's own tables that knows:
+//! the 802.11s path table, or batman-adv's originators and translation table.
+//!
+//! An address becomes a MAC by the kernel's route and neighbour table, the MAC becomes a mesh node by
+//! the mesh protocol's table, and the node's next hop becomes a bit rate by the radio's station table.
+//! All of it is read over netlink by a thread of its own; [`Sources::lookup`] only reads memory.
+//!
+//! Needs `CAP_NET_ADMIN` (path and translation tables) and, for hop counts through batman-adv,
+//! `CAP_NET_RAW`. What is missing appears among the [`Finding`]s.
+//!
+//! ```no_run
+//! let (mut sources, findings) = meshpace_paths::Sources::probe("bat0");
+//! for finding in findings { println!("{finding}") }
+//! sources.refresh()?;
+//! if let Some(link) = sources.lookup("10.1.0.2".parse()?) {
+//!     println!("{:?} hops by {}", link.hops, link.source);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod batadv;
+mod collector;
+mod echo;
+mod echo_socket;
+mod error;
+mod finding;
+mod generic;
+mod interfaces;
+mod mac;
+mod netlink;
+mod nl80211;
+mod probe;
+#[cfg(test)]
+mod recorded;
+mod routes;
+mod rtnetlink;
+mod socket;
+mod sources;
+mod tables;
+#[cfg(test)]
+mod testing;
+mod trace;
+mod tracer;
+mod worker;
+
+pub use error::{Error, Result};
+pub use finding::Finding;
+pub use mac::Mac;
+pub use sources::Sources;
+
+use std::fmt;
+use std::net::IpAddr;
+
+/// The mesh protocol that knew a destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Source {
+    Mesh80211s,
+    BatmanAdv,
+}
+
+/// As `status` shows it.
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Source::Mesh80211s => "802.11s",
+            Source::BatmanAdv => "batman-adv",
+        })
+    }
+}
+
+/// What the mesh knows of the way to one host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Transmissions over the mesh from here to `node`; 0 when the host is at this box itself (another
+    /// port of the bridge), which is no mesh path and needs no pacing. `None`: not known, or not yet.
+    pub hops: Option<u32>,
+    /// Bit rate of the frames last sent to the next hop, kbit/s (the radio's rate, not its goodput).
+    pub kbps: Option<u32>,
+    /// What the driver expects to get through to the next hop, kbit/s, where it tells.
+    pub expected_kbps: Option<u32>,
+    /// Signal of the next hop's frames here, dBm (averaged where the driver averages).
+    pub signal_dbm: Option<i32>,
+    pub source: Source,
+    /// The mesh node that the host is, or is behind.
+    pub node: Mac,
+    /// The neighbour that takes the frames there.
+    pub next_hop: Mac,
+    /// The IP router that the host is behind, when the host is not on-link. `hops` counts to that router;
+    /// IP hops beyond it (the TTL tells) come on top where they are radio hops too.
+    pub via: Option<IpAddr>,
+}
+
+/// The radio that the mesh runs over; the first where there are several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Radio {
+    pub interface: String,
+    /// Transmit power without the antenna's gain, dBm.
+    pub tx_power_dbm: Option<i32>,
+    /// Centre frequency of the control channel, MHz.
+    pub frequency_mhz: Option<u32>,
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The routers of hosts that are not on-link. The kernel is asked for each such host (so that every rule
+//! and metric counts, and a table of any size costs nothing), never from the caller's own thread.
+
+use crate::rtnetlink::{parse_route, route_request, Route};
+use crate::socket::NetlinkSocket;
+use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A host that nobody asked for this long is forgotten.
+const INTEREST: Duration = Duration::from_secs(60);
+/// A route is asked for again after this long.
+const FRESH: Duration = Duration::from_secs(10);
+/// As many hosts as the gateway has flows at most; further ones wait until others are forgotten.
+const MOST: usize = 16_384;
+/// Routes asked for in one refresh, some 10 us each.
+const AT_ONCE: usize = 2_000;
+
+/// The hosts that lookups missed in the neighbour table.
+#[derive(Default)]
+pub(crate) struct Wanted(Mutex<HashMap<IpAddr, Instant>>);
+
+impl Wanted {
+    pub fn note(&self, host: IpAddr) {
+        let mut wanted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if wanted.len() < MOST || wanted.contains_key(&host) {
+            wanted.insert(host, Instant::now());
+        }
+    }
+
+    fn current(&self, now: Instant) -> HashSet<IpAddr> {
+        let mut wanted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        wanted.retain(|_, at| now.saturating_duration_since(*at) < INTEREST);
+        wanted.keys().copied().collect()
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct Routes(HashMap<IpAddr, (Option<Route>, Instant)>);
+
+impl Routes {
+    /// The router of each wanted host that is reached through a router on one of `interfaces`.
+    pub fn refresh(
+        &mut self,
+        socket: &mut NetlinkSocket,
+        wanted: &Wanted,
+        interfaces: &HashSet<u32>,
+    ) -> HashMap<IpAddr, IpAddr> {
+        self.update(wanted, Instant::now(), |host| {
+            let mut route = None;
+            // No route to it: no link either.
+            let _ = socket.exchange(route_request(host), |body| route = parse_route(body));
+            route
+        });
+        let routers = self.0.iter().filter_map(|(host, (route, _))| {
+            let route = route.filter(|route| interfaces.contains(&route.interface))?;
+            Some((*host, route.gateway?))
+        });
+        routers.collect()
+    }
+
+    fn update(
+        &mut self,
+        wanted: &Wanted,
+        now: Instant,
+        mut ask: impl FnMut(IpAddr) -> Option<Route>,
+    ) {
+        let wanted = wanted.current(now);
+        self.0.retain(|host, _| wanted.contains(host));
+        let stale = wanted.iter().filter(|host| {
+            let known = self.0.get(*host);
+            known.is_none_or(|(_, at)| now.saturating_duration_since(*at) >= FRESH)
+        });
+        let stale: Vec<IpAddr> = stale.take(AT_ONCE).copied().collect();
+        for host in stale {
+            self.0.insert(host, (ask(host), now));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_route_is_asked_for_once_in_ten_seconds_and_forgotten_after_a_minute() {
+        let host = IpAddr::from([10, 9, 0, 1]);
+        let wanted = Wanted::default();
+        wanted.note(host);
+        let mut routes = Routes::default();
+        let start = Instant::now();
+        let mut asked = 0;
+        for second in 0..=60 {
+            routes.update(&wanted, start + Duration::from_secs(second), |_| {
+                asked += 1;
+                None
+            });
+        }
+        assert_eq!(asked, 6);
+        assert!(routes.0.is_empty());
+        assert!(wanted.0.lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_flood_of_hosts_is_bounded() {
+        let wanted = Wanted::default();
+        for number in 0..200_000u32 {
+            wanted.note(IpAddr::from(number.to_be_bytes()));
+        }
+        let mut routes = Routes::default();
+        let mut asked = 0;
+        routes.update(&wanted, Instant::now(), |_| {
+            asked += 1;
+            None
+        });
+        assert_eq!(wanted.0.lock().unwrap().len(), MOST);
+        assert_eq!(asked, AT_ONCE);
+    }
+}

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Routing netlink: interfaces, neighbours, forwarding entries of bridges, routes.
+
+use crate::mac::Mac;
+use crate::netlink::{u16_at, u32_at, Attribute, Attributes, Request};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+const IFINFOMSG: usize = 16;
+const NDMSG: usize = 12;
+const RTMSG: usize = 12;
+
+const IFLA_IFNAME: u16 = 3;
+const IFLA_LINK: u16 = 5;
+const IFLA_MASTER: u16 = 10;
+const IFLA_LINKINFO: u16 = 18;
+const IFLA_EXT_MASK: u16 = 29;
+const IFLA_LINK_NETNSID: u16 = 37;
+const IFLA_INFO_KIND: u16 = 1;
+const RTEXT_FILTER_SKIP_STATS: u32 = 8;
+
+const NDA_DST: u16 = 1;
+const NDA_LLADDR: u16 = 2;
+const NDA_MASTER: u16 = 9;
+const NTF_SELF: u8 = 2;
+
+const RTA_DST: u16 = 1;
+const RTA_OIF: u16 = 4;
+const RTA_GATEWAY: u16 = 5;
+const RTA_VIA: u16 = 18;
+
+/// A network interface and what it stands on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Interface {
+    pub index: u32,
+    pub name: String,
+    /// "bridge", "vlan", "batadv"...; empty for hardware.
+    pub kind: String,
+    /// The bridge or batman-adv interface that it is a port of.
+    pub master: Option<u32>,
+    /// The interface that a VLAN or macvlan stands on, in this network namespace.
+    pub lower: Option<u32>,
+}
+
+/// An entry of the neighbour table or of a bridge's forwarding table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Neighbour {
+    pub interface: u32,
+    pub mac: Mac,
+    /// Neighbour table only.
+    pub address: Option<IpAddr>,
+    /// Forwarding table only: the bridge.
+    pub bridge: Option<u32>,
+}
+
+/// Where the kernel sends what is for a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Route {
+    pub interface: u32,
+    /// `None`: the host is on-link.
+    pub gateway: Option<IpAddr>,
+}
+
+pub(crate) fn interfaces_request() -> Request {
+    Request::dump(libc::RTM_GETLINK, &[0; IFINFOMSG])
+        .attribute(IFLA_EXT_MASK, &RTEXT_FILTER_SKIP_STATS.to_ne_bytes())
+}
+
+pub(crate) fn neighbours_request() -> Request {
+    Request::dump(libc::RTM_GETNEIGH, &[0; NDMSG])
+}
+
+pub(crate) fn forwarding_request() -> Request {
+    let mut header = [0; NDMSG];
+    header[0] = libc::AF_BRIDGE as u8;
+    Request::dump(libc::RTM_GETNEIGH, &header)
+}
+
+pub(crate) fn route_request(host: IpAddr) -> Request {
+    let mut header = [0; RTMSG];
+    let (family, address) = match host {
+        IpAddr::V4(v4) => (libc::AF_INET, v4.octets().to_vec()),
+        IpAddr::V6(v6) => (libc::AF_INET6, v6.octets().to_vec()),
+    };
+    header[0] = family as u8;
+    header[1] = (address.len() * 8) as u8;
+    Request::get(libc::RTM_GETROUTE, &header).attribute(RTA_DST, &address)
+}
+
+pub(crate) fn parse_interface(body: &[u8]) -> Option<Interface> {
+    let mut interface = Interface {
+        index: u32_at(body, 4)?,
+        ..Interface::default()
+    };
+    let mut elsewhere = false;
+    for attribute in Attributes::after(body, IFINFOMSG)? {
+        match attribute.kind {
+            IFLA_IFNAME => interface.name = attribute.text(),
+            IFLA_MASTER => interface.master = attribute.u32(),
+            IFLA_LINK => interface.lower = attribute.u32(),
+            // The lower interface is in another namespace: its index means something else here.
+            IFLA_LINK_NETNSID => elsewhere = true,
+            IFLA_LINKINFO => {
+                let kind = attribute.nested().find(|a| a.kind == IFLA_INFO_KIND);
+                interface.kind = kind.map(|a| a.text()).unwrap_or_default();
+            }
+            _ => {}
+        }
+    }
+    if elsewhere {
+        interface.lower = None;
+    }
+    Some(interface)
+}
+
+/// Entries without a link-layer address (incomplete, failed) are `None`.
+pub(crate) fn parse_neighbour(body: &[u8]) -> Option<Neighbour> {
+    let (mut mac, mut address, mut bridge) = (None, None, None);
+    for attribute in Attributes::after(body, NDMSG)? {
+        match attribute.kind {
+            NDA_DST => address = ip(attribute.value),
+            NDA_LLADDR => mac = attribute.mac(),
+            NDA_MASTER => bridge = attribute.u32(),
+            _ => {}
+        }
+    }
+    Some(Neighbour {
+        interface: u32_at(body, 4)?,
+        mac: mac.filter(|mac| !mac.is_zero())?,
+        address,
+        bridge,
+    })
+}
+
+/// A forwarding entry that a bridge learned or was given; addresses of its ports' own devices are `None`.
+pub(crate) fn parse_forwarding(body: &[u8]) -> Option<Neighbour> {
+    let flags = *body.get(10)?;
+    let entry = parse_neighbour(body)?;
+    (flags & NTF_SELF == 0 && entry.bridge.is_some()).then_some(entry)
+}
+
+pub(crate) fn parse_route(body: &[u8]) -> Option<Route> {
+    let (mut interface, mut gateway) = (None, None);
+    for attribute in Attributes::after(body, RTMSG)? {
+        match attribute.kind {
+            RTA_OIF => interface = attribute.u32(),
+            RTA_GATEWAY => gateway = ip(attribute.value),
+            RTA_VIA => gateway = via(attribute),
+            _ => {}
+        }
+    }
+    Some(Route {
+        interface: interface?,
+        gateway,
+    })
+}
+
+/// An IPv4 route through an IPv6 router names it with its family before the address.
+fn via(attribute: Attribute) -> Option<IpAddr> {
+    u16_at(attribute.value, 0)?;
+    ip(&attribute.value[2..])
+}
+
+fn ip(bytes: &[u8]) -> Option<IpAddr> {
+    if let Ok(v4) = <[u8; 4]>::try_from(bytes) {
+        return Some(Ipv4Addr::from(v4).into());
+    }
+    Some(Ipv6Addr::from(<[u8; 16]>::try_from(bytes).ok()?).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{attribute, body, torture};
+
+    const MAC: [u8; 6] = [2, 0, 0, 0, 1, 0];
+
+    fn header(length: usize, index: u32) -> Vec<u8> {
+        let mut bytes = vec![0; length];
+        bytes[4..8].copy_from_slice(&index.to_ne_bytes());
+        bytes
+    }
+
+    #[test]
+    fn a_vlan_stands_on_its_lower_interface() {
+        let info = attribute(IFLA_INFO_KIND, b"vlan\0");
+        let message = body(
+            &header(IFINFOMSG, 5),
+            &[
+                (IFLA_IFNAME, b"bat0.3\0"),
+                (IFLA_LINK, &4u32.to_ne_bytes()),
+                (IFLA_LINKINFO | 0x8000, &info),
+                (IFLA_MASTER, &9u32.to_ne_bytes()),
+            ],
+        );
+        let interface = parse_interface(&message).unwrap();
+        assert_eq!(interface.name, "bat0.3");
+        assert_eq!(interface.kind, "vlan");
+        assert_eq!((interface.index, interface.lower), (5, Some(4)));
+        assert_eq!(interface.master, Some(9));
+        torture(&message, parse_interface);
+    }
+
+    #[test]
+    fn a_lower_interface_of_another_namespace_is_none_here() {
+        let message = body(
+            &header(IFINFOMSG, 5),
+            &[
+                (IFLA_LINK, &4u32.to_ne_bytes()),
+                (IFLA_LINK_NETNSID, &[0; 4]),
+            ],
+        );
+        assert_eq!(parse_interface(&message).unwrap().lower, None);
+    }
+
+    #[test]
+    fn neighbours_of_both_families() {
+        let v6: Ipv6Addr = "fe80::2".parse().unwrap();
+        for address in [IpAddr::from([10, 1, 0, 2]), v6.into()] {
+            let octets = match address {
+                IpAddr::V4(v4) => v4.octets().to_vec(),
+                IpAddr::V6(v6) => v6.octets().to_vec(),
+            };
+            let message = body(&header(NDMSG, 3), &[(NDA_DST, &octets), (NDA_LLADDR, &MAC)]);
+            let neighbour = parse_neighbour(&message).unwrap();
+            assert_eq!(neighbour.address, Some(address));
+            assert_eq!((neighbour.interface, neighbour.mac), (3, Mac(MAC)));
+            torture(&message, parse_neighbour);
+        }
+    }
+
+    #[test]
+    fn a_neighbour_without_its_mac_is_no_neighbour() {
+        let unresolved = body(&header(NDMSG, 3), &[(NDA_DST, &[10, 1, 0, 2])]);
+        assert_eq!(parse_neighbour(&unresolved), None);
+        // Loopback and tunnels: all zeroes, or an address of another length.
+        for mac in [&[0u8; 6][..], &[1, 2, 3, 4]] {
+            let message = body(
+                &header(NDMSG, 3),
+                &[(NDA_DST, &[10, 1, 0, 2]), (NDA_LLADDR, mac)],
+            );
+            assert_eq!(parse_neighbour(&message), None);
+        }
+    }
+
+    #[test]
+    fn forwarding_entries_are_those_of_bridges() {
+        let attributes: [(u16, &[u8]); 2] = [(NDA_LLADDR, &MAC), (NDA_MASTER, &[7, 0, 0, 0])];
+        let mut message = body(&header(NDMSG, 3), &attributes);
+        let entry = parse_forwarding(&message).unwrap();
+        assert_eq!((entry.interface, entry.bridge), (3, Some(7)));
+        torture(&message, parse_forwarding);
+        message[10] = NTF_SELF;
+        assert_eq!(parse_forwarding(&message), None);
+        let plain = body(&header(NDMSG, 3), &attributes[..1]);
+        assert_eq!(parse_forwarding(&plain), None);
+    }
+
+    #[test]
+    fn routes_direct_and_through_routers_of_either_family() {
+        let oif = 4u32.to_ne_bytes();
+        let direct = body(&[0; RTMSG], &[(RTA_OIF, &oif)]);
+        assert_eq!(parse_route(&direct).unwrap().gateway, None);
+        let routed = body(
+            &[0; RTMSG],
+            &[(RTA_OIF, &oif), (RTA_GATEWAY, &[10, 1, 0, 9])],
+        );
+        let route = parse_route(&routed).unwrap();
+        assert_eq!(route.gateway, Some(IpAddr::from([10, 1, 0, 9])));
+        let mut v6 = (libc::AF_INET6 as u16).to_ne_bytes().to_vec();
+        v6.extend_from_slice(&"fe80::9".parse::<Ipv6Addr>().unwrap().octets());
+        let babel = body(&[0; RTMSG], &[(RTA_OIF, &oif), (RTA_VIA, &v6)]);
+        let route = parse_route(&babel).unwrap();
+        assert_eq!(route.gateway, Some("fe80::9".parse().unwrap()));
+        let blackhole = body(&[0; RTMSG], &[(RTA_DST, &[10, 1, 0, 0])]);
+        assert_eq!(parse_route(&blackhole), None);
+        torture(&babel, parse_route);
+    }
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The crate's face: probe, refresh, look up.
+
+use crate::collector::Reading;
+use crate::error::{Error, Result};
+use crate::finding::Finding;
+use crate::routes::Wanted;
+use crate::tables::Tables;
+use crate::tracer::Tracer;
+use crate::worker::Worker;
+use crate::{probe, Link, Radio};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A refresh waits no longer than this for the kernel.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// The first one, at start, may: `doctor` wants to know.
+const PATIENCE_AT_START: Duration = Duration::from_secs(2);
+/// Refreshes closer together than this do nothing: once per second, with room for the caller's jitter.
+const INTERVAL: Duration = Duration::from_millis(900);
+
+/// What is known of the mesh behind one interface. Holds two threads, which end when it is dropped.
+pub struct Sources {
+    worker: Worker,
+    tracer: Tracer,
+    wanted: Arc<Wanted>,
+    tables: Tables,
+    refreshed: Instant,
+}
+
+impl Sources {
+    /// Looks at what there is on (below) the mesh interface, within 2 s, and reads its tables for the
+    /// first time. Never fails: what is missing, the interface itself included, is among the findings, and
+    /// is found by a later [`refresh`](Sources::refresh) when it appears.
+    pub fn probe(mesh_if: &str) -> (Sources, Vec<Finding>) {
+        let wanted = Arc::new(Wanted::default());
+        let (tracer, echoes) = Tracer::start();
+        let mut sources = Sources {
+            worker: Worker::start(mesh_if, wanted.clone()),
+            tracer,
+            wanted,
+            tables: Tables::default(),
+            refreshed: Instant::now(),
+        };
+        let troubles = match sources.worker.read(PATIENCE_AT_START) {
+            Ok(Some(reading)) => sources.take(reading),
+            Ok(None) => vec![timed_out()],
+            Err(error) => vec![error],
+        };
+        let findings = probe::findings(mesh_if, &sources.tables, &troubles, &echoes);
+        (sources, findings)
+    }
+
+    /// Reads the tables anew; call it once per second (more often does nothing). Waits for the kernel
+    /// 100 ms at most: what comes later is taken by the next call, and lookups answer from the last
+    /// tables until then.
+    ///
+    /// # Errors
+    /// The first table that could not be read, though all others were: the interface is gone, a capability
+    /// is missing. The error repeats with each call while its cause lasts; log it when it changes.
+    pub fn refresh(&mut self) -> Result<()> {
+        if self.refreshed.elapsed() < INTERVAL {
+            return Ok(());
+        }
+        self.refreshed = Instant::now();
+        let Some(reading) = self.worker.read(PATIENCE)? else {
+            log::debug!("the mesh's tables take longer than {PATIENCE:?}");
+            return Ok(());
+        };
+        let troubles = self.take(reading);
+        // What the kernel or the driver cannot do is no news each second; `probe` said it.
+        let news = troubles
+            .into_iter()
+            .find(|error| error.cause().raw_os_error() != Some(libc::EOPNOTSUPP));
+        news.map_or(Ok(()), Err)
+    }
+
+    /// The link to a host of the mesh, from memory: takes microseconds, no system call. `None`: not (or
+    /// not yet) known to the kernel or the mesh protocol.
+    ///
+    /// A host is known once the kernel has a neighbour entry for it or its router, which traffic makes.
+    /// A host behind a router, and a count of hops through batman-adv, are found out because of the lookup
+    /// itself: they are there one refresh later.
+    pub fn lookup(&self, mesh_host: IpAddr) -> Option<Link> {
+        let host = mesh_host.to_canonical();
+        let resolved = self.tables.resolve(host);
+        if resolved.is_none_or(|(_, via)| via.is_some()) {
+            self.wanted.note(host);
+        }
+        let (mac, via) = resolved?;
+        self.tables
+            .link(mac, via, |target| self.tracer.hops(target))
+    }
+
+    /// The radio of the mesh as of the last refresh; `None` when the mesh runs over no Wi-Fi of this box.
+    pub fn radio(&self) -> Option<Radio> {
+        self.tables.radio()
+    }
+
+    fn take(&mut self, reading: Reading) -> Vec<Error> {
+        self.tables = reading.tables;
+        reading.troubles
+    }
+}
+
+fn timed_out() -> Error {
+    Error::new("the mesh's tables", std::io::ErrorKind::TimedOut.into())
+}
