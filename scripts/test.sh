@@ -11,16 +11,27 @@ scripts/setup.sh test
 # The sanitizers' compiler is found when the build is configured.
 cmake -S . -B build -G Ninja --log-level=WARNING
 cmake --build build
+scripts/cargo.sh build --release --quiet
 scripts/launchers.sh
 
 step 'core and sim'
 ctest --test-dir build --output-on-failure --parallel "$(nproc)"
 
-step 'pacelab: style and types'
-cd lab
-../.venv/bin/ruff check .
-../.venv/bin/ruff format --check .
-../.venv/bin/mypy src tests
+step 'gateway: style, types, unit tests'
+scripts/cargo.sh fmt --all --check
+scripts/cargo.sh clippy --quiet --all-targets -- -D warnings
+scripts/cargo.sh test --quiet
+for folder in lab linux/test; do
+    .venv/bin/ruff check --config lab/pyproject.toml "$folder"
+    .venv/bin/ruff format --config lab/pyproject.toml --check "$folder"
+done
+(cd linux/test && ../../.venv/bin/mypy --config-file ../../lab/pyproject.toml .)
 
-step 'pacelab: tests'
+step 'gateway: in network namespaces, and in other kernels'
+linux/test/vm/setup.sh
+.venv/bin/python -m pytest -q linux/test --ignore=linux/test/vm
+
+step 'pacelab: types and tests'
+cd lab
+../.venv/bin/mypy src tests
 ../.venv/bin/python -m pytest -q

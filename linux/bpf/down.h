@@ -24,7 +24,7 @@ MP_INLINE void mp_note_stored(struct mp_flow *flow, const struct mp_packet *p, b
 MP_INLINE void mp_set_departure(struct mp_flow *flow, struct mp_packet *p)
 {
 	if (mp_settings.stamp)
-		p->departure_ns = mp_departure_ns(&flow->pacer, p->now_ns, flow->interval_ns);
+		p->departure_ns = mp_departure_ns(&flow->pacer, p->ready_ns, flow->interval_ns);
 	mp_departed_together(&flow->pacer, p->departure_ns, flow->interval_ns, p->segments);
 }
 

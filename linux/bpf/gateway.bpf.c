@@ -34,6 +34,14 @@ MP_INLINE bool mp_hairpin(const struct __sk_buff *skb)
 	return true;
 }
 
+/* TCP of this host's own may pace itself, as BBR does: the law never hurries it. */
+MP_INLINE void mp_respect_own_pacing(const struct __sk_buff *skb, struct mp_packet *p)
+{
+	if (skb->ingress_ifindex == 0 && skb->tstamp > p->now_ns &&
+	    skb->tstamp < p->now_ns + MP_HORIZON_NS)
+		p->ready_ns = skb->tstamp;
+}
+
 /* To the mesh. */
 SEC("tc")
 int mp_to_mesh(struct __sk_buff *skb)
@@ -51,6 +59,7 @@ int mp_to_mesh(struct __sk_buff *skb)
 		mp_down_again(&p);
 		return TC_ACT_UNSPEC;
 	}
+	mp_respect_own_pacing(skb, &p);
 	if (p.segments > 1)
 		mp_count(MP_COUNT_SUPER_PACKETS);
 	if (p.payload_bytes > 0 && !(p.flags & MP_TCP_SYN))

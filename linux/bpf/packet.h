@@ -24,6 +24,7 @@
 struct mp_packet {
 	struct mp_flow_key key; /* without direction */
 	uint64_t now_ns;
+	uint64_t ready_ns;      /* now_ns, or when a socket of this host wants it to leave */
 	uint64_t departure_ns;  /* now_ns unless it has to wait */
 	uint32_t seq, ack, window;
 	uint32_t l3, l4;        /* offsets of the headers */
@@ -135,7 +136,7 @@ MP_INLINE bool mp_read_packet(struct __sk_buff *skb, struct mp_packet *p, bool t
 	uint16_t protocol = mp_network_protocol(skb, p);
 	enum mp_counter is = MP_COUNT_OTHER;
 
-	p->now_ns = p->departure_ns = bpf_ktime_get_ns();
+	p->now_ns = p->ready_ns = p->departure_ns = bpf_ktime_get_ns();
 	p->frame_bytes = skb->len;
 	p->segments = skb->gso_segs > 1 ? skb->gso_segs : 1;
 	if (protocol == bpf_htons(ETH_P_IP))
