@@ -66,7 +66,7 @@ def test_observing_changes_nothing(start: StartGateway, full: bool, make: MakeAr
             return gateways[0]
 
         control, passed = both_runs(place, begin, full)
-        counters = gateways[0].status()["counters"]
+        counters = gateways[0].fresh_status()["counters"]
     for side in (WIRED, MESH):
         missing = control.arrived[side] - passed.arrived[side]
         added = passed.arrived[side] - control.arrived[side]
@@ -91,7 +91,7 @@ def test_pacing_loses_nothing(start: StartGateway, full: bool, make: MakeArena) 
             return gateways[0]
 
         control, passed = both_runs(place, begin, full)
-        counters = gateways[0].status()["counters"]
+        counters = gateways[0].fresh_status()["counters"]
         log = gateways[0].log
     check_counters(counters, passed)
     to_mesh, options = restored(passed.arrived[MESH], control.arrived[MESH])

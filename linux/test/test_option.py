@@ -88,7 +88,7 @@ def test_acks_of_an_upload_carry_it(start: StartGateway, address: str, release: 
     with net.over_radio(Radio(delay_ms=2)) as network:
         gateway = start(network, release=release)
         reads = upload(network, address, 1_000_000)
-        written = gateway.status()["counters"]["options_written"]
+        written = gateway.fresh_status()["counters"]["options_written"]
     carriers = check(reads)
     assert carriers == written
     if release == "observe":
@@ -117,7 +117,7 @@ def test_none_where_the_header_has_no_room(start: StartGateway) -> None:
     with net.over_radio(Radio(delay_ms=5, reorder=0.3, late_ms=30, seed=2)) as network:
         gateway = start(network)
         reads = upload(network, net.WIRED4, 700_000)
-        counters = gateway.status()["counters"]
+        counters = gateway.fresh_status()["counters"]
     check(reads)
     full = [one for one in reads if one.pure_ack and one.option_bytes > 32 and one.rtt_us is None]
     assert full, "no ACK was full: the test shows nothing"

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Packets of a connection leave the gateway in the order in which they came."""
 
+import os
+from collections.abc import Iterator
+
 import pytest
 from conftest import StartGateway
 from harness import net
@@ -16,6 +19,16 @@ def packets(flow: list[Segment]) -> list[Packet]:
     return [(s.seq, s.ack, s.flags, s.payload) for s in flow]
 
 
+@pytest.fixture
+def one_cpu() -> Iterator[None]:
+    """All on one processor: a veth itself reorders what two processors send at the same time."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    yield
+    os.sched_setaffinity(0, before)
+
+
+@pytest.mark.usefixtures("one_cpu")
 @pytest.mark.parametrize("address", [net.host4(0), net.host6(0)])
 def test_nothing_overtakes(
     network: net.Network, start: StartGateway, release: str, address: str
@@ -35,12 +48,13 @@ def test_nothing_overtakes(
     assert all(result.intact for result in results)
     came = packets(segments(before.stop(), run.sender_port, sent_by=True))
     left = packets(segments(after.stop(), run.sender_port, sent_by=True))
-    assert len(came) > 500
+    assert len(came) > 400
     assert left == came
     pure = sum(1 for _, _, _, payload in came if payload == 0)
     assert pure > 20, "the transfer had too few pure ACKs to show anything"
 
 
+@pytest.mark.usefixtures("one_cpu")
 def test_an_in_order_sender_arrives_in_order(network: net.Network, start: StartGateway) -> None:
     """Super packets are cut, still in order, and the FIN is last."""
     network.segmentation(True)

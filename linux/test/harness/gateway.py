@@ -36,12 +36,15 @@ def host(address: str, mbps: float, hops: int = 1) -> dict[str, object]:
     return {"address": address, "hops": hops, "mbps": mbps}
 
 
-def mbps_for(interval_ms: float) -> float:
+def mbps_for(interval_ms: float, rtt_ms: float = 0.0, hops: int = 1) -> float:
     """
-    Bit rate that makes the law's interval about so long at one hop without delay: half
-    the difference of the transmission times of a full segment and of its ACK (GAP eq. 4).
+    Bit rate for which the law's interval is so long when round trips do not vary: with the
+    transmission times of a full segment and of its ACK, GAP eq. (4), which below four hops
+    counts those there are.
     """
-    return round((1500 - 52) * 8 / 2 / (interval_ms * 1e3), 4)
+    per_hop_ms = interval_ms / min(hops, 4)
+    transmission_ms = 2 * per_hop_ms - rtt_ms / hops
+    return round((1500 - 52) * 8 / (transmission_ms * 1e3), 4)
 
 
 class Gateway:
@@ -166,6 +169,17 @@ class Gateway:
         if done.returncode:
             raise RuntimeError(f"status: {done.returncode}: {done.stderr.strip()}")
         found: dict[str, Any] = json.loads(done.stdout)
+        return found
+
+    def fresh_status(self) -> dict[str, Any]:
+        """Status as of now: the gateway looks at its tables once a second."""
+        before = self.status()["uptime_s"]
+
+        def later() -> dict[str, Any] | None:
+            found = self.status()
+            return found if found["uptime_s"] > before else None
+
+        found: dict[str, Any] = until(later, 5, self)
         return found
 
     def flow(self, mesh_port: int, direction: str = "down") -> dict[str, Any] | None:

@@ -113,7 +113,6 @@ def _air(network: Network) -> None:
     assert network.air is not None
     network.air.ip("link", "add", "air", "type", "bridge")
     network.air.ip("link", "set", "air", "up")
-    veth(network.gateway, "mesh0", network.air, "gate")
     network.air.ip("link", "set", "gate", "master", "air")
     for index, host in enumerate(network.hosts):
         veth(host, "eth0", network.air, f"port{index}")
@@ -133,29 +132,25 @@ def namespaces(*labels: str) -> Iterator[list[Namespace]]:
 
 
 @contextlib.contextmanager
-def routed(hosts: int = 1) -> Iterator[Network]:
-    """The gateway routes between the wired host and the mesh hosts."""
+def routed(hosts: int = 1, radio: Radio | None = None) -> Iterator[Network]:
+    """The gateway routes between the wired host and the mesh hosts, over a veth or a radio."""
     labels = ["wired", "gw", *(["air"] if hosts > 1 else []), *(f"m{i}" for i in range(hosts))]
-    with namespaces(*labels) as made:
-        air = made[2] if hosts > 1 else None
-        network = Network(made[0], made[1], made[-hosts:], air)
+    with namespaces(*labels) as made, contextlib.ExitStack() as stack:
+        network = Network(made[0], made[1], made[-hosts:], made[2] if hosts > 1 else None)
+        network.ends = [(made[0], "eth0"), (made[1], "eth0")]
         _wired_side(network.wired, network.gateway)
-        if air:
-            _air(network)
+        far = (network.air, "gate") if network.air else (network.host, "eth0")
+        if radio:
+            stack.enter_context(radio.between(network.gateway, "mesh0", *far))
         else:
-            veth(network.gateway, "mesh0", network.host, "eth0")
+            veth(network.gateway, "mesh0", *far)
+            network.ends.append((network.gateway, "mesh0"))
+        if network.air:
+            _air(network)
         _mesh_addresses(network)
-        network.ends = [(made[0], "eth0"), (made[1], "eth0"), (made[1], "mesh0")]
         yield network
 
 
-@contextlib.contextmanager
-def over_radio(radio: Radio) -> Iterator[Network]:
-    """As routed, with mesh0 and the host's eth0 being the ends of a radio."""
-    with namespaces("wired", "gw", "m0") as (wired, gateway, host):
-        network = Network(wired, gateway, [host])
-        _wired_side(wired, gateway)
-        with radio.between(gateway, "mesh0", host, "eth0"):
-            _mesh_addresses(network)
-            network.ends = [(wired, "eth0"), (gateway, "eth0")]
-            yield network
+def over_radio(radio: Radio, hosts: int = 1) -> contextlib.AbstractContextManager[Network]:
+    """As routed; mesh0 is one end of a radio in userspace."""
+    return routed(hosts, radio)
