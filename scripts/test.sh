@@ -21,17 +21,21 @@ step 'gateway: style, types, unit tests'
 scripts/cargo.sh fmt --all --check
 scripts/cargo.sh clippy --quiet --all-targets -- -D warnings
 scripts/cargo.sh test --quiet
-for folder in lab linux/test; do
-    .venv/bin/ruff check --config lab/pyproject.toml "$folder"
-    .venv/bin/ruff format --config lab/pyproject.toml --check "$folder"
-done
-(cd linux/test && ../../.venv/bin/mypy --config-file ../../lab/pyproject.toml .)
+(
+    cd linux/test
+    style=../../lab/pyproject.toml
+    ../../.venv/bin/ruff check --config $style .
+    ../../.venv/bin/ruff format --config $style --check .
+    ../../.venv/bin/mypy --config-file $style .
+)
 
 step 'gateway: in network namespaces, and in other kernels'
 linux/test/vm/setup.sh
 .venv/bin/python -m pytest -q linux/test --ignore=linux/test/vm
 
-step 'pacelab: types and tests'
+step 'pacelab: style, types, tests'
 cd lab
+../.venv/bin/ruff check .
+../.venv/bin/ruff format --check .
 ../.venv/bin/mypy src tests
 ../.venv/bin/python -m pytest -q

@@ -159,13 +159,17 @@ MP_INLINE void mp_count_data(struct mp_flow *flow, const struct mp_packet *p, bo
  */
 MP_INLINE bool mp_count_ack(struct mp_flow *flow, const struct mp_packet *p)
 {
-	/* A FIN takes a number of its own, one after the data. */
-	if (!flow->acked || mp_seq_before(flow->sent.max_end + 1, p->ack))
+	uint32_t max_end = flow->sent.max_end;
+	uint32_t ack = p->ack;
+
+	if (!flow->acked || mp_seq_before(max_end + 1, ack))
 		return false;
 	mp_touch(flow, p);
-	if (mp_seq_before(flow->ack, p->ack)) {
-		flow->acked_bytes += p->ack - flow->ack;
-		flow->ack = p->ack;
+	if (mp_seq_before(max_end, ack))
+		ack = max_end; /* the FIN takes a number of its own, which is no data */
+	if (mp_seq_before(flow->ack, ack)) {
+		flow->acked_bytes += ack - flow->ack;
+		flow->ack = ack;
 	}
 	return true;
 }

@@ -87,15 +87,21 @@ MP_INLINE bool mp_estimate_add(struct mp_estimate *estimate, const struct mp_law
 	return true;
 }
 
+/* An RTT in us, as TCP measures it, in ticks; at most 274 s. */
+MP_INLINE uint32_t mp_ticks_of_us(uint32_t us)
+{
+	return (uint32_t)mp_min_u64(us * MP_NS_PER_US >> MP_TICK_SHIFT, 0xffffffffu);
+}
+
 /*
  * RTT_wireless = RTT - RTT_wired (GAP figure 6), in ticks. 0, no sample, when
  * the option claims more than the whole RTT: the two were measured on different packets.
  */
 MP_INLINE uint32_t mp_rtt_wireless_ticks(uint32_t rtt_ticks, uint32_t rtt_wired_us)
 {
-	uint64_t wired_ticks = rtt_wired_us * MP_NS_PER_US >> MP_TICK_SHIFT;
+	uint32_t wired_ticks = mp_ticks_of_us(rtt_wired_us);
 
-	return rtt_ticks > wired_ticks ? (uint32_t)(rtt_ticks - wired_ticks) : 0;
+	return rtt_ticks > wired_ticks ? rtt_ticks - wired_ticks : 0;
 }
 
 /* RTT_wired as the option carries it, in us and at least 1; 0 for 0 ticks, no sample. */

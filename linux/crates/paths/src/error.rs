@@ -29,15 +29,6 @@ impl Error {
         &self.cause
     }
 
-    /// What went wrong in words, without the number that Rust appends.
-    pub(crate) fn reason(&self) -> String {
-        let text = self.cause.to_string();
-        match text.find(" (os error") {
-            Some(end) => text[..end].to_owned(),
-            None => text,
-        }
-    }
-
     /// What the operator can do about it.
     pub(crate) fn remedy(&self) -> Option<&'static str> {
         match self.cause.raw_os_error()? {
@@ -54,7 +45,7 @@ impl Error {
 /// One line: what, why, remedy.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.what, self.reason())?;
+        write!(f, "{}: {}", self.what, reason(&self.cause))?;
         match self.remedy() {
             Some(remedy) => write!(f, "; {remedy}"),
             None => Ok(()),
@@ -65,5 +56,14 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         Some(&self.cause)
+    }
+}
+
+/// What went wrong in words, without the number that Rust appends.
+pub(crate) fn reason(cause: &io::Error) -> String {
+    let text = cause.to_string();
+    match text.find(" (os error") {
+        Some(end) => text[..end].to_owned(),
+        None => text,
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the first reading means to an operator.
 
-use crate::error::Error;
+use crate::error::{reason, Error};
 use crate::finding::Finding;
 use crate::tables::{Batman, MeshPoint, Tables};
 use std::io;
@@ -31,6 +31,7 @@ pub(crate) fn findings(
         list.push(radio(mesh_if, tables));
     }
     list.extend(troubles.iter().map(trouble));
+    list.dedup(); // one capability is missed by several tables
     list
 }
 
@@ -95,7 +96,7 @@ fn echo(echoes: &io::Result<()>) -> Finding {
             "batman-adv echoes: hops of its nodes, three small packets a node and minute in use",
         ),
         Err(cause) => Finding::missing(
-            format!("no batman-adv echoes: {cause}"),
+            format!("no batman-adv echoes: {}", reason(cause)),
             &format!("beyond the neighbours {UNKNOWN_HOPS}"),
             "run as root or with CAP_NET_RAW",
         ),
@@ -121,7 +122,7 @@ fn radio(mesh_if: &str, tables: &Tables) -> Finding {
 
 fn trouble(error: &Error) -> Finding {
     Finding::missing(
-        format!("{}: {}", error.what(), error.reason()),
+        format!("{}: {}", error.what(), reason(error.cause())),
         "hops or bit rates of hosts that only it knows are unknown",
         error.remedy().unwrap_or_default(),
     )
