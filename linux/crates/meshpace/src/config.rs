@@ -124,11 +124,16 @@ impl Config {
         let text = std::fs::read_to_string(path)
             .map_err(|error| usage(format!("{}: {error}; name a readable file", path.display())))?;
         let config: Self = toml::from_str(&text).map_err(|error| {
-            let line = error
+            let number = error
                 .span()
-                .map_or(1, |span| text[..span.start].lines().count().max(1));
+                .map_or(0, |span| text[..span.start].matches('\n').count());
+            let line = text.lines().nth(number).unwrap_or("").trim();
             let message = error.message().replace('\n', " ");
-            usage(format!("{}, line {line}: {message}", path.display()))
+            usage(format!(
+                "{}, line {}, '{line}': {message}",
+                path.display(),
+                number + 1
+            ))
         })?;
         config
             .check()
