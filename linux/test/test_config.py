@@ -49,6 +49,12 @@ def test_a_bad_file_changes_nothing(network: net.Network, start: StartGateway) -
         assert transfer.finish().intact
 
 
+@pytest.fixture
+def idle(network: net.Network, tmp_path: Path) -> Gateway:
+    """The program in a gateway's namespace, not running."""
+    return Gateway(network.gateway, tmp_path, "nfqueue", {})
+
+
 BAD = {
     "unknown key": ("hosts = 3\n", "hosts"),
     "unknown key in a table": ("[default_path]\nhop = 3\n", "hop"),
@@ -65,25 +71,22 @@ BAD = {
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_a_bad_file_is_refused(network: net.Network, start: StartGateway, what: str) -> None:
+def test_a_bad_file_is_refused(idle: Gateway, what: str) -> None:
     """Exit 2 and one line that names file and key, from `config check` and from the gateway."""
     text, name = BAD[what]
-    gateway = start(network)
-    gateway.stop()
-    gateway.file.write_text(text)
-    checked = gateway.call("config", "check", str(gateway.file))
+    idle.file.write_text(text)
+    checked = idle.call("config", "check", str(idle.file))
     assert checked.returncode == 2, checked
     line = one_line(checked.stderr)
     assert name in line
-    assert gateway.file.name in line
-    begun = gateway.call("gateway", "--mesh", "mesh0", "--config", str(gateway.file))
+    assert idle.file.name in line
+    begun = idle.call("gateway", "--mesh", "mesh0", "--config", str(idle.file))
     assert begun.returncode == 2
     assert name in one_line(begun.stderr)
 
 
-def test_a_good_file_passes(network: net.Network, start: StartGateway) -> None:
-    gateway = start(network)
-    gateway.file.write_text(
+def test_a_good_file_passes(idle: Gateway) -> None:
+    idle.file.write_text(
         toml(
             {
                 "mesh": "mesh0",
@@ -103,7 +106,7 @@ def test_a_good_file_passes(network: net.Network, start: StartGateway) -> None:
             }
         )
     )
-    checked = gateway.call("config", "check", str(gateway.file))
+    checked = idle.call("config", "check", str(idle.file))
     assert checked.returncode == 0, checked.stderr
 
 
@@ -119,17 +122,13 @@ def test_a_good_file_passes(network: net.Network, start: StartGateway) -> None:
     ],
     ids=str,
 )
-def test_wrong_usage(
-    network: net.Network, tmp_path: Path, start: StartGateway, words: list[str], says: str
-) -> None:
-    gateway = start(network)
-    gateway.stop()
-    before = Traces.of(network.gateway)
-    done = Gateway(network.gateway, tmp_path, "nfqueue", {}).call(*words)
+def test_wrong_usage(idle: Gateway, words: list[str], says: str) -> None:
+    before = Traces.of(idle.namespace)
+    done = idle.call(*words)
     assert done.returncode == 2
     assert says in done.stderr
     assert not done.stdout
-    assert not left_behind(network.gateway, before)
+    assert not left_behind(idle.namespace, before)
 
 
 def test_a_second_gateway_is_refused(network: net.Network, start: StartGateway) -> None:
@@ -141,11 +140,9 @@ def test_a_second_gateway_is_refused(network: net.Network, start: StartGateway) 
     assert gateway.status()["release"] == "nfqueue"
 
 
-def test_status_without_a_gateway(network: net.Network, start: StartGateway) -> None:
-    gateway = start(network)
-    assert gateway.stop() == 0
+def test_status_without_a_gateway(idle: Gateway) -> None:
     for words in (["status"], ["status", "--json"], ["status", "--mesh", "mesh0"]):
-        done = gateway.call(*words)
+        done = idle.call(*words)
         assert done.returncode == 1
         one_line(done.stderr)
 

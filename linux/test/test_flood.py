@@ -12,16 +12,21 @@ from harness import net
 from harness.capture import ACK, SYN
 from harness.fuzz import Fields, ipv4, ipv6, tcp
 from harness.gateway import Gateway, host, mbps_for, until
+from harness.lossy import Radio
 from harness.transfer import Transfer, window
 
 MAX_FLOWS = 16_384
-# Twenty megabytes above the start: the store's budget is below that, and flows are the kernel's.
-GROWTH_KIB = 20 * 1024
+STORE_MIB = 8
+# The daemon's own copy of the flow table, at 2 KiB a flow, the store's budget, and some more.
+GROWTH_KIB = MAX_FLOWS * 2 + STORE_MIB * 1024 + 8 * 1024
 # 2 KiB a flow, keys and the hash table beside them, and the fixed maps.
 MEMLOCK_KIB = MAX_FLOWS * 5 // 2 + 12 * 1024
 RATE_TOLERANCE = 0.10
 # Packets a second: what the machine forwards with its two cores and the transfer beside it.
 PACE = 20_000
+# Round trips that hardly vary, so that the law has no reason to change the rate.
+RADIO, RTT_MS, HOPS = Radio(delay_ms=2.0), 4.0, 32
+ADDRESS = "10.2.0.2"
 
 
 def unused(index: int, chance: random.Random) -> tuple[bytes, bytes]:
@@ -64,10 +69,15 @@ def pour(network: net.Network, packets: Iterator[tuple[int, bytes]]) -> None:
 _KINDS = {4: b"\x08\x00", 6: b"\x86\xdd"}
 
 
-def swallow(network: net.Network) -> None:
-    """The flood's addresses are behind the mesh host, which does not answer."""
-    network.gateway.ip("route", "add", "10.9.0.0/16", "via", net.host4(0))
-    network.gateway.ip("-6", "route", "add", "fd09::/64", "via", net.host6(0))
+@pytest.fixture
+def network() -> Iterator[net.Network]:
+    """The flood's addresses end in the first node of the mesh, which says nothing."""
+    with net.relayed(RADIO) as made:
+        yield made
+
+
+def paced() -> list[dict[str, object]]:
+    return [host(ADDRESS, mbps_for(2, RTT_MS, HOPS), HOPS)]
 
 
 def rate_kbps(transfer: Transfer, seconds: float) -> float:
@@ -88,22 +98,21 @@ def check_memory(gateway: Gateway, at_first_kib: int) -> None:
 def test_a_flood_of_flows(
     network: net.Network, start: StartGateway, release: str, kind: str, full: bool
 ) -> None:
-    swallow(network)
-    gateway = start(network, release=release, store_mib=8, host=[host(net.host4(0), mbps_for(2))])
+    gateway = start(network, release=release, store_mib=STORE_MIB, host=paced())
     # Observed flows are not paced: there the sender's own pace is what must stay.
     pace = window(64 * 1024) | {(1, 47): 700_000}
     count = 200_000 if full else 60_000
-    with Transfer(network.wired, network.host, net.host4(0), options=pace) as transfer:
+    with Transfer(network.wired, network.host, ADDRESS, options=pace) as transfer:
         until(lambda: transfer.received > 1_000_000, 20, gateway)
         at_first = gateway.memory_kib()
         before = rate_kbps(transfer, 2.0)
         was, begin = transfer.received, time.monotonic()
         pour(network, flood(count, kind))
         during = (transfer.received - was) * 8 / 1e3 / (time.monotonic() - begin)
+        print(f"{before:.0f} kbit/s before, {during:.0f} during")
         check_memory(gateway, at_first)
         status = gateway.fresh_status()
         assert transfer.finish().intact
-    print(f"{before:.0f} kbit/s before, {during:.0f} during; {status['counters']}")
     assert during == pytest.approx(before, rel=RATE_TOLERANCE)
     assert len(status["flows"]) <= MAX_FLOWS
     if kind == "syn":
@@ -114,14 +123,14 @@ def test_a_flood_of_flows(
 
 def test_a_small_table_makes_room(network: net.Network, start: StartGateway) -> None:
     """Least recently used out first: the busy flow stays, the flood's flows go."""
-    swallow(network)
-    gateway = start(network, max_flows=64, host=[host(net.host4(0), mbps_for(2))])
-    with Transfer(network.wired, network.host, net.host4(0), options=window(64 * 1024)) as transfer:
+    gateway = start(network, max_flows=1024, host=paced())
+    with Transfer(network.wired, network.host, ADDRESS, options=window(64 * 1024)) as transfer:
         until(lambda: (gateway.flow(transfer.receiver_port) or {}).get("samples", 0) > 50)
-        pour(network, flood(5_000, "data"))
-        assert len(gateway.fresh_status()["flows"]) <= 64
+        before = gateway.flow(transfer.receiver_port)
+        pour(network, flood(10_000, "data"))
+        assert len(gateway.fresh_status()["flows"]) <= 1024
         flow = gateway.flow(transfer.receiver_port)
+        assert before
         assert flow
-        assert flow["age_s"] > 5_000 / PACE, "forgotten and adopted anew"
-        assert gateway.alive
+        assert flow["age_s"] > before["age_s"], "forgotten and adopted anew"
         assert transfer.finish().intact

@@ -23,12 +23,14 @@ HELD_S = 4.5
 MakeArena = Callable[[], AbstractContextManager[Arena]]
 
 
-def both_runs(place: Arena, start: Callable[[], Gateway], full: bool) -> tuple[Passage, Passage]:
-    """The same frames without and with the gateway; at least 100,000 at full length."""
-    count = 200_000 if full else 24_000
-    control = arena.passage(place, Fuzzer(7, place.macs).frames(count), 0.5)
+def both_runs(
+    place: Arena, start: Callable[[], Gateway], full: bool, held_s: float
+) -> tuple[Passage, Passage]:
+    """The same frames without and with the gateway; at full length 100,000 from each side."""
+    count = 200_000 if full else 16_000
+    control = arena.passage(place, Fuzzer(7, place.macs).frames(count), 0.3)
     gateway = start()
-    with_gateway = arena.passage(place, Fuzzer(7, place.macs).frames(count), HELD_S)
+    with_gateway = arena.passage(place, Fuzzer(7, place.macs).frames(count), held_s)
     assert gateway.alive
     assert sum(control.arrived[MESH].values()) > count / 4
     assert sum(control.arrived[WIRED].values()) > count / 4
@@ -65,7 +67,7 @@ def test_observing_changes_nothing(start: StartGateway, full: bool, make: MakeAr
             gateways.append(start(network, release="observe", max_flows=65_536))
             return gateways[0]
 
-        control, passed = both_runs(place, begin, full)
+        control, passed = both_runs(place, begin, full, 0.3)
         counters = gateways[0].fresh_status()["counters"]
     for side in (WIRED, MESH):
         missing = control.arrived[side] - passed.arrived[side]
@@ -90,7 +92,7 @@ def test_pacing_loses_nothing(start: StartGateway, full: bool, make: MakeArena) 
             gateways.append(start(network, max_flows=65_536))
             return gateways[0]
 
-        control, passed = both_runs(place, begin, full)
+        control, passed = both_runs(place, begin, full, HELD_S)
         counters = gateways[0].fresh_status()["counters"]
         log = gateways[0].log
     check_counters(counters, passed)
@@ -100,7 +102,10 @@ def test_pacing_loses_nothing(start: StartGateway, full: bool, make: MakeArena) 
     assert not missing, examples(missing)
     check_copies(to_mesh - control.arrived[MESH], control.arrived[MESH])
     withheld = control.arrived[WIRED] - passed.arrived[WIRED]
-    check_withheld(withheld, counters["dupacks_withheld"])
+    check_withheld(withheld)
+    # Some of them plain routing would not have passed either.
+    count = sum(withheld.values())
+    assert count <= counters["dupacks_withheld"] <= count + count // 2
     added = passed.arrived[WIRED] - control.arrived[WIRED]
     assert not added, examples(added)
     assert not [line for line in log if "panic" in line]
@@ -113,11 +118,10 @@ def check_copies(added: Counter[bytes], known: Counter[bytes]) -> None:
     assert all(read(frame).payload for frame in added)
 
 
-def check_withheld(frames: Counter[bytes], count: int) -> None:
-    """Nothing but ACKs without payload, and as many as were counted."""
+def check_withheld(frames: Counter[bytes]) -> None:
+    """Nothing but ACKs without payload."""
     for frame in frames:
         reading = read(frame)
         assert reading.kind == TCP
         assert not reading.payload
         assert not reading.flags & (SYN | FIN | RST)
-    assert sum(frames.values()) == count

@@ -154,3 +154,28 @@ def routed(hosts: int = 1, radio: Radio | None = None) -> Iterator[Network]:
 def over_radio(radio: Radio, hosts: int = 1) -> contextlib.AbstractContextManager[Network]:
     """As routed; mesh0 is one end of a radio in userspace."""
     return routed(hosts, radio)
+
+
+@contextlib.contextmanager
+def relayed(radio: Radio) -> Iterator[Network]:
+    """
+    As over_radio, with a node of the mesh before the radio, `air`, which forwards to the mesh
+    host and has the rest of the mesh's addresses end in itself.
+    """
+    with namespaces("wired", "gw", "relay", "m0") as (wired, gateway, relay, host):
+        network = Network(wired, gateway, [host], relay)
+        _wired_side(wired, gateway)
+        veth(gateway, "mesh0", relay, "near")
+        with radio.between(relay, "far", host, "eth0"):
+            address(gateway, "mesh0", f"{GATEWAY_MESH4}/24", f"{GATEWAY_MESH6}/64")
+            address(relay, "near", "10.1.0.254/24", "fd00::fe/64")
+            address(relay, "far", "10.2.0.1/24", "fd02::1/64")
+            address(host, "eth0", "10.2.0.2/24", "fd02::2/64")
+            default_route(host, "10.2.0.1", "fd02::1", "quickack", "1")
+            default_route(relay, GATEWAY_MESH4, GATEWAY_MESH6)
+            forwarding(relay)
+            for family, prefix in (("-4", "10.9.0.0/16"), ("-6", "fd09::/64")):
+                relay.ip(family, "route", "add", "blackhole", prefix)
+            for prefix, via in (("10.0.0.0/8", "10.1.0.254"), ("fd00::/8", "fd00::fe")):
+                gateway.ip("-6" if ":" in via else "-4", "route", "add", prefix, "via", via)
+            yield network

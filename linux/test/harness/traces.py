@@ -4,11 +4,11 @@
 import contextlib
 import json
 import re
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness import offload
-from harness.gateway import until
 from harness.namespace import Namespace, run
 
 _INTERFACES = ("eth0", "mesh0")
@@ -38,22 +38,31 @@ class Traces:
 
     def left_since(self, before: "Traces") -> dict[str, tuple[str, str]]:
         """What differs now: {what: (before, now)}; empty when everything was put back."""
-        left = {
+        return {
             key: (was, self.state[key])
             for key, was in before.state.items()
             if self.state[key] != was
         }
-        orphans = self.bpf - before.bpf - _held_objects()
-        if orphans:
-            left["bpf"] = ("", ", ".join(sorted(orphans)))
-        return left
+
+    def orphans_since(self, before: "Traces") -> frozenset[str]:
+        """New BPF objects that no process holds."""
+        return self.bpf - before.bpf - _held_objects()
 
 
 def left_behind(namespace: Namespace, before: Traces) -> dict[str, tuple[str, str]]:
-    """As left_since, once the kernel has had time to free what nobody holds."""
-    with contextlib.suppress(TimeoutError):
-        until(lambda: not Traces.of(namespace).left_since(before), 3.0)
-    return Traces.of(namespace).left_since(before)
+    """
+    As left_since, with BPF objects, once the kernel has had time to free what nobody holds.
+    An object of another test's process may look like an orphan while that ends: not for long.
+    """
+    orphans: frozenset[str] | None = None
+    for _ in range(15):
+        now = Traces.of(namespace)
+        left, seen = now.left_since(before), now.orphans_since(before)
+        orphans = seen if orphans is None else orphans & seen
+        if not left and not orphans:
+            return {}
+        time.sleep(0.2)
+    return left | ({"bpf": ("", ", ".join(sorted(orphans or [])))} if orphans else {})
 
 
 def _rules(saved: str) -> str:
