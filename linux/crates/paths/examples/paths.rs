@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Prints what the mesh knows of hosts: `paths IF [IP]...`. Exit status 1 when it knows nothing of one.
+//! Prints what the mesh knows of hosts: `paths IF [IP]...`. Exit status 1 when it knows nothing of
+//! one.
 
 use meshpace_paths::{Link, Sources};
 use std::net::IpAddr;

@@ -5,17 +5,18 @@ use crate::batadv::{self, Client, Originator};
 use crate::error::Error;
 use crate::interfaces::{Below, Interfaces};
 use crate::netlink::Request;
-use crate::nl80211::{self, Path, Wireless};
+use crate::nl80211::{self, Wireless};
 use crate::routes::{Routes, Wanted};
 use crate::socket::NetlinkSocket;
-use crate::tables::{best, Air, Batman, Hard, MeshPoint, Tables};
+use crate::tables::{best, Air, Batman, Hard, Tables};
 use crate::{generic, rtnetlink};
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A netlink family that was not there is asked for again after this long: the kernel tries to load it.
+/// A netlink family that was not there is asked for again after this long: the kernel tries to load
+/// it.
 const RETRY: Duration = Duration::from_secs(60);
 
 pub(crate) struct Collector {
@@ -59,6 +60,7 @@ impl Collector {
                 let cause = io::Error::from_raw_os_error(libc::ENODEV);
                 let what = format!("mesh interface {}", self.mesh);
                 self.troubles.insert(0, Error::new(what, cause));
+                self.families.clear(); // a module may be on its way out and in again
                 Tables::default()
             }
         };
@@ -81,7 +83,7 @@ impl Collector {
         for &leaf in &below.leaves {
             match self.wireless(leaf) {
                 Some(wireless) if wireless.mesh_point => {
-                    tables.mesh_points.push(self.mesh_point(leaf, wireless));
+                    tables.mesh_points.push(self.air(leaf, wireless));
                     mesh_leaves.insert(leaf);
                 }
                 Some(wireless) if leaf == index => tables.bare = Some(wireless),
@@ -148,32 +150,26 @@ impl Collector {
     }
 
     fn air(&mut self, interface: u32, wireless: Wireless) -> Air {
-        let what = format!("stations of {}", wireless.name);
-        let stations = self.family(nl80211::FAMILY).map(|family| {
-            let request = nl80211::stations_request(family, interface);
-            self.generic_table(&what, request, nl80211::parse_station)
-        });
-        let stations = stations.into_iter().flatten().map(|s| (s.mac, s)).collect();
-        Air { wireless, stations }
-    }
-
-    fn mesh_point(&mut self, interface: u32, wireless: Wireless) -> MeshPoint {
         let name = wireless.name.clone();
-        let air = self.air(interface, wireless);
-        let (mut paths, mut proxied) = (Vec::<Path>::new(), Vec::new());
-        if let Some(family) = self.family(nl80211::FAMILY) {
-            let request = nl80211::paths_request(family, interface);
+        let mesh_point = wireless.mesh_point;
+        let mut air = Air::new(wireless);
+        let Some(family) = self.family(nl80211::FAMILY) else {
+            return air;
+        };
+        let what = format!("stations of {name}");
+        let request = nl80211::stations_request(family, interface);
+        let stations = self.generic_table(&what, request, nl80211::parse_station);
+        air.stations = stations.into_iter().map(|s| (s.mac, s)).collect();
+        if mesh_point {
             let what = format!("802.11s paths of {name}");
-            paths = self.generic_table(&what, request, nl80211::parse_path);
+            let request = nl80211::paths_request(family, interface);
+            let paths = self.generic_table(&what, request, nl80211::parse_path);
+            air.paths = paths.into_iter().map(|p| (p.destination, p)).collect();
             let request = nl80211::proxied_request(family, interface);
-            let what = format!("802.11s proxied hosts of {name}");
-            proxied = self.generic_table(&what, request, nl80211::parse_proxied);
+            let proxied = self.generic_table(&what, request, nl80211::parse_proxied);
+            air.proxied = proxied.into_iter().map(|p| (p.host, p.node)).collect();
         }
-        MeshPoint {
-            air,
-            paths: paths.into_iter().map(|p| (p.destination, p)).collect(),
-            proxied: proxied.into_iter().map(|p| (p.host, p.node)).collect(),
-        }
+        air
     }
 
     fn batman(&mut self, interfaces: &Interfaces, index: u32) -> Option<Batman> {

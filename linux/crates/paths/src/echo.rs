@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! batman-adv's own echo packets (`struct batadv_icmp_packet`), the payload of Ethernet frames of type
-//! 0x4305:
+//! batman-adv's own echo packets (`struct batadv_icmp_packet`), the payload of Ethernet frames of
+//! type 0x4305:
 //!
 //! ```text
 //!  0 type 0x43   1 version 15   2 TTL   3 message   4 destination (6)   10 origin (6)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How the interfaces of this box stand on each other, as far as it matters to find the mesh below one.
+//! How the interfaces of this box stand on each other, as far as it matters to find the mesh below
+//! one.
 
 use crate::rtnetlink::Interface;
 use std::collections::{HashMap, HashSet};
@@ -65,8 +66,8 @@ impl Interfaces {
         below
     }
 
-    /// The interfaces whose IP neighbours are reached through this one: itself, the bridge that it is a
-    /// port of, the VLANs on top of either.
+    /// The interfaces whose IP neighbours are reached through this one: itself, the bridge that it
+    /// is a port of, the VLANs on top of either.
     pub fn above(&self, index: u32) -> HashSet<u32> {
         let mut above = HashSet::new();
         let mut open = vec![index];

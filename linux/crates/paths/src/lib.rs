@@ -2,9 +2,10 @@
 //! Hops and bit rate of each mesh destination, from the first of the mesh's own tables that knows:
 //! the 802.11s path table, or batman-adv's originators and translation table.
 //!
-//! An address becomes a MAC by the kernel's route and neighbour table, the MAC becomes a mesh node by
-//! the mesh protocol's table, and the node's next hop becomes a bit rate by the radio's station table.
-//! All of it is read over netlink by a thread of its own; [`Sources::lookup`] only reads memory.
+//! An address becomes a MAC by the kernel's route and neighbour table, the MAC becomes a mesh node
+//! by the mesh protocol's table, and the node's next hop becomes a bit rate by the radio's station
+//! table. All of it is read over netlink by a thread of its own; [`Sources::lookup`] only reads
+//! memory.
 //!
 //! Needs `CAP_NET_ADMIN` (path and translation tables) and, for hop counts through batman-adv,
 //! `CAP_NET_RAW`. What is missing appears among the [`Finding`]s.
@@ -28,6 +29,8 @@ mod finding;
 mod generic;
 mod interfaces;
 mod mac;
+#[cfg(test)]
+mod namespace_tests;
 mod netlink;
 mod nl80211;
 mod probe;
@@ -72,10 +75,12 @@ impl fmt::Display for Source {
 /// What the mesh knows of the way to one host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Transmissions over the mesh from here to `node`; 0 when the host is at this box itself (another
-    /// port of the bridge), which is no mesh path and needs no pacing. `None`: not known, or not yet.
+    /// Transmissions over the mesh from here to `node`; 0 when the host is at this box itself
+    /// (another port of the bridge), which is no mesh path and needs no pacing. `None`: not known,
+    /// or not yet.
     pub hops: Option<u32>,
-    /// Bit rate of the frames last sent to the next hop, kbit/s (the radio's rate, not its goodput).
+    /// Bit rate of the frames last sent to the next hop, kbit/s (the radio's rate, not its
+    /// goodput).
     pub kbps: Option<u32>,
     /// What the driver expects to get through to the next hop, kbit/s, where it tells.
     pub expected_kbps: Option<u32>,
@@ -86,8 +91,8 @@ pub struct Link {
     pub node: Mac,
     /// The neighbour that takes the frames there.
     pub next_hop: Mac,
-    /// The IP router that the host is behind, when the host is not on-link. `hops` counts to that router;
-    /// IP hops beyond it (the TTL tells) come on top where they are radio hops too.
+    /// The IP router that the host is behind, when the host is not on-link. `hops` counts to that
+    /// router; IP hops beyond it (the TTL tells) come on top where they are radio hops too.
     pub via: Option<IpAddr>,
 }
 

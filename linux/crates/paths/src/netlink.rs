@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Netlink's wire format: messages, attributes, requests. Pure functions over bytes; what is cut short
-//! or contradicts itself ends an iteration, it never panics.
+//! Netlink's wire format: messages, attributes, requests. Pure functions over bytes; what is cut
+//! short or contradicts itself ends an iteration, it never panics.
 
 use crate::mac::Mac;
 
@@ -171,8 +171,8 @@ pub(crate) enum Progress {
     Failed(i32), // errno
 }
 
-/// Hands the body of each message of exchange `sequence` to `each`. What belongs to another exchange (one
-/// given up after a time-out) is skipped.
+/// Hands the body of each message of exchange `sequence` to `each`. What belongs to another
+/// exchange (one given up after a time-out) is skipped.
 pub(crate) fn digest(
     datagram: &[u8],
     sequence: u32,

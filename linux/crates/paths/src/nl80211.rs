@@ -88,9 +88,9 @@ fn of(request: Request, interface: u32) -> Request {
     request.attribute(ATTR_IFINDEX, &interface.to_ne_bytes())
 }
 
-/// A path that was never found has no next hop and is `None`. One that expired since is given: it is
-/// the last known way, and the first packet to that host makes the mesh look for it again. The flags
-/// do not tell more: a path that another node's search brought is never "resolved".
+/// A path that was never found has no next hop and is `None`. One that expired since is given: it
+/// is the last known way, and the first packet to that host makes the mesh look for it again. The
+/// flags do not tell more: a path that another node's search brought is never "resolved".
 pub(crate) fn parse_path(body: &[u8]) -> Option<Path> {
     let (mut destination, mut next_hop, mut count) = (None, None, None);
     for attribute in generic::attributes(body)? {

@@ -3,7 +3,7 @@
 
 use crate::error::{reason, Error};
 use crate::finding::Finding;
-use crate::tables::{Batman, MeshPoint, Tables};
+use crate::tables::{Air, Batman, Tables};
 use std::io;
 
 const UNKNOWN_HOPS: &str = "hops come from the TTL of packets from the mesh";
@@ -35,14 +35,14 @@ pub(crate) fn findings(
     list
 }
 
-fn mesh_point(point: &MeshPoint) -> Vec<Finding> {
-    let name = &point.air.wireless.name;
-    let peers = point.air.stations.values().filter(|s| s.peer).count();
+fn mesh_point(air: &Air) -> Vec<Finding> {
+    let name = &air.wireless.name;
+    let peers = air.stations.values().filter(|s| s.peer).count();
     let mut list = vec![Finding::present(format!(
         "802.11s on {name}: hops and bit rates of its mesh ({} paths, {peers} neighbours)",
-        point.paths.len()
+        air.paths.len()
     ))];
-    let uncounted = point
+    let uncounted = air
         .paths
         .values()
         .filter(|path| path.hops.is_none())
@@ -126,4 +126,90 @@ fn trouble(error: &Error) -> Finding {
         "hops or bit rates of hosts that only it knows are unknown",
         error.remedy().unwrap_or_default(),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tables::tests::{air, batman};
+
+    fn present(list: &[Finding], part: &str) -> bool {
+        let found = list.iter().find(|f| f.what.contains(part));
+        let found = found.unwrap_or_else(|| panic!("nothing about {part} in {list:?}"));
+        // What is missing says what that costs.
+        assert!(found.present || found.cost.is_some(), "{found:?}");
+        found.present
+    }
+
+    fn denied<T>() -> io::Result<T> {
+        Err(io::Error::from_raw_os_error(libc::EPERM))
+    }
+
+    #[test]
+    fn a_mesh_under_each_protocol_is_found() {
+        let tables = Tables {
+            found: true,
+            mesh_points: vec![air()],
+            batmen: vec![batman()],
+            ..Tables::default()
+        };
+        let list = findings("br0", &tables, &[], &Ok(()));
+        for part in [
+            "802.11s on mesh0",
+            "batman-adv 2022.3",
+            "echoes",
+            "radio mesh0",
+        ] {
+            assert!(present(&list, part), "{part}");
+        }
+        assert!(!present(&list, "eth1 below bat0 is not Wi-Fi"));
+        assert!(!present(&list, "no hop count in 1 paths"), "node 5's");
+        assert_eq!(list.len(), 6);
+    }
+
+    #[test]
+    fn what_is_missing_is_said_once() {
+        let tables = Tables {
+            found: true,
+            batmen: vec![batman()],
+            ..Tables::default()
+        };
+        let error = || Error::new("batman-adv tables of bat0", denied::<()>().unwrap_err());
+        let list = findings("bat0", &tables, &[error(), error()], &denied());
+        assert!(!present(
+            &list,
+            "no batman-adv echoes: Operation not permitted"
+        ));
+        let said = list.iter().filter(|f| f.what.contains("tables of bat0"));
+        let said: Vec<_> = said.collect();
+        assert_eq!(said.len(), 1);
+        assert!(said[0].remedy.as_ref().unwrap().contains("CAP_NET_ADMIN"));
+    }
+
+    #[test]
+    fn an_interface_without_mesh_falls_back_to_ttl() {
+        let mut tables = Tables {
+            found: true,
+            ..Tables::default()
+        };
+        let list = findings("eth1", &tables, &[], &Ok(()));
+        assert!(!present(&list, "no 802.11s and no batman-adv on eth1"));
+        assert!(!present(&list, "no radio"));
+        tables.bare = Some(air().wireless);
+        assert!(present(
+            &findings("wlan0", &tables, &[], &Ok(())),
+            "radio mesh0"
+        ));
+    }
+
+    #[test]
+    fn no_interface_is_all_there_is_to_say() {
+        let error = Error::new(
+            "mesh interface bat7",
+            io::Error::from_raw_os_error(libc::ENODEV),
+        );
+        let list = findings("bat7", &Tables::default(), &[error], &Ok(()));
+        assert!(!present(&list, "mesh interface bat7: No such device"));
+        assert_eq!(list.len(), 1);
+    }
 }

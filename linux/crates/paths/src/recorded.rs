@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The parsers over what a real kernel said: a gateway whose bridge br0 stands on an 802.11s interface and
-//! a wired port, and one on batman-adv; each at the end of a chain of five nodes 02:00:00:00:0N:00.
+//! The parsers over what a real kernel said: a gateway whose bridge br0 stands on an 802.11s
+//! interface and a wired port, and one on batman-adv; each at the end of a chain of five nodes
+//! 02:00:00:00:0N:00.
 
 use crate::mac::Mac;
 use crate::netlink::{digest, Messages, Progress};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The routers of hosts that are not on-link. The kernel is asked for each such host (so that every rule
-//! and metric counts, and a table of any size costs nothing), never from the caller's own thread.
+//! The routers of hosts that are not on-link. The kernel is asked for each such host (so that every
+//! rule and metric counts, and a table of any size costs nothing), never from the caller's own
+//! thread.
 
 use crate::rtnetlink::{parse_route, route_request, Route};
 use crate::socket::NetlinkSocket;

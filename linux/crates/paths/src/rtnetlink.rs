@@ -131,7 +131,8 @@ pub(crate) fn parse_neighbour(body: &[u8]) -> Option<Neighbour> {
     })
 }
 
-/// A forwarding entry that a bridge learned or was given; addresses of its ports' own devices are `None`.
+/// A forwarding entry that a bridge learned or was given; addresses of its ports' own devices are
+/// `None`.
 pub(crate) fn parse_forwarding(body: &[u8]) -> Option<Neighbour> {
     let flags = *body.get(10)?;
     let entry = parse_neighbour(body)?;

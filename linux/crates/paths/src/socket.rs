@@ -30,8 +30,8 @@ impl NetlinkSocket {
 
     /// Sends the request and hands the body of each answer to `each`.
     ///
-    /// A table that changes while it is dumped (`NLM_F_DUMP_INTR`) may lack a line or have one twice; the
-    /// next second's dump mends it, so it is taken as it is.
+    /// A table that changes while it is dumped (`NLM_F_DUMP_INTR`) may lack a line or have one
+    /// twice; the next second's dump mends it, so it is taken as it is.
     pub fn exchange(&mut self, request: Request, mut each: impl FnMut(&[u8])) -> io::Result<()> {
         let dump = request.is_dump();
         self.sequence = self.sequence.wrapping_add(1);

@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_millis(100);
 /// The first one, at start, may: `doctor` wants to know.
 const PATIENCE_AT_START: Duration = Duration::from_secs(2);
-/// Refreshes closer together than this do nothing: once per second, with room for the caller's jitter.
+/// Refreshes closer together than this do nothing: once per second, with room for the caller's
+/// jitter.
 const INTERVAL: Duration = Duration::from_millis(900);
 
 /// What is known of the mesh behind one interface. Holds two threads, which end when it is dropped.
@@ -30,9 +31,9 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Looks at what there is on (below) the mesh interface, within 2 s, and reads its tables for the
-    /// first time. Never fails: what is missing, the interface itself included, is among the findings, and
-    /// is found by a later [`refresh`](Sources::refresh) when it appears.
+    /// Looks at what there is on (below) the mesh interface, within 2 s, and reads its tables for
+    /// the first time. Never fails: what is missing, the interface itself included, is among the
+    /// findings, and is found by a later [`refresh`](Sources::refresh) when it appears.
     pub fn probe(mesh_if: &str) -> (Sources, Vec<Finding>) {
         let wanted = Arc::new(Wanted::default());
         let (tracer, echoes) = Tracer::start();
@@ -52,13 +53,14 @@ impl Sources {
         (sources, findings)
     }
 
-    /// Reads the tables anew; call it once per second (more often does nothing). Waits for the kernel
-    /// 100 ms at most: what comes later is taken by the next call, and lookups answer from the last
-    /// tables until then.
+    /// Reads the tables anew; call it once per second (more often does nothing). Waits for the
+    /// kernel 100 ms at most: what comes later is taken by the next call, and lookups answer from
+    /// the last tables until then.
     ///
     /// # Errors
-    /// The first table that could not be read, though all others were: the interface is gone, a capability
-    /// is missing. The error repeats with each call while its cause lasts; log it when it changes.
+    /// The first table that could not be read, though all others were: the interface is gone, a
+    /// capability is missing. The error repeats with each call while its cause lasts; log it when
+    /// it changes.
     pub fn refresh(&mut self) -> Result<()> {
         if self.refreshed.elapsed() < INTERVAL {
             return Ok(());
@@ -76,12 +78,12 @@ impl Sources {
         news.map_or(Ok(()), Err)
     }
 
-    /// The link to a host of the mesh, from memory: takes microseconds, no system call. `None`: not (or
-    /// not yet) known to the kernel or the mesh protocol.
+    /// The link to a host of the mesh, from memory: takes microseconds, no system call. `None`: not
+    /// (or not yet) known to the kernel or the mesh protocol.
     ///
-    /// A host is known once the kernel has a neighbour entry for it or its router, which traffic makes.
-    /// A host behind a router, and a count of hops through batman-adv, are found out because of the lookup
-    /// itself: they are there one refresh later.
+    /// A host is known once the kernel has a neighbour entry for it or its router, which traffic
+    /// makes. A host behind a router, and a count of hops through batman-adv, are found out because
+    /// of the lookup itself: they are there one refresh later.
     pub fn lookup(&self, mesh_host: IpAddr) -> Option<Link> {
         let host = mesh_host.to_canonical();
         let resolved = self.tables.resolve(host);
@@ -93,7 +95,8 @@ impl Sources {
             .link(mac, via, |target| self.tracer.hops(target))
     }
 
-    /// The radio of the mesh as of the last refresh; `None` when the mesh runs over no Wi-Fi of this box.
+    /// The radio of the mesh as of the last refresh; `None` when the mesh runs over no Wi-Fi of
+    /// this box.
     pub fn radio(&self) -> Option<Radio> {
         self.tables.radio()
     }
@@ -107,3 +110,9 @@ impl Sources {
 fn timed_out() -> Error {
     Error::new("the mesh's tables", std::io::ErrorKind::TimedOut.into())
 }
+
+/// The gateway may hand them to the thread of its choice.
+const _: fn() = || {
+    fn send<T: Send>() {}
+    send::<Sources>();
+};

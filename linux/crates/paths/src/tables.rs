@@ -18,21 +18,17 @@ pub(crate) struct Tables {
     pub gateways: HashMap<IpAddr, IpAddr>,
     /// Hosts on ports of the mesh's bridge that do not lead into the mesh.
     pub beside: HashSet<Mac>,
-    pub mesh_points: Vec<MeshPoint>,
+    pub mesh_points: Vec<Air>,
     pub batmen: Vec<Batman>,
-    /// The mesh interface itself, where it is Wi-Fi without 802.11s (ad hoc under a routing daemon).
+    /// The mesh interface itself, where it is Wi-Fi without 802.11s (ad hoc under a routing
+    /// daemon).
     pub bare: Option<Wireless>,
 }
 
-/// A wireless interface and the stations it hears.
+/// A wireless interface and what it hears. Paths and proxied hosts where it is 802.11s.
 pub(crate) struct Air {
     pub wireless: Wireless,
     pub stations: HashMap<Mac, Station>,
-}
-
-/// An 802.11s interface.
-pub(crate) struct MeshPoint {
-    pub air: Air,
     pub paths: HashMap<Mac, Path>,
     /// Hosts that are no mesh nodes, and the node that each is behind.
     pub proxied: HashMap<Mac, Mac>,
@@ -86,10 +82,11 @@ impl Tables {
         via: Option<IpAddr>,
         count: impl Fn(&Target) -> Option<u32>,
     ) -> Option<Link> {
-        // What is at this box comes first: a host that roamed here stays in the mesh's tables for minutes.
+        // What is at this box comes first: a host that roamed here stays in the mesh's tables for
+        // minutes.
         let mut link = self
             .local(mac)
-            .or_else(|| self.mesh_points.iter().find_map(|point| point.link(mac)))
+            .or_else(|| self.mesh_points.iter().find_map(|air| air.link(mac)))
             .or_else(|| {
                 self.batmen
                     .iter()
@@ -113,7 +110,7 @@ impl Tables {
     }
 
     pub fn radio(&self) -> Option<Radio> {
-        let points = self.mesh_points.iter().map(|point| &point.air.wireless);
+        let points = self.mesh_points.iter().map(|air| &air.wireless);
         let wireless = points.chain(self.batmen.iter().filter_map(Batman::wireless));
         let wireless = wireless.chain(&self.bare).next()?;
         Some(Radio {
@@ -124,28 +121,44 @@ impl Tables {
     }
 }
 
-impl MeshPoint {
-    fn link(&self, mac: Mac) -> Option<Link> {
-        let proxy = self.proxied.get(&mac).copied();
-        self.node(mac).or_else(|| self.node(proxy?))
+impl Air {
+    pub fn new(wireless: Wireless) -> Air {
+        Air {
+            wireless,
+            stations: HashMap::new(),
+            paths: HashMap::new(),
+            proxied: HashMap::new(),
+        }
     }
 
-    /// A node with a path, or a neighbour that needs none (802.11s with nolearn).
-    fn node(&self, node: Mac) -> Option<Link> {
-        let (next_hop, hops) = match self.paths.get(&node) {
-            Some(path) => (path.next_hop, path.hops),
-            None => (
-                self.air.stations.get(&node).filter(|s| s.peer)?.mac,
-                Some(1),
-            ),
-        };
-        Some(link(
-            Source::Mesh80211s,
-            hops,
-            node,
-            next_hop,
-            Some(&self.air),
-        ))
+    fn link(&self, mac: Mac) -> Option<Link> {
+        let (node, next_hop, hops) = self.way(mac)?;
+        let station = self.stations.get(&next_hop);
+        Some(link(Source::Mesh80211s, hops, node, next_hop, station))
+    }
+
+    /// The 802.11s node that an address is or is behind, the next hop to it, the hops.
+    fn way(&self, mac: Mac) -> Option<(Mac, Mac, Option<u32>)> {
+        let proxy = self.proxied.get(&mac).copied();
+        self.way_to_node(mac).or_else(|| self.way_to_node(proxy?))
+    }
+
+    /// By its path; a neighbour needs none (802.11s with nolearn).
+    fn way_to_node(&self, node: Mac) -> Option<(Mac, Mac, Option<u32>)> {
+        if let Some(path) = self.paths.get(&node) {
+            return Some((node, path.next_hop, path.hops));
+        }
+        let neighbour = self.stations.get(&node).filter(|station| station.peer)?;
+        Some((node, neighbour.mac, Some(1)))
+    }
+
+    /// The station that frames to this address go to: itself, or as 802.11s forwards. The latter is
+    /// for VLANs with addresses of their own below batman-adv.
+    fn station(&self, mac: Mac) -> Option<&Station> {
+        let stations = &self.stations;
+        stations
+            .get(&mac)
+            .or_else(|| stations.get(&self.way(mac)?.1))
     }
 }
 
@@ -161,14 +174,14 @@ impl Batman {
         } else {
             self.mesh.own.and_then(|own| count(&originator.target(own)))
         };
-        let air = self.hard.get(&originator.hard_interface);
-        let air = air.and_then(|hard| hard.air.as_ref());
+        let hard = self.hard.get(&originator.hard_interface);
+        let station = hard.and_then(|hard| hard.air.as_ref()?.station(originator.neighbour));
         Some(link(
             Source::BatmanAdv,
             hops,
             node,
             originator.neighbour,
-            air,
+            station,
         ))
     }
 
@@ -193,8 +206,13 @@ impl Originator {
     }
 }
 
-fn link(source: Source, hops: Option<u32>, node: Mac, next_hop: Mac, air: Option<&Air>) -> Link {
-    let station = air.and_then(|air| air.stations.get(&next_hop));
+fn link(
+    source: Source,
+    hops: Option<u32>,
+    node: Mac,
+    next_hop: Mac,
+    station: Option<&Station>,
+) -> Link {
     Link {
         hops,
         kbps: station.and_then(|s| s.kbps),
@@ -206,3 +224,7 @@ fn link(source: Source, hops: Option<u32>, node: Mac, next_hop: Mac, air: Option
         via: None,
     }
 }
+
+#[cfg(test)]
+#[path = "tables_tests.rs"]
+pub(crate) mod tests;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Counts the hops to a batman-adv node by the smallest TTL that reaches it, as `batctl traceroute` does.
-//! It does not rise from 1: the first echo carries the full TTL, and what its reply has left tells the
-//! hops of the way back, which is nearly always the way there. Three echoes suffice then, however far.
+//! Counts the hops to a batman-adv node by the smallest TTL that reaches it, as `batctl traceroute`
+//! does. It does not rise from 1: the first echo carries the full TTL, and what its reply has left
+//! tells the hops of the way back, which is nearly always the way there. Three echoes suffice then,
+//! however far.
 
 use crate::echo::{Answer, TTL_MAX};
 
@@ -84,8 +85,8 @@ mod tests {
     use super::*;
     use crate::testing::Random;
 
-    /// Runs a search over a path of `there` hops whose way back has `back`; `lost` says which echo gets no
-    /// answer. Gives the outcome and the number of echoes.
+    /// Runs a search over a path of `there` hops whose way back has `back`; `lost` says which echo
+    /// gets no answer. Gives the outcome and the number of echoes.
     fn run(there: u8, back: u8, lost: impl Fn(u32) -> bool) -> (Step, u32) {
         let (mut trace, mut step) = Trace::start();
         let mut echoes = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Hop counts through batman-adv, which exports none: echoes from a thread of its own, and what they
-//! found for a minute.
+//! Hop counts through batman-adv, which exports none: echoes from a thread of its own, and what
+//! they found for a minute.
 
 use crate::echo_socket::EchoSocket;
 use crate::mac::Mac;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The thread that reads the tables: a driver that asks its firmware may take long, the caller does not
-//! wait for it.
+//! The thread that reads the tables: a driver that asks its firmware may take long, the caller does
+//! not wait for it.
 
 use crate::collector::{Collector, Reading};
 use crate::error::Error;
@@ -35,7 +35,8 @@ impl Worker {
         }
     }
 
-    /// A new reading, or `None` when it takes longer than `patience`; it comes with a later call then.
+    /// A new reading, or `None` when it takes longer than `patience`; it comes with a later call
+    /// then.
     pub fn read(&mut self, patience: Duration) -> Result<Option<Reading>, Error> {
         if !self.under_way {
             self.orders.try_send(()).map_err(|_| self.ended())?;

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The collector against this machine's kernel, in a network namespace of the test's own thread.
+//! Where no namespace can be had (not root) the tests say so and show nothing.
+
+use crate::collector::Collector;
+use crate::mac::Mac;
+use crate::routes::Wanted;
+use std::net::IpAddr;
+use std::process::Command;
+use std::sync::Arc;
+
+const FAR: Mac = Mac([2, 0, 0, 0, 0, 2]);
+
+/// Runs `test` in a new network namespace, which ends with its thread.
+fn in_namespace(test: impl FnOnce() + Send + 'static) {
+    let outcome = std::thread::spawn(|| {
+        // SAFETY: affects the calling thread alone.
+        if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
+            eprintln!("not run: {}", std::io::Error::last_os_error());
+            return;
+        }
+        test();
+    });
+    outcome.join().unwrap();
+}
+
+fn ip(words: &str) {
+    let done = Command::new("ip").args(words.split(' ')).status();
+    assert!(done.is_ok_and(|status| status.success()), "ip {words}");
+}
+
+fn address(text: &str) -> IpAddr {
+    text.parse().unwrap()
+}
+
+/// mesh0 with a neighbour in each family and a network behind it.
+fn network() {
+    for words in [
+        "link add mesh0 type veth peer name far",
+        "link set mesh0 up",
+        "link set far up",
+        "addr add 10.1.0.1/24 dev mesh0",
+        "addr add fd00::1/64 dev mesh0 nodad",
+        "neigh add 10.1.0.2 lladdr 02:00:00:00:00:02 dev mesh0",
+        "neigh add fd00::2 lladdr 02:00:00:00:00:02 dev mesh0",
+        "route add 10.9.0.0/24 via 10.1.0.2",
+        "route add fd09::/64 via fd00::2",
+        "route add 10.8.0.0/24 via inet6 fd00::2 dev mesh0",
+    ] {
+        ip(words);
+    }
+}
+
+#[test]
+fn hosts_resolve_on_link_and_behind_routers() {
+    in_namespace(|| {
+        network();
+        let wanted = Arc::new(Wanted::default());
+        let behind = [
+            ("10.9.0.7", "10.1.0.2"),
+            ("fd09::7", "fd00::2"),
+            ("10.8.0.7", "fd00::2"),
+        ];
+        for (host, _) in behind {
+            wanted.note(address(host));
+        }
+        wanted.note(address("192.0.2.1")); // no route
+        let mut collector = Collector::open("mesh0", wanted).unwrap();
+        let reading = collector.read();
+        assert!(reading.troubles.is_empty(), "{:?}", reading.troubles);
+        let tables = reading.tables;
+        assert!(tables.found);
+        for host in ["10.1.0.2", "fd00::2"] {
+            assert_eq!(tables.resolve(address(host)), Some((FAR, None)), "{host}");
+        }
+        for (host, router) in behind {
+            let expected = Some((FAR, Some(address(router))));
+            assert_eq!(tables.resolve(address(host)), expected, "{host}");
+        }
+        assert_eq!(tables.resolve(address("192.0.2.1")), None);
+    });
+}
+
+#[test]
+fn a_port_of_a_bridge_has_the_neighbours_of_the_bridge() {
+    in_namespace(|| {
+        for words in [
+            "link add far type veth peer name mesh0",
+            "link add name br0 type bridge",
+            "link set mesh0 master br0",
+            "link set mesh0 up",
+            "link set far up",
+            "link set br0 up",
+            "addr add 10.1.0.1/24 dev br0",
+            "neigh add 10.1.0.2 lladdr 02:00:00:00:00:02 dev br0",
+        ] {
+            ip(words);
+        }
+        for interface in ["br0", "mesh0"] {
+            let mut collector = Collector::open(interface, Arc::default()).unwrap();
+            let tables = collector.read().tables;
+            let resolved = tables.resolve(address("10.1.0.2"));
+            assert_eq!(resolved, Some((FAR, None)), "{interface}");
+        }
+    });
+}
+
+#[test]
+fn an_interface_that_goes_and_comes_is_found_again() {
+    in_namespace(|| {
+        let mut collector = Collector::open("mesh0", Arc::default()).unwrap();
+        let missing = collector.read();
+        assert!(!missing.tables.found);
+        let error = missing.troubles[0].to_string();
+        assert!(
+            error.starts_with("mesh interface mesh0: No such device; "),
+            "{error}"
+        );
+        network();
+        assert!(collector
+            .read()
+            .tables
+            .resolve(address("10.1.0.2"))
+            .is_some());
+        ip("link del mesh0");
+        assert!(collector
+            .read()
+            .tables
+            .resolve(address("10.1.0.2"))
+            .is_none());
+    });
+}
