@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the gateway changes on its host, written down before it is done, so that it can be undone:
-//! on exit by the gateway itself, after a crash by `--clean` or the next start.
+//! What the program changes on its host, written down before it is done, so that it can be undone:
+//! on exit by the gateway itself, by `sender off`, after a crash by `--clean` or the next start.
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -26,6 +26,10 @@ pub enum Change {
     Rule { command: String, rule: Vec<String> },
     /// Filters under clsact (kernels without tcx). `qdisc`: clsact is ours as well.
     Filters { interface: String, qdisc: bool },
+    /// The most segments that an interface takes at once.
+    GsoSegs { interface: String, was: u32 },
+    /// A file under /proc/sys.
+    Sysctl { path: String, was: String },
 }
 
 impl Change {
@@ -46,6 +50,8 @@ impl Change {
             }
             Self::Rule { command, rule } => remove_rule(command, rule),
             Self::Filters { interface, qdisc } => remove_filters(interface, *qdisc),
+            Self::GsoSegs { interface, was } => system::set_gso_max_segs(interface, *was),
+            Self::Sysctl { path, was } => std::fs::write(path, was).with_context(|| path.clone()),
         }
     }
 
@@ -54,8 +60,9 @@ impl Change {
         match self {
             Self::Offload { interface, .. }
             | Self::Fq { interface, .. }
+            | Self::GsoSegs { interface, .. }
             | Self::Filters { interface, .. } => Some(interface),
-            Self::Rule { .. } => None,
+            Self::Rule { .. } | Self::Sysctl { .. } => None,
         }
     }
 }

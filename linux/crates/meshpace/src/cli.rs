@@ -23,6 +23,11 @@ pub enum Command {
     Status(StatusArgs),
     /// Show the flows of a running gateway, live
     Top(MeshArg),
+    /// Pace this host's own flows from the mesh to the Internet (a congestion control)
+    Sender {
+        #[command(subcommand)]
+        command: SenderCommand,
+    },
     /// Tell what this machine lacks, and what each missing thing costs
     Doctor(StatusArgs),
     /// Check a configuration
@@ -81,6 +86,49 @@ pub struct GatewayArgs {
     /// Take over from a gateway that runs already
     #[arg(long, conflicts_with = "clean")]
     pub replace: bool,
+}
+
+#[derive(Subcommand)]
+pub enum SenderCommand {
+    /// Install the congestion control "meshpace"; it stays when this program ends
+    On(SenderOn),
+    /// Take it out again; flows that have it keep it to their end
+    Off,
+    /// Show the flows that it paces
+    Status {
+        /// One JSON document on standard output
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Args)]
+pub struct SenderOn {
+    /// The interface towards the mesh; by default that of the default route
+    #[arg(long, value_name = "IF")]
+    pub mesh: Option<String>,
+    /// Wireless hops to the gateway; by default what the mesh's tables tell, else 1
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=255))]
+    pub hops: Option<u32>,
+    /// Bit rate of the links in Mbit/s; by default what the radio tells, else 11
+    #[arg(long, value_parser = bit_rate)]
+    pub mbps: Option<f64>,
+    /// Make it the default of all new flows of this host
+    #[arg(long)]
+    pub default: bool,
+    /// Do not ask the gateway for RTT_wired: the law then uses the whole RTT
+    #[arg(long)]
+    pub no_ask: bool,
+    /// Stay, and follow the mesh's tables
+    #[arg(long)]
+    pub follow: bool,
+}
+
+fn bit_rate(text: &str) -> std::result::Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(mbps) if (0.001..=100_000.0).contains(&mbps) => Ok(mbps),
+        _ => Err("give Mbit/s, 0.001 to 100000".into()),
+    }
 }
 
 #[derive(Subcommand)]

@@ -107,7 +107,7 @@ impl Gateway {
                 queue: config.queue,
                 changes: &mut changes,
                 serve_queue: &mut || {
-                    queue_thread = Some(nfqueue::start(config.queue, maps.clone(), queue.clone())?);
+                    queue_thread = Some(nfqueue::start(&config, maps.clone(), queue.clone())?);
                     Ok(())
                 },
             },
@@ -273,8 +273,8 @@ impl Gateway {
         let paths = self
             .hosts
             .refresh(&self.maps, &self.config, &flows::hosts_of(&table))?;
-        let keys = table.iter().map(|(key, _)| *key).collect();
-        *self.living.lock().expect("its holder ended the program") = Some(keys);
+        let acks = table.iter().map(|(key, flow)| (*key, flow.ack)).collect();
+        *self.living.lock().expect("its holder ended the program") = Some(acks);
         let status = report::status(self, &table, &paths, now);
         *self.shared.lock().expect("its holder ended the program") = status;
         Ok(())

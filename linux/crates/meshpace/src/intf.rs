@@ -30,3 +30,5 @@ unsafe impl Plain for mp_host {}
 unsafe impl Plain for mp_settings {}
 unsafe impl Plain for mp_limits {}
 unsafe impl Plain for mp_event {}
+unsafe impl Plain for mp_sender_settings {}
+unsafe impl Plain for mp_sender_row {}

@@ -20,6 +20,7 @@ mod packet;
 mod programs;
 mod release;
 mod report;
+mod sender;
 mod status;
 mod store;
 mod system;
@@ -57,6 +58,7 @@ fn dispatch(command: Command) -> Result<()> {
         Command::Gateway(arguments) => gateway(&arguments),
         Command::Status(arguments) => show_status(&arguments),
         Command::Top(arguments) => top::run(arguments.mesh.as_deref()),
+        Command::Sender { command } => sender::run(&command),
         Command::Doctor(arguments) => doctor::run(arguments.mesh.mesh.as_deref(), arguments.json),
         Command::Config {
             command: ConfigCommand::Check { file },

@@ -8,6 +8,7 @@ use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
 
+use crate::config::Config;
 use crate::errors::{anyhow, Context, Result};
 use crate::intf::{self, mp_flow_key, mp_pacer};
 use crate::nfnetlink::{Queue, Verdict};
@@ -20,8 +21,9 @@ const COPIED_BYTES: u32 = 128;
 const QUEUE_PACKETS: u32 = 65_535;
 /// So many waiting packets of a flow are beyond any window: the path is broken, or it is an attack.
 const FLOW_PACKETS: usize = 8192;
-/// An empty queue is forgotten after this, which is longer than any interval.
-const FORGET_NS: u64 = 30_000_000_000;
+/// An empty queue is forgotten after this: no departure is further ahead than core/'s horizon.
+const FORGET_NS: u64 = 4_000_000_000;
+const TIDY_NS: u64 = 1_000_000_000;
 const LOOK_AROUND_NS: u64 = 100_000_000;
 
 /// One flow's pacing queue (GAP section 4.3).
@@ -54,14 +56,16 @@ struct Pacer {
     control: Arc<Control>,
     /// of one wakeup; kept for its memory
     arrived: Vec<(u32, Option<Segment>)>,
+    most_flows: usize,
 }
 
 /// Binds the queue and runs it in a thread; the rule is to be set afterwards.
 pub fn start(
-    number: u16,
+    config: &Config,
     maps: Arc<Maps>,
     control: Arc<Control>,
 ) -> Result<std::thread::JoinHandle<()>> {
+    let (number, most_flows) = (config.queue, config.max_flows as usize);
     let queue = Queue::bind(number, COPIED_BYTES, QUEUE_PACKETS).with_context(|| {
         format!("netfilter queue {number}: is another program using it? set another queue")
     })?;
@@ -79,6 +83,7 @@ pub fn start(
                 due,
                 control,
                 arrived,
+                most_flows,
             };
             if let Err(error) = pacer.run() {
                 panic!("the netfilter queue failed: {error:#}");
@@ -94,7 +99,7 @@ impl Pacer {
             self.take_arrivals()?;
             self.release_due()?;
             let now = now_ns();
-            if now - looked_around_ns > FORGET_NS {
+            if now - looked_around_ns > TIDY_NS {
                 looked_around_ns = now;
                 self.flows
                     .retain(|_, f| !f.waiting.is_empty() || now - f.seen_ns < FORGET_NS);
@@ -127,10 +132,11 @@ impl Pacer {
             return self.queue.decide(id, Verdict::Accept);
         };
         let has_data = segment.payload_bytes > 0;
-        let waiting = self
-            .flows
-            .get(&segment.key)
-            .map_or(0, |flow| flow.waiting.len());
+        let flow = self.flows.get(&segment.key);
+        let waiting = flow.map_or(0, |flow| flow.waiting.len());
+        if flow.is_none() && self.flows.len() >= self.most_flows {
+            return self.queue.decide(id, Verdict::Accept); // unpaced, as when the table is full
+        }
         // What carries no data waits only so as not to overtake data that does.
         if waiting == 0 && !has_data {
             return self.queue.decide(id, Verdict::Accept);

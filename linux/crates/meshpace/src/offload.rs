@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Receive offloads of an interface. They join segments into super packets, which leave in one
 //! burst whatever the law says.
-use std::ffi::c_char;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-
 use serde::{Deserialize, Serialize};
 
-use crate::errors::{bail, usage, Context, Result};
+use crate::errors::{Context, Result};
+use crate::system;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -29,34 +27,14 @@ struct EthtoolValue {
     value: u32,
 }
 
-/// One ethtool request with a value, by ioctl.
+/// One ethtool request with a value.
 fn request(interface: &str, command: u32, value: u32) -> Result<u32> {
-    let name = interface.as_bytes();
-    if name.len() >= libc::IFNAMSIZ {
-        return Err(usage(format!(
-            "'{interface}' is too long for an interface name"
-        )));
-    }
-    // Safe: a new descriptor that is owned here alone.
-    let socket = unsafe {
-        let fd = libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);
-        if fd < 0 {
-            bail!("socket: {}", std::io::Error::last_os_error());
-        }
-        OwnedFd::from_raw_fd(fd)
-    };
     let mut data = EthtoolValue { command, value };
-    // Safe: all zero is a valid ifreq.
-    let mut ifreq: libc::ifreq = unsafe { std::mem::zeroed() };
-    for (to, from) in ifreq.ifr_name.iter_mut().zip(name) {
-        *to = *from as c_char;
-    }
-    ifreq.ifr_ifru.ifru_data = (&raw mut data).cast();
-    // Safe: ifreq names an interface and points to a struct of the size that the command wants.
-    if unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut ifreq) } < 0 {
-        return Err(std::io::Error::last_os_error())
-            .with_context(|| format!("ethtool {interface}"));
-    }
+    let pointer = (&raw mut data).cast();
+    system::interface_ioctl(interface, libc::SIOCETHTOOL as _, |ifreq| {
+        ifreq.ifr_ifru.ifru_data = pointer;
+    })
+    .with_context(|| format!("ethtool {interface}"))?;
     Ok(data.value)
 }
 

@@ -5,7 +5,7 @@
 //! The BPF program copies each segment into a ring buffer on its way out, and orders there what is
 //! to be sent again. The copy goes out by a packet socket, marked so that BPF knows it.
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -43,8 +43,8 @@ pub struct Gauge {
     pub full: AtomicBool,
 }
 
-/// The flows that still exist, handed over once a second; others' segments are dropped.
-pub type Living = Arc<Mutex<Option<HashSet<mp_flow_key>>>>;
+/// The flows that still exist, each with the ACK seen last, handed over once a second.
+pub type Living = Arc<Mutex<Option<HashMap<mp_flow_key, u32>>>>;
 
 struct Store {
     flows: HashMap<mp_flow_key, Kept>,
@@ -73,13 +73,35 @@ fn before(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0
 }
 
+/// What a flow takes besides its segments: entries in tables, and what the allocator adds.
+const FLOW_BYTES: i64 = 256;
+
+impl Stored {
+    /// What it takes in memory.
+    fn bytes(&self) -> i64 {
+        const ALLOCATOR: usize = 16;
+        (self.frame.len() + size_of::<Self>() + ALLOCATOR) as i64
+    }
+}
+
+impl Kept {
+    /// Drops what is acknowledged; returns the bytes freed.
+    fn acknowledge(&mut self, ack: u32) -> i64 {
+        let mut freed = 0;
+        while self.segments.front().is_some_and(|s| !before(ack, s.end)) {
+            freed += self.segments.pop_front().map_or(0, |s| s.bytes());
+        }
+        freed
+    }
+}
+
 impl Store {
     fn add_bytes(&self, more: i64) {
         let bytes = self
             .gauge
             .bytes
             .load(Ordering::Relaxed)
-            .wrapping_add_signed(more);
+            .saturating_add_signed(more);
         self.gauge.bytes.store(bytes, Ordering::Relaxed);
         let full = self.gauge.full.load(Ordering::Relaxed);
         let limit = if full {
@@ -94,23 +116,24 @@ impl Store {
 
     fn keep(&mut self, event: &mp_event, stored: Stored) {
         let latest = Instant::now();
-        let kept = self.flows.entry(event.key).or_insert_with(|| Kept {
-            segments: VecDeque::new(),
-            latest,
+        let mut change = 0;
+        let kept = self.flows.entry(event.key).or_insert_with(|| {
+            change += FLOW_BYTES;
+            Kept {
+                segments: VecDeque::new(),
+                latest,
+            }
         });
         kept.latest = latest;
-        let segments = &mut kept.segments;
-        let mut change = 0i64;
-        while segments.front().is_some_and(|s| !before(event.ack, s.end)) {
-            change -= segments.pop_front().map_or(0, |s| s.frame.len() as i64);
-        }
+        change -= kept.acknowledge(event.ack);
         // Sent again by the wired end: the first copy is still here.
-        if !segments
+        if !kept
+            .segments
             .back()
             .is_some_and(|last| before(stored.seq, last.end))
         {
-            change += stored.frame.len() as i64;
-            segments.push_back(stored);
+            change += stored.bytes();
+            kept.segments.push_back(stored);
         }
         self.add_bytes(change);
     }
@@ -154,19 +177,20 @@ impl Store {
         sent == frame.len() as isize
     }
 
-    /// A flow younger than the list of the living is not in it.
-    fn forget_dead(&mut self, living: &HashSet<mp_flow_key>) {
-        let mut freed = 0i64;
+    /// Drops what was acknowledged since the flow's latest segment, and flows that are gone. A flow
+    /// younger than the list of the living is not in it.
+    fn tidy(&mut self, living: &HashMap<mp_flow_key, u32>) {
+        let mut freed = 0;
         self.flows.retain(|key, kept| {
-            let lives = living.contains(key) || kept.latest.elapsed() < YOUNG;
-            if !lives {
-                freed += kept
-                    .segments
-                    .iter()
-                    .map(|s| s.frame.len() as i64)
-                    .sum::<i64>();
+            let young = kept.latest.elapsed() < YOUNG;
+            if let Some(ack) = living.get(key) {
+                freed += kept.acknowledge(*ack);
+            } else if !young {
+                freed += kept.segments.drain(..).map(|s| s.bytes()).sum::<i64>();
             }
-            lives
+            let stays = young || !kept.segments.is_empty();
+            freed += if stays { 0 } else { FLOW_BYTES };
+            stays
         });
         self.add_bytes(-freed);
     }
@@ -280,12 +304,12 @@ fn serve(store: Store, events: &MapHandle, living: &Living) -> Result<()> {
             }
             _ => ring.consume()?,
         }
-        let now_living = living
+        let flows = living
             .lock()
             .expect("a thread that held it ended the program")
             .take();
-        if let Some(keys) = now_living {
-            store.borrow_mut().forget_dead(&keys);
+        if let Some(flows) = flows {
+            store.borrow_mut().tidy(&flows);
         }
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Small questions to the kernel: interfaces, the clock, commands.
-use std::ffi::CString;
+use std::ffi::{c_char, CString};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -28,18 +29,47 @@ pub fn interface_index(name: &str) -> Result<i32> {
     }
 }
 
+/// A question about an interface by ioctl, in the namespace of this process.
+pub fn interface_ioctl(
+    name: &str,
+    request: libc::Ioctl,
+    fill: impl FnOnce(&mut libc::ifreq),
+) -> Result<libc::ifreq> {
+    if name.len() >= libc::IFNAMSIZ {
+        return Err(usage(format!("'{name}' is too long for an interface name")));
+    }
+    // Safe: a new descriptor that is owned here alone.
+    let socket = unsafe {
+        let fd = libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);
+        if fd < 0 {
+            bail!("socket: {}", std::io::Error::last_os_error());
+        }
+        OwnedFd::from_raw_fd(fd)
+    };
+    // Safe: all zero is a valid ifreq.
+    let mut ifreq: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in ifreq.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = from as c_char;
+    }
+    fill(&mut ifreq);
+    // Safe: ifreq names an interface; what it points to is the caller's and fits the request.
+    if unsafe { libc::ioctl(socket.as_raw_fd(), request, &raw mut ifreq) } < 0 {
+        return Err(std::io::Error::last_os_error().into());
+    }
+    Ok(ifreq)
+}
+
+/// ARPHRD_RAWIP, which the library does not name.
+const RAW_IP: u16 = 519;
+
 /// Bytes before the network header: 14 on Ethernet and Wi-Fi, 0 on tunnels without any.
 pub fn link_header_bytes(name: &str) -> Result<u32> {
-    const ETHERNET: &str = "1";
-    const NONE: &str = "65534";
-    const RAW_IP: &str = "519";
-    let path = format!("/sys/class/net/{name}/type");
-    match std::fs::read_to_string(&path)
-        .with_context(|| path.clone())?
-        .trim()
-    {
-        ETHERNET => Ok(14),
-        NONE | RAW_IP => Ok(0),
+    let ifreq = interface_ioctl(name, libc::SIOCGIFHWADDR as _, |_| {})
+        .with_context(|| format!("link type of {name}"))?;
+    // Safe: the request fills in an address.
+    match unsafe { ifreq.ifr_ifru.ifru_hwaddr.sa_family } {
+        libc::ARPHRD_ETHER => Ok(14),
+        libc::ARPHRD_NONE | RAW_IP => Ok(0),
         other => Err(usage(format!(
             "{name}: link type {other} is not supported; the mesh interface has to be Ethernet, \
              Wi-Fi or a tunnel of IP packets"
@@ -85,6 +115,31 @@ pub fn run(program: &str, arguments: &[&str]) -> Result<String> {
         );
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The most segments that an interface takes in one super packet.
+pub fn gso_max_segs(interface: &str) -> Result<u32> {
+    let shown = run("ip", &["-j", "-d", "link", "show", "dev", interface])?;
+    let links: serde_json::Value = serde_json::from_str(&shown).context("output of ip -j")?;
+    let segments = links[0]["gso_max_segs"].as_u64();
+    segments
+        .map(|n| n as u32)
+        .ok_or_else(|| anyhow!("ip tells no gso_max_segs of {interface}"))
+}
+
+pub fn set_gso_max_segs(interface: &str, segments: u32) -> Result<()> {
+    run(
+        "ip",
+        &[
+            "link",
+            "set",
+            "dev",
+            interface,
+            "gso_max_segs",
+            &segments.to_string(),
+        ],
+    )
+    .map(drop)
 }
 
 /// Where the running gateways keep their sockets and notes.

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the sender reads of the kernel's own structs. libbpf finds each field's place in the running
+ * kernel (CO-RE), so that one object serves all.
+ */
+#ifndef MESHPACE_BPF_KERNEL_H
+#define MESHPACE_BPF_KERNEL_H
+
+#include <linux/types.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct in6_addr___kernel {
+	__u8 in6_u[16];
+};
+
+struct sock_common {
+	unsigned short skc_family;
+	__be32 skc_daddr;
+	__be32 skc_rcv_saddr;
+	__be16 skc_dport;
+	__u16 skc_num;
+	struct in6_addr___kernel skc_v6_daddr;
+	struct in6_addr___kernel skc_v6_rcv_saddr;
+};
+
+struct sock {
+	struct sock_common __sk_common;
+};
+
+struct tcp_sock {
+	__u16 tcp_header_len;
+	__u32 mss_cache;
+	__u32 snd_cwnd;
+	__u64 bytes_acked;
+	__u32 total_retrans;
+};
+
+struct ack_sample {
+	__u32 pkts_acked;
+	__s32 rtt_us;
+	__u32 in_flight;
+};
+
+struct tcp_congestion_ops {
+	__u32 (*ssthresh)(struct sock *sk);
+	void (*cong_avoid)(struct sock *sk, __u32 ack, __u32 acked);
+	__u32 (*undo_cwnd)(struct sock *sk);
+	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
+	__u32 (*min_tso_segs)(struct sock *sk);
+	void (*init)(struct sock *sk);
+	char name[16];
+};
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+struct bpf_iter__bpf_sk_storage_map {
+	struct bpf_iter_meta *meta;
+	struct sock *sk;
+	void *value;
+};
+
+#pragma clang attribute pop
+
+#endif

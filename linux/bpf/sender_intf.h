@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the sender's BPF programs and `meshpace sender` share. */
+#ifndef MESHPACE_SENDER_INTF_H
+#define MESHPACE_SENDER_INTF_H
+
+#include <meshpace/meshpace.h>
+
+/* RTT_wired heard longer ago than this is of another path: the whole RTT is used. */
+#define MP_TOLD_STALE_NS (3 * MP_NS_PER_S)
+
+/* While RTT_wired is not heard the sender asks so often, and so many times. */
+#define MP_ASK_EVERY_NS MP_NS_PER_S
+#define MP_ASKS_MAX 8u
+
+/* What `meshpace sender` sets, at any time. */
+struct mp_sender_settings {
+	struct mp_law law;
+	uint32_t hops; /* wireless, to the gateway; 0 counts as 1 */
+	uint32_t kbps; /* of the wireless links; 0: unknown */
+	uint8_t ask;   /* for RTT_wired */
+};
+
+/* What is known of one socket. */
+struct mp_sender {
+	struct mp_estimate estimate;
+	uint64_t interval_ns;  /* 0: unpaced */
+	uint64_t told_ns;      /* when RTT_wired was heard last; 0: never */
+	uint64_t asked_ns;     /* when it was asked for last */
+	uint32_t rtt_wired_us; /* 0: not known, the whole RTT is used */
+	uint32_t rtt_us;       /* latest sample */
+	uint32_t rate_bps;     /* bytes/s as set in the socket */
+	uint32_t told;         /* times that RTT_wired was heard */
+	uint32_t asks;         /* without an answer */
+	uint32_t failed;       /* rates that could not be set */
+};
+
+/* One socket as the iterator shows it. */
+struct mp_sender_row {
+	uint8_t local[16], remote[16]; /* network order, IPv4 as ::ffff:a.b.c.d */
+	uint16_t local_port;           /* host order */
+	uint16_t remote_port;          /* network order */
+	uint32_t cwnd;
+	uint32_t mss;
+	uint32_t retransmits;
+	uint64_t acked_bytes;
+	struct mp_sender sender;
+};
+
+#endif

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The sender's programs in the kernel: loading, registering, pinning, and taking them out again.
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::path::PathBuf;
+
+use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, ObjectBuilder};
+
+use crate::errors::{anyhow, Context, Result};
+use crate::intf::{mp_sender_settings, Plain};
+
+static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sender.bpf.o"));
+
+/// The congestion control's name.
+pub const NAME: &str = "meshpace";
+
+const STRUCT_OPS: &str = "mp_meshpace";
+const SOCKETS: &str = "mp_senders";
+const SETTINGS: &str = ".data.settings";
+
+/// Pins, in a folder of their own.
+/// The registration: a link, or before Linux 6.4 the map.
+const PIN_LINK: &str = "congestion_control";
+const PIN_MAP: &str = "congestion_control_map";
+const PIN_SOCKOPS: &str = "sockops";
+const PIN_SETTINGS: &str = "settings";
+const PIN_LIST: &str = "list";
+
+/// Where things are pinned: a folder of a mounted bpffs.
+pub fn folder() -> PathBuf {
+    let chosen = std::env::var_os("MESHPACE_PINS");
+    chosen.map_or_else(|| PathBuf::from("/sys/fs/bpf/meshpace"), PathBuf::from)
+}
+
+/// The file that lists the sockets (mp_list).
+pub fn list() -> PathBuf {
+    folder().join(PIN_LIST)
+}
+
+/// The installed sender.
+pub struct Installed {
+    settings: MapHandle,
+}
+
+fn cgroup_root() -> Result<File> {
+    let mounts = std::fs::read_to_string("/proc/self/mounts").context("/proc/self/mounts")?;
+    let path = mounts
+        .lines()
+        .map(|line| line.split(' ').collect::<Vec<_>>())
+        .find(|fields| fields.get(2) == Some(&"cgroup2"))
+        .and_then(|fields| fields.get(1).map(|path| (*path).to_string()))
+        .ok_or_else(|| anyhow!("no cgroup2 is mounted; mount -t cgroup2 none /sys/fs/cgroup"))?;
+    File::open(&path).with_context(|| path)
+}
+
+/// Loads the object; before Linux 6.4 struct_ops has no links.
+fn load() -> Result<(Object, bool)> {
+    match load_for(true) {
+        Ok(object) => Ok((object, true)),
+        Err(first) => load_for(false)
+            .map(|object| (object, false))
+            .map_err(|_| first),
+    }
+}
+
+fn load_for(links: bool) -> Result<Object> {
+    let mut open = ObjectBuilder::default().name(NAME)?.open_memory(OBJECT)?;
+    for mut map in open.maps_mut() {
+        if map.name() == STRUCT_OPS && !links {
+            map.set_map_flags(0)?;
+        }
+    }
+    open.load().context(
+        "loading the congestion control (Linux 5.15 with BTF and CONFIG_BPF_JIT is needed; \
+         the verifier's reasons: MESHPACE_LOG=debug)",
+    )
+}
+
+impl Installed {
+    /// None: it is not on.
+    pub fn open() -> Result<Option<Self>> {
+        let path = folder().join(PIN_SETTINGS);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let settings =
+            MapHandle::from_pinned_path(&path).with_context(|| path.display().to_string())?;
+        Ok(Some(Self { settings }))
+    }
+
+    /// Loads, registers and pins. On an error nothing stays.
+    pub fn install(settings: &mp_sender_settings) -> Result<Self> {
+        let folder = folder();
+        std::fs::create_dir_all(&folder)
+            .with_context(|| format!("{}; mount -t bpf bpf /sys/fs/bpf", folder.display()))?;
+        let installed = Self::install_into(settings);
+        if installed.is_err() {
+            let _ = Self::remove();
+        }
+        installed
+    }
+
+    fn install_into(settings: &mp_sender_settings) -> Result<Self> {
+        let (mut object, links) = load()?;
+        let mut installed = None;
+        let mut sockets = None;
+        for mut map in object.maps_mut() {
+            match map.name().to_str() {
+                Some(SETTINGS) => {
+                    let handle = Self {
+                        settings: MapHandle::try_from(&map)?,
+                    };
+                    handle.set(settings)?;
+                    installed = Some(handle);
+                    map.pin(folder().join(PIN_SETTINGS))?;
+                }
+                Some(SOCKETS) => sockets = Some(MapHandle::try_from(&map)?),
+                Some(STRUCT_OPS) => {
+                    let mut link = map
+                        .attach_struct_ops()
+                        .context("registering the congestion control")?;
+                    if links {
+                        link.pin(folder().join(PIN_LINK))?;
+                    } else {
+                        // The map itself stands for the registration.
+                        link.disconnect();
+                        map.pin(folder().join(PIN_MAP))?;
+                    }
+                }
+                _ => {}
+            }
+        }
+        attach_programs(
+            &mut object,
+            &sockets.ok_or_else(|| anyhow!("no map {SOCKETS}"))?,
+        )?;
+        installed.ok_or_else(|| anyhow!("no map {SETTINGS}"))
+    }
+
+    pub fn set(&self, settings: &mp_sender_settings) -> Result<()> {
+        self.settings
+            .update(&0u32.to_ne_bytes(), settings.bytes(), MapFlags::ANY)
+            .context("settings")
+    }
+
+    /// Takes everything out; established flows keep it until they end. False: there was nothing.
+    pub fn remove() -> Result<bool> {
+        let folder = folder();
+        if !folder.exists() {
+            return Ok(false);
+        }
+        // A registration without link ends with its map's only element; a link with its pin.
+        if let Ok(map) = MapHandle::from_pinned_path(folder.join(PIN_MAP)) {
+            map.delete(&0u32.to_ne_bytes())
+                .context("unregistering the congestion control")?;
+        }
+        for pin in [PIN_LINK, PIN_MAP, PIN_SOCKOPS, PIN_LIST, PIN_SETTINGS] {
+            match std::fs::remove_file(folder.join(pin)) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(error).with_context(|| folder.join(pin).display().to_string())
+                }
+                _ => {}
+            }
+        }
+        std::fs::remove_dir(&folder).with_context(|| folder.display().to_string())?;
+        Ok(true)
+    }
+}
+
+fn attach_programs(object: &mut Object, sockets: &MapHandle) -> Result<()> {
+    use std::os::fd::AsFd;
+    for program in object.progs_mut() {
+        let (mut link, pin) = match program.name().to_str() {
+            Some("mp_sockops") => {
+                let cgroup = cgroup_root()?;
+                (
+                    program
+                        .attach_cgroup(cgroup.as_raw_fd())
+                        .context("sock_ops")?,
+                    PIN_SOCKOPS,
+                )
+            }
+            Some("mp_list") => (
+                program.attach_iter(sockets.as_fd()).context("list")?,
+                PIN_LIST,
+            ),
+            _ => continue,
+        };
+        link.pin(folder().join(pin))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `meshpace sender status`: the sockets that the law paces.
+use std::fmt::Write;
+use std::net::SocketAddr;
+
+use serde::Serialize;
+
+use super::installed::{self, Installed};
+use crate::errors::{Context, Result};
+use crate::hosts::address_of;
+use crate::intf::{mp_sender_row, Plain};
+
+#[derive(Serialize)]
+struct Row {
+    local: String,
+    remote: String,
+    /// what the law allows, payload; None: unpaced
+    rate_kbps: Option<f64>,
+    interval_us: f64,
+    rtt_ms: f64,
+    /// None: not told lately, the whole RTT is used
+    rtt_wired_ms: Option<f64>,
+    cov: f64,
+    samples: u32,
+    discarded: u32,
+    told: u32,
+    cwnd: u32,
+    mss: u32,
+    acked_bytes: u64,
+    retransmits: u32,
+    failed: u32,
+}
+
+#[derive(Serialize)]
+struct Document {
+    on: bool,
+    flows: Vec<Row>,
+}
+
+fn row(row: &mp_sender_row) -> Row {
+    let sender = &row.sender;
+    let paced = sender.interval_ns > 0;
+    let ms = |us: u32| f64::from(us) / 1e3;
+    Row {
+        local: SocketAddr::new(address_of(&row.local), row.local_port).to_string(),
+        remote: SocketAddr::new(address_of(&row.remote), u16::from_be(row.remote_port)).to_string(),
+        rate_kbps: paced.then(|| f64::from(sender.rate_bps) * 8.0 / 1e3),
+        interval_us: sender.interval_ns as f64 / 1e3,
+        rtt_ms: ms(sender.rtt_us),
+        rtt_wired_ms: (sender.rtt_wired_us > 0).then(|| ms(sender.rtt_wired_us)),
+        cov: f64::from(sender.estimate.cov_q16) / 65536.0,
+        samples: sender.estimate.samples,
+        discarded: sender.estimate.discarded,
+        told: sender.told,
+        cwnd: row.cwnd,
+        mss: row.mss,
+        acked_bytes: row.acked_bytes,
+        retransmits: row.retransmits,
+        failed: sender.failed,
+    }
+}
+
+fn read() -> Result<Document> {
+    super::permitted()?;
+    if Installed::open()?.is_none() {
+        return Ok(Document {
+            on: false,
+            flows: Vec::new(),
+        });
+    }
+    let path = installed::list();
+    let bytes = std::fs::read(&path).with_context(|| path.display().to_string())?;
+    let rows = bytes
+        .chunks_exact(size_of::<mp_sender_row>())
+        .filter_map(mp_sender_row::from_bytes);
+    Ok(Document {
+        on: true,
+        flows: rows.map(|r| row(&r)).collect(),
+    })
+}
+
+fn table(document: &Document) -> String {
+    if !document.on {
+        return "off; turn it on with: meshpace sender on\n".into();
+    }
+    let mut out = format!(
+        "{:<46} {:>11} {:>8} {:>9} {:>6} {:>8}\n",
+        "flow", "rate kbit/s", "RTT ms", "wired ms", "CoV", "MB"
+    );
+    for flow in &document.flows {
+        let optional = |value: Option<f64>| value.map_or_else(|| "-".into(), |v| format!("{v:.1}"));
+        let _ = writeln!(
+            out,
+            "{:<46} {:>11} {:>8.1} {:>9} {:>6.2} {:>8.1}",
+            format!("{} -> {}", flow.local, flow.remote),
+            optional(flow.rate_kbps),
+            flow.rtt_ms,
+            optional(flow.rtt_wired_ms),
+            flow.cov,
+            flow.acked_bytes as f64 / 1e6
+        );
+    }
+    out
+}
+
+pub fn show(json: bool) -> Result<()> {
+    let document = read()?;
+    crate::print(&if json {
+        serde_json::to_string_pretty(&document)? + "\n"
+    } else {
+        table(&document)
+    })
+}
