@@ -100,25 +100,35 @@ __attribute__((noinline)) int mp_down_no_data(struct mp_packet *p)
 }
 
 /* Hops and bit rate: what the daemon knows, else the TTL, else the default. */
-MP_INLINE void mp_find_path(const struct mp_packet *p, const struct mp_flow_key *key,
-			    uint32_t *hops, uint32_t *kbps)
+MP_INLINE struct mp_host mp_find_host(const struct mp_packet *p, const struct mp_flow_key *key)
 {
-	const struct mp_host *host = bpf_map_lookup_elem(&mp_hosts, key->mesh);
+	const struct mp_host *known = bpf_map_lookup_elem(&mp_hosts, key->mesh);
+	struct mp_host host = {};
 
-	*hops = host && host->hops ? host->hops : mp_hops_of_ttl(p->ttl);
-	*kbps = host && host->kbps ? host->kbps : mp_settings.default_kbps;
-	if (*hops == 0)
-		*hops = mp_settings.default_hops;
+	if (known)
+		host = *known;
+	if (host.hops == 0)
+		host.hops = mp_hops_of_ttl(p->ttl);
+	if (host.hops == 0)
+		host.hops = mp_settings.default_hops;
+	if (host.kbps == 0)
+		host.kbps = mp_settings.default_kbps;
+	return host;
 }
 
 /* The sample that an ACK gives, if any, and the interval that follows. Under the lock. */
-MP_INLINE void mp_learn(struct mp_flow *flow, const struct mp_packet *p)
+MP_INLINE void mp_learn(struct mp_flow *flow, const struct mp_packet *p,
+			const struct mp_host *host)
 {
 	uint32_t rtt_ticks = mp_sent_ack(&flow->sent, p->ack, p->now_ns);
 
+	flow->ttl = p->ttl;
+	flow->path.hops = host->hops;
+	flow->path.kbps = host->kbps;
+	flow->path.ack_bytes = p->ip_bytes - p->payload_bytes;
 	mp_estimate_add(&flow->estimate, &mp_settings.law, &flow->path, rtt_ticks);
 	flow->interval_ns = 0;
-	if (mp_settings.pace)
+	if (mp_settings.pace && !host->outside)
 		flow->interval_ns = mp_interval_ns(&flow->estimate, &mp_settings.law,
 						   flow->floor_ns);
 }
@@ -126,10 +136,11 @@ MP_INLINE void mp_learn(struct mp_flow *flow, const struct mp_packet *p)
 /* An ACK from the mesh. Returns what becomes of it, an enum mp_ack_verdict. */
 __attribute__((noinline)) int mp_down_ack(struct mp_packet *p)
 {
-	uint32_t hops, kbps, verdict = MP_ACK_FORWARD;
+	uint32_t verdict = MP_ACK_FORWARD;
 	const uint64_t *floor_ns;
 	struct mp_flow_key key;
 	struct mp_flow *flow;
+	struct mp_host host;
 	bool stored;
 
 	if (!p)
@@ -138,18 +149,14 @@ __attribute__((noinline)) int mp_down_ack(struct mp_packet *p)
 	flow = mp_find_flow(&key);
 	if (!flow)
 		return MP_ACK_FORWARD;
-	mp_find_path(p, &key, &hops, &kbps);
+	host = mp_find_host(p, &key);
 	floor_ns = bpf_map_lookup_elem(&mp_floors, &key);
 	bpf_spin_lock(&flow->lock);
 	if (mp_count_ack(flow, p)) {
-		flow->ttl = p->ttl;
-		flow->path.hops = hops;
-		flow->path.kbps = kbps;
-		flow->path.ack_bytes = p->ip_bytes - p->payload_bytes;
 		flow->floor_ns = floor_ns ? *floor_ns : 0;
 		mp_dupack_count(&flow->dupack, p->ack, p->payload_bytes, p->window,
 				flow->sent.max_end);
-		mp_learn(flow, p);
+		mp_learn(flow, p, &host);
 		stored = mp_settings.local_retransmission && flow->storing &&
 			 mp_seq_up_to(flow->stored_from, p->ack);
 		verdict = mp_dupack_verdict(&flow->dupack, stored && mp_is_pure_ack(p), p->now_ns,

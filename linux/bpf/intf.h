@@ -69,8 +69,9 @@ _Static_assert(sizeof(struct mp_flow) <= 2048, "docs/operator.md promises 2 KiB 
 
 /* What the daemon knows of a mesh host's path; key: its address. */
 struct mp_host {
-	uint32_t hops; /* 0: unknown */
-	uint32_t kbps; /* 0: unknown */
+	uint32_t hops;    /* 0: unknown */
+	uint32_t kbps;    /* 0: unknown */
+	uint32_t outside; /* of the mesh, on another port of this box: not paced */
 };
 
 /* What the daemon sets before loading. */

@@ -50,6 +50,7 @@ struct tcp_congestion_ops {
 	__u32 (*min_tso_segs)(struct sock *sk);
 	void (*init)(struct sock *sk);
 	char name[16];
+	__u32 flags;
 };
 
 struct seq_file;

@@ -22,6 +22,8 @@ char LICENSE[] SEC("license") = "GPL";
 #define SO_MAX_PACING_RATE 47
 #define IPPROTO_TCP 6
 #define TCP_CONGESTION 13
+/* Any program may choose it for a socket, any network namespace for its default. */
+#define TCP_CONG_NON_RESTRICTED 1
 #define TCP_FLAG_SYN 0x02
 #define AF_INET 2
 #define AF_INET6 10
@@ -137,6 +139,7 @@ struct tcp_congestion_ops mp_meshpace = {
 	.pkts_acked = (void *)mp_pkts_acked,
 	.min_tso_segs = (void *)mp_min_tso_segs,
 	.name = "meshpace",
+	.flags = TCP_CONG_NON_RESTRICTED,
 };
 
 /* The option of core/'s option.h, first without, then with RTT_wired. */

@@ -38,15 +38,15 @@ pub fn bytes_of(address: IpAddr) -> [u8; 16] {
 
 /// What goes into the kernel's table: 0 where only TTL or default are left.
 fn known(stated: Option<&Host>, link: Option<&Link>) -> mp_host {
+    let stated_hops = stated.and_then(|host| host.hops);
     let stated_kbps = stated
         .and_then(|host| host.mbps)
         .map(|mbps| (mbps * 1e3) as u32);
+    let hops = stated_hops.or(link.and_then(|l| l.hops));
     mp_host {
-        hops: stated
-            .and_then(|host| host.hops)
-            .or(link.and_then(|l| l.hops))
-            .unwrap_or(0),
+        hops: hops.unwrap_or(0),
         kbps: stated_kbps.or(link.and_then(|l| l.kbps)).unwrap_or(0),
+        outside: (hops == Some(0)).into(),
     }
 }
 
@@ -82,6 +82,8 @@ fn describe(config: &Config, address: IpAddr, link: Option<&Link>, ttl: u8) -> H
 pub struct Hosts {
     sources: Sources,
     written: HashMap<[u8; 16], mp_host>,
+    /// the sources' latest complaint, so that it is not repeated every second
+    complaint: Option<String>,
 }
 
 impl Hosts {
@@ -89,6 +91,7 @@ impl Hosts {
         Self {
             sources,
             written: HashMap::new(),
+            complaint: None,
         }
     }
 
@@ -107,7 +110,7 @@ impl Hosts {
 
     fn write(&mut self, maps: &Maps, address: [u8; 16], host: mp_host) -> Result<()> {
         let before = self.written.get(&address);
-        if before.is_some_and(|b| b.hops == host.hops && b.kbps == host.kbps) {
+        if before == Some(&host) {
             return Ok(());
         }
         maps.set_host(&address, &host)?;
@@ -122,9 +125,11 @@ impl Hosts {
         config: &Config,
         hosts: &HashMap<[u8; 16], u8>,
     ) -> Result<HashMap<[u8; 16], HostPath>> {
-        if let Err(error) = self.sources.refresh() {
-            log::warn!("the mesh's tables cannot be read: {error:#}; TTL and defaults are used");
+        let complaint = self.sources.refresh().err().map(|error| error.to_string());
+        if let (Some(now), true) = (&complaint, complaint != self.complaint) {
+            log::warn!("the mesh's tables cannot be read: {now}; TTL and defaults are used");
         }
+        self.complaint = complaint;
         let mut paths = HashMap::new();
         for (bytes, ttl) in hosts {
             let address = address_of(bytes);

@@ -25,7 +25,6 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const FOLLOW: Duration = Duration::from_secs(5);
 
 const CONGESTION_CONTROL: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
-const ALLOWED: &str = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
 /// 0: segments are not gathered because the RTT is long.
 const TSO_RTT_LOG: &str = "/proc/sys/net/ipv4/tcp_tso_rtt_log";
 
@@ -176,7 +175,7 @@ fn follow(
     }
 }
 
-/// One packet at a time out of TCP, and who may or does use the congestion control.
+/// One packet at a time out of TCP; if asked for, the congestion control of all new flows.
 fn prepare_host(arguments: &SenderOn, mesh: &str, changes: &mut Changes) -> Result<()> {
     let gso = system::gso_max_segs(mesh)?;
     if gso != 1 {
@@ -187,18 +186,6 @@ fn prepare_host(arguments: &SenderOn, mesh: &str, changes: &mut Changes) -> Resu
         system::set_gso_max_segs(mesh, 1)?;
     }
     set_sysctl(TSO_RTT_LOG, "0", changes)?;
-    let allowed = std::fs::read_to_string(ALLOWED).unwrap_or_default();
-    if !allowed.is_empty()
-        && !allowed
-            .split_whitespace()
-            .any(|name| name == installed::NAME)
-    {
-        set_sysctl(
-            ALLOWED,
-            &format!("{} {}", allowed.trim(), installed::NAME),
-            changes,
-        )?;
-    }
     if arguments.default {
         set_sysctl(CONGESTION_CONTROL, installed::NAME, changes)?;
     }
@@ -218,7 +205,11 @@ fn set_sysctl(path: &str, value: &str, changes: &mut Changes) -> Result<()> {
         path: path.into(),
         was,
     })?;
-    std::fs::write(path, value).with_context(|| path.to_string())
+    let written = std::fs::write(path, value).with_context(|| path.to_string());
+    if written.is_err() {
+        changes.forget_latest()?;
+    }
+    written
 }
 
 fn off() -> Result<()> {
