@@ -102,6 +102,9 @@ PROBE(option)
 	mp_option_write(&p->option[p->bytes & 1], mp_rtt_wired_us(p->ticks));
 	p->out[10] = mp_option_read(&p->option[p->options_len & 1], &us);
 	p->out[11] = us;
+	if (p->bytes & 2)
+		mp_ask_write(&p->option[p->bytes & 1]);
+	p->out[13] = mp_ask_read(&p->option[p->options_len & 1]);
 	return 0;
 }
 

@@ -81,6 +81,20 @@ static void random_options(uint8_t *options, uint32_t len)
 }
 
 /* Every length from 0 to 40 in a heap block of that length, so that the address sanitizer sees its end. */
+/* The question is the option's beginning with a length of its own, and neither is taken for the other. */
+static void test_question(void)
+{
+	uint8_t question[MP_OPTION_BYTES] = { 0 }, answer[MP_OPTION_BYTES];
+	uint32_t us;
+
+	mp_ask_write(question);
+	CHECK(memcmp(question, "\xfe\x04mp", 4) == 0, "the question's bytes");
+	CHECK(mp_ask_read(question), "the question");
+	CHECK(!mp_option_read(question, &us), "a question for an answer");
+	mp_option_write(answer, 0x6d70);
+	CHECK(!mp_ask_read(answer), "an answer for a question");
+}
+
 static void test_lists(void)
 {
 	uint32_t run, len, found = 0;
@@ -121,6 +135,7 @@ int main(int argc, char **argv)
 {
 	check_begin(argc, argv);
 	test_bytes();
+	test_question();
 	test_lists();
 	test_too_long();
 	return check_end();

@@ -72,7 +72,7 @@ int mp_to_mesh(struct __sk_buff *skb)
 		skb->tstamp = p.departure_ns;
 		mp_count(MP_COUNT_PACED);
 	}
-	if (rtt_wired_us && mp_settings.option && mp_is_pure_ack(&p) &&
+	if (rtt_wired_us && mp_is_pure_ack(&p) &&
 	    !mp_append_option(skb, &p, rtt_wired_us))
 		return TC_ACT_SHOT;
 	return TC_ACT_UNSPEC;
@@ -86,11 +86,15 @@ int mp_from_mesh(struct __sk_buff *skb)
 
 	if (!mp_alive() || !mp_read_packet(skb, &p, false))
 		return TC_ACT_UNSPEC;
-	if (mp_begins_or_breaks(&p)) {
+	if (mp_settings.option == MP_OPTION_ASKED)
+		mp_take_question(skb, &p);
+	if (mp_begins_or_breaks(&p))
 		mp_forget_connection(&p);
+	if (p.asks && (p.flags & MP_TCP_SYN))
+		mp_up_asked(&p);
+	if (p.flags & (MP_TCP_SYN | MP_TCP_RST))
 		return TC_ACT_UNSPEC;
-	}
-	if (p.payload_bytes > 0 && !(p.flags & MP_TCP_SYN))
+	if (p.payload_bytes > 0)
 		mp_up_data(&p);
 	else if (p.flags & MP_TCP_FIN)
 		mp_up_fin(&p);

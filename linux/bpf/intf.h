@@ -63,6 +63,7 @@ struct mp_flow {
 	uint8_t acked;          /* ack is valid: data has been seen */
 	uint8_t storing;        /* stored_from is valid */
 	uint8_t fin;            /* its sender has finished */
+	uint8_t asked;          /* up: its sender asked for RTT_wired */
 };
 
 _Static_assert(sizeof(struct mp_flow) <= 2048, "docs/operator.md promises 2 KiB a flow");
@@ -73,6 +74,9 @@ struct mp_host {
 	uint32_t kbps;    /* 0: unknown */
 	uint32_t outside; /* of the mesh, on another port of this box: not paced */
 };
+
+/* Whose ACKs carry RTT_wired. */
+enum mp_option_policy { MP_OPTION_NEVER, MP_OPTION_ASKED, MP_OPTION_ALWAYS };
 
 /* What the daemon sets before loading. */
 struct mp_limits {
@@ -88,7 +92,7 @@ struct mp_settings {
 	uint32_t default_kbps;
 	uint8_t pace;                 /* the law is on */
 	uint8_t stamp;                /* departure times into skb->tstamp, for sch_fq */
-	uint8_t option;               /* RTT_wired into ACKs */
+	uint8_t option;               /* enum mp_option_policy */
 	uint8_t local_retransmission;
 	uint8_t full;                 /* the store is full: new flows go unpaced */
 };
@@ -123,6 +127,7 @@ enum mp_counter {
 	MP_COUNT_FLOWS_EVICTED, /* to make room for new ones */
 	MP_COUNT_FLOWS_REFUSED, /* the store was full */
 	MP_COUNT_PACED,         /* departure times set in the future */
+	MP_COUNT_ASKS,          /* for RTT_wired, by senders */
 	MP_COUNT_OPTIONS,       /* written */
 	MP_COUNT_OPTIONS_NO_ROOM,
 	MP_COUNT_OPTIONS_FAILED,

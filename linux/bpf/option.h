@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* RTT_wired into a pure ACK: eight more bytes at its end, where its options end. */
+/*
+ * RTT_wired into a pure ACK: eight more bytes at its end, where its options end. And the sender's
+ * question for it, which goes no further than here.
+ */
 #ifndef MESHPACE_BPF_OPTION_H
 #define MESHPACE_BPF_OPTION_H
 
 #include "packet.h"
 
+#define MP_TCP_HEADER_MIN 20u
 #define MP_TCP_HEADER_MAX 60u
 #define MP_TCP_OFFSET_AT 12u    /* data offset and flags, 16 bits */
 #define MP_TCP_CHECKSUM_AT 16u
@@ -77,6 +81,27 @@ __attribute__((noinline)) int mp_append_option(struct __sk_buff *skb, struct mp_
 	}
 	mp_count(MP_COUNT_OPTIONS);
 	return true;
+}
+
+/*
+ * Reads whether a packet from the mesh asks, and blanks the question out with NOPs: no host or
+ * firewall in the Internet has to bear with it. A failure leaves it as it is.
+ */
+__attribute__((noinline)) int mp_take_question(struct __sk_buff *skb, struct mp_packet *p)
+{
+	uint32_t question, nops = 0x01010101u, at;
+
+	if (!p || p->tcp_bytes < MP_TCP_HEADER_MIN + MP_ASK_BYTES)
+		return 0;
+	at = p->l4 + p->tcp_bytes - MP_ASK_BYTES;
+	if (bpf_skb_load_bytes(skb, at, &question, sizeof(question)) ||
+	    !mp_ask_read((const uint8_t *)&question))
+		return 0;
+	p->asks = true;
+	mp_count(MP_COUNT_ASKS);
+	if (bpf_skb_store_bytes(skb, at, &nops, sizeof(nops), 0) == 0)
+		bpf_l4_csum_replace(skb, p->l4 + MP_TCP_CHECKSUM_AT, question, nops, 4);
+	return 0;
 }
 
 #endif

@@ -35,6 +35,7 @@ struct mp_packet {
 	uint32_t frame_bytes;
 	uint8_t flags, ttl;
 	bool v6;
+	bool asks;              /* its sender wants to know RTT_wired */
 };
 
 /* A data packet of this one's headers, with its share of the payload, in bytes. */

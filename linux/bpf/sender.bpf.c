@@ -144,8 +144,7 @@ struct tcp_congestion_ops mp_meshpace = {
 
 /* The option of core/'s option.h, first without, then with RTT_wired. */
 struct mp_ask {
-	uint8_t kind, length;
-	__be16 exid;
+	uint8_t option[MP_ASK_BYTES];
 };
 
 struct mp_tell {
@@ -154,11 +153,11 @@ struct mp_tell {
 
 MP_INLINE void mp_hear(struct bpf_sock_ops *ops, struct mp_sender *sender)
 {
-	struct mp_tell tell = { .option = { MP_OPTION_KIND, 4, MP_OPTION_EXID >> 8,
-					    MP_OPTION_EXID & 0xff } };
+	struct mp_tell tell = {};
 	uint32_t rtt_wired_us = 0;
 
-	/* Found by kind and experiment id: length 4 in what is searched for says so. */
+	/* The question is what the helper searches by: kind and experiment id. */
+	mp_ask_write(tell.option);
 	if (bpf_load_hdr_opt(ops, &tell, sizeof(tell), 0) != MP_OPTION_BYTES ||
 	    !mp_option_read(tell.option, &rtt_wired_us))
 		return;
@@ -198,8 +197,9 @@ MP_INLINE void mp_ask_again(struct bpf_sock_ops *ops, struct mp_sender *sender)
 
 MP_INLINE void mp_write_ask(struct bpf_sock_ops *ops)
 {
-	struct mp_ask ask = { MP_OPTION_KIND, sizeof(ask), bpf_htons(MP_OPTION_EXID) };
+	struct mp_ask ask;
 
+	mp_ask_write(ask.option);
 	bpf_store_hdr_opt(ops, &ask, sizeof(ask), 0);
 	/* One packet asks; a SYN may have to be sent again. */
 	if (!(ops->skb_tcp_flags & TCP_FLAG_SYN))

@@ -5,6 +5,25 @@
 
 #include "flows.h"
 
+/* A SYN that asks: its flow begins already, so that the first ACK can tell. */
+__attribute__((noinline)) int mp_up_asked(struct mp_packet *p)
+{
+	struct mp_flow_key key;
+	struct mp_flow *flow;
+
+	if (!p)
+		return 0;
+	key = mp_key_of(p, MP_UP);
+	flow = mp_find_or_create_flow(&key, p->now_ns);
+	if (!flow)
+		return 0;
+	bpf_spin_lock(&flow->lock);
+	mp_touch(flow, p);
+	flow->asked = 1;
+	bpf_spin_unlock(&flow->lock);
+	return 0;
+}
+
 /* Data from the mesh: T1 at the wired side is now. */
 __attribute__((noinline)) int mp_up_data(struct mp_packet *p)
 {
@@ -22,6 +41,8 @@ __attribute__((noinline)) int mp_up_data(struct mp_packet *p)
 	new_data = mp_sent_record(&flow->sent, p->seq, p->payload_bytes, p->now_ns);
 	mp_count_data(flow, p, new_data);
 	flow->ttl = p->ttl;
+	if (p->asks)
+		flow->asked = 1;
 	bpf_spin_unlock(&flow->lock);
 	return 0;
 }
@@ -44,10 +65,11 @@ __attribute__((noinline)) int mp_up_fin(struct mp_packet *p)
 	return 0;
 }
 
-/* An ACK from the wired side. Returns RTT_wired in us, 0 when this ACK gives no sample. */
+/* An ACK from the wired side. Returns RTT_wired in us, 0 when there is nothing to tell its receiver. */
 __attribute__((noinline)) uint32_t mp_up_ack(struct mp_packet *p)
 {
 	uint32_t rtt_wired_us = 0;
+	bool tell;
 	struct mp_flow_key key;
 	struct mp_flow *flow;
 
@@ -64,8 +86,10 @@ __attribute__((noinline)) uint32_t mp_up_ack(struct mp_packet *p)
 		flow->rtt_wired_us = rtt_wired_us;
 		flow->estimate.samples++;
 	}
+	tell = mp_settings.option == MP_OPTION_ALWAYS ||
+	       (mp_settings.option == MP_OPTION_ASKED && flow->asked);
 	bpf_spin_unlock(&flow->lock);
-	return rtt_wired_us;
+	return tell ? rtt_wired_us : 0;
 }
 
 #endif

@@ -95,7 +95,7 @@ def test_a_good_file_passes(idle: Gateway) -> None:
                 "release": "nfqueue",
                 "goodput_control": False,
                 "local_retransmission": True,
-                "option": True,
+                "option": "always",
                 "delay_bound_ms": 500,
                 "max_flows": 1000,
                 "idle_timeout_s": 60,

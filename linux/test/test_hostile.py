@@ -75,7 +75,9 @@ def test_observing_changes_nothing(start: StartGateway, full: bool, make: MakeAr
         assert not missing, examples(missing)
         assert not added, examples(added)
     check_counters(counters, passed)
-    assert counters["flows_created"] == expected_at(passed)["flows_created"]
+    # A flow that ended and expired may have been created anew.
+    created = expected_at(passed)["flows_created"]
+    assert created <= counters["flows_created"] <= created + counters["flows_expired"]
 
 
 @pytest.mark.parametrize("make", [arena.routed, arena.bridged], ids=["routed", "bridged"])
@@ -89,7 +91,7 @@ def test_pacing_loses_nothing(start: StartGateway, full: bool, make: MakeArena) 
         gateways: list[Gateway] = []
 
         def begin() -> Gateway:
-            gateways.append(start(network, max_flows=65_536))
+            gateways.append(start(network, max_flows=65_536, option="always"))
             return gateways[0]
 
         control, passed = both_runs(place, begin, full, HELD_S)

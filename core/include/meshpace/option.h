@@ -21,6 +21,28 @@
 #define MP_TCPOPT_END 0u
 #define MP_TCPOPT_NOP 1u
 
+/*
+ * A sender that wants it asks with the first four bytes alone, length 4; they end its header:
+ *
+ *   byte  0     1     2      3
+ *         254   4     0x6d   0x70
+ */
+#define MP_ASK_BYTES 4u
+
+MP_INLINE void mp_ask_write(uint8_t option[MP_ASK_BYTES])
+{
+	option[0] = MP_OPTION_KIND;
+	option[1] = MP_ASK_BYTES;
+	option[2] = MP_OPTION_EXID >> 8;
+	option[3] = MP_OPTION_EXID & 0xff;
+}
+
+MP_INLINE bool mp_ask_read(const uint8_t option[MP_ASK_BYTES])
+{
+	return option[0] == MP_OPTION_KIND && option[1] == MP_ASK_BYTES &&
+	       option[2] == MP_OPTION_EXID >> 8 && option[3] == (MP_OPTION_EXID & 0xff);
+}
+
 MP_INLINE void mp_option_write(uint8_t option[MP_OPTION_BYTES], uint32_t rtt_wired_us)
 {
 	option[0] = MP_OPTION_KIND;

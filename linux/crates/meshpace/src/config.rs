@@ -30,6 +30,16 @@ pub enum ReleaseChoice {
     Observe,
 }
 
+/// In which ACKs the gateway tells RTT_wired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OptionPolicy {
+    Never,
+    /// in those for senders that asked
+    Asked,
+    Always,
+}
+
 /// What is stated of a path; the sources (802.11s, batman-adv, TTL) fill in the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -62,8 +72,8 @@ pub struct Config {
     pub release: ReleaseChoice,
     pub goodput_control: bool,
     pub local_retransmission: bool,
-    /// RTT_wired in ACKs of wireless-to-wired flows
-    pub option: bool,
+    /// whose ACKs carry RTT_wired, of wireless-to-wired flows
+    pub option: OptionPolicy,
     /// RTT samples above are discarded; 0: none are
     pub delay_bound_ms: f64,
     pub max_flows: u32,
@@ -105,7 +115,7 @@ impl Default for Config {
             release: ReleaseChoice::Auto,
             goodput_control: true,
             local_retransmission: true,
-            option: true,
+            option: OptionPolicy::Asked,
             delay_bound_ms: 500.0,
             max_flows: 16384,
             idle_timeout_s: 180,

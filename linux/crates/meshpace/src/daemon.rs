@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::changes::{Change, Changes};
-use crate::config::{Config, Law, ReleaseChoice, Source};
+use crate::config::{Config, Law, OptionPolicy, ReleaseChoice, Source};
 use crate::errors::{anyhow, bail, usage, Context, Result};
 use crate::flows::{self, Meter, Table};
 use crate::goodput::GoodputControl;
@@ -220,9 +220,18 @@ impl Gateway {
             default_kbps: (config.default_path.mbps * 1e3) as u32,
             pace: (config.law != Law::Off).into(),
             stamp: (self.release == Release::Fq && config.law != Law::Off).into(),
-            option: (self.holds() && config.option).into(),
+            option: self.option_policy() as u8,
             local_retransmission: (self.holds() && config.local_retransmission).into(),
             full: self.gauge.full.load(Ordering::Relaxed).into(),
+        }
+    }
+
+    fn option_policy(&self) -> intf::mp_option_policy {
+        match self.config.option {
+            _ if !self.holds() => intf::mp_option_policy_MP_OPTION_NEVER,
+            OptionPolicy::Never => intf::mp_option_policy_MP_OPTION_NEVER,
+            OptionPolicy::Asked => intf::mp_option_policy_MP_OPTION_ASKED,
+            OptionPolicy::Always => intf::mp_option_policy_MP_OPTION_ALWAYS,
         }
     }
 

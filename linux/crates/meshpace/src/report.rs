@@ -11,7 +11,7 @@ use crate::intf::{self, mp_flow_key};
 use crate::status::{Host, Status};
 
 /// Names of the kernel's counters (enum mp_counter).
-const COUNTERS: [(&str, intf::mp_counter); 16] = [
+const COUNTERS: [(&str, intf::mp_counter); 17] = [
     ("tcp", intf::mp_counter_MP_COUNT_TCP),
     ("other", intf::mp_counter_MP_COUNT_OTHER),
     ("fragments", intf::mp_counter_MP_COUNT_FRAGMENTS),
@@ -21,6 +21,7 @@ const COUNTERS: [(&str, intf::mp_counter); 16] = [
     ("flows_evicted", intf::mp_counter_MP_COUNT_FLOWS_EVICTED),
     ("flows_refused", intf::mp_counter_MP_COUNT_FLOWS_REFUSED),
     ("paced", intf::mp_counter_MP_COUNT_PACED),
+    ("asks", intf::mp_counter_MP_COUNT_ASKS),
     ("options_written", intf::mp_counter_MP_COUNT_OPTIONS),
     ("options_no_room", intf::mp_counter_MP_COUNT_OPTIONS_NO_ROOM),
     ("options_failed", intf::mp_counter_MP_COUNT_OPTIONS_FAILED),
