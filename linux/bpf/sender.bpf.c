@@ -71,6 +71,20 @@ MP_INLINE void mp_set_rate(struct sock *sk, struct mp_sender *sender)
 		sender->failed++;
 }
 
+/*
+ * RTT and RTT_wired have to be of the same ACK: a receiver that delays one lengthens both. An ACK
+ * that does not tell gives no sample, until nothing was told for so long that the whole RTT is taken.
+ */
+MP_INLINE bool mp_wired_part_known(struct mp_sender *sender)
+{
+	bool fresh = sender->fresh;
+
+	sender->fresh = 0;
+	if (sender->rtt_wired_us && bpf_ktime_get_ns() - sender->told_ns > MP_TOLD_STALE_NS)
+		sender->rtt_wired_us = 0;
+	return fresh || sender->rtt_wired_us == 0;
+}
+
 SEC("struct_ops")
 void BPF_PROG(mp_begin, struct sock *sk)
 {
@@ -87,10 +101,8 @@ void BPF_PROG(mp_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 	int32_t rtt_us = sample->rtt_us;
 	struct mp_path path;
 
-	if (!sender || rtt_us <= 0)
+	if (!sender || rtt_us <= 0 || !mp_wired_part_known(sender))
 		return;
-	if (sender->rtt_wired_us && bpf_ktime_get_ns() - sender->told_ns > MP_TOLD_STALE_NS)
-		sender->rtt_wired_us = 0;
 	sender->rtt_us = (uint32_t)rtt_us;
 	path = mp_path_of(sk);
 	mp_estimate_add(&sender->estimate, &law, &path,
@@ -164,6 +176,7 @@ MP_INLINE void mp_hear(struct bpf_sock_ops *ops, struct mp_sender *sender)
 	sender->rtt_wired_us = rtt_wired_us;
 	sender->told_ns = bpf_ktime_get_ns();
 	sender->told++;
+	sender->fresh = 1;
 	sender->asks = 0;
 }
 

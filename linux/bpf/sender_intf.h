@@ -32,6 +32,7 @@ struct mp_sender {
 	uint32_t told;         /* times that RTT_wired was heard */
 	uint32_t asks;         /* without an answer */
 	uint32_t failed;       /* rates that could not be set */
+	uint32_t fresh;        /* RTT_wired is of the ACK that is being processed */
 };
 
 /* One socket as the iterator shows it. */
