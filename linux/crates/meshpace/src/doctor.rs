@@ -61,6 +61,7 @@ pub fn run(mesh: Option<&str>, json: bool) -> Result<()> {
         ));
     }
     findings.push(flow_offload());
+    findings.push(sender());
     crate::print(&if json {
         serde_json::to_string_pretty(&findings)? + "\n"
     } else {
@@ -129,6 +130,26 @@ fn programs() -> Finding {
             Grade::Missing,
             format!("do not load: {error:#}"),
             "no gateway; Linux 5.15 or newer with CONFIG_BPF_SYSCALL and CONFIG_NET_CLS_ACT is needed",
+        ),
+    }
+}
+
+/// The sender's programs load; nothing is registered.
+fn sender() -> Finding {
+    let what = "sender";
+    match crate::sender::loads() {
+        Ok(true) => finding(what, Grade::Ok, "loads; with a link", ""),
+        Ok(false) => finding(
+            what,
+            Grade::Ok,
+            "loads; without a link (before Linux 6.4)",
+            "",
+        ),
+        Err(error) => finding(
+            what,
+            Grade::Note,
+            format!("does not load: {error:#}"),
+            "this host cannot pace its own flows (meshpace sender); the gateway is not concerned",
         ),
     }
 }

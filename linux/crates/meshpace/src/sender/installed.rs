@@ -54,7 +54,7 @@ fn cgroup_root() -> Result<File> {
 }
 
 /// Loads the object; before Linux 6.4 struct_ops has no links.
-fn load() -> Result<(Object, bool)> {
+pub fn load() -> Result<(Object, bool)> {
     match load_for(true) {
         Ok(object) => Ok((object, true)),
         Err(first) => load_for(false)

@@ -36,6 +36,11 @@ pub fn run(command: &SenderCommand) -> Result<()> {
     }
 }
 
+/// Whether this kernel takes the programs, for `doctor`; true: with a link for struct_ops.
+pub fn loads() -> Result<bool> {
+    installed::load().map(|(_, links)| links)
+}
+
 fn permitted() -> Result<()> {
     let missing = system::missing_capabilities();
     if !missing.is_empty() {
