@@ -8,6 +8,7 @@ demo: build
 build: bin/pacelab
 	@cmake --build build
 	@scripts/cargo.sh build --release --quiet
+	@bin/meshpace generate build/share
 
 test:
 	@scripts/test.sh

@@ -16,7 +16,7 @@ use crate::programs::{Attachment, Maps, Programs};
 use crate::release::{self, Release, SetUp};
 use crate::store::{self, Gauge, Living, Port};
 use crate::system::{self, now_ns};
-use crate::{control, metrics, nfqueue, report};
+use crate::{control, metrics, nfqueue, report, routes};
 
 /// The BPF programs hear of the daemon so often; after a second of silence they let packets pass.
 const HEARTBEAT: Duration = Duration::from_millis(200);
@@ -84,7 +84,7 @@ impl Gateway {
             log::info!("cleaned up after a gateway that ended without");
         }
         let wired = match config.wired.as_slice() {
-            [] => system::default_route_interfaces(&mesh),
+            [] => routes::default_interfaces(&mesh),
             named => named.to_vec(),
         };
         for interface in &wired {

@@ -9,6 +9,7 @@ use crate::intf::mp_limits;
 use crate::offload::{self, Offload};
 use crate::programs::Programs;
 use crate::release;
+use crate::routes;
 use crate::system;
 
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
@@ -237,10 +238,7 @@ fn receive_offloads(mesh: &str) -> Vec<Finding> {
                 "joined segments leave in bursts; release fq switches this off while the gateway runs"),
         }
     };
-    system::default_route_interfaces(mesh)
-        .iter()
-        .map(check)
-        .collect()
+    routes::default_interfaces(mesh).iter().map(check).collect()
 }
 
 fn hop_sources(mesh: &str) -> Vec<Finding> {

@@ -20,6 +20,7 @@ mod packet;
 mod programs;
 mod release;
 mod report;
+mod routes;
 mod sender;
 mod status;
 mod store;

@@ -80,7 +80,7 @@ impl Flow {
         }
     }
 
-    fn row(&self) -> [String; 9] {
+    fn row(&self) -> [String; 10] {
         let rtt = if self.direction == "down" {
             self.rtt_wireless_ms
         } else {
@@ -95,6 +95,7 @@ impl Flow {
             ),
             self.direction.clone(),
             self.hops.to_string(),
+            self.hops_source.clone(),
             optional(rtt, 1),
             format!("{:.2}", self.cov),
             optional(self.rate_kbps, 0),
@@ -105,10 +106,11 @@ impl Flow {
     }
 }
 
-const HEADINGS: [&str; 9] = [
+const HEADINGS: [&str; 10] = [
     "flow",
     "",
     "hops",
+    "by",
     "RTT ms",
     "CoV",
     "rate kbit/s",
@@ -131,12 +133,12 @@ pub fn table(status: &Status, most: usize) -> String {
     };
     let widths: Vec<_> = (0..HEADINGS.len()).map(width).collect();
     let mut out = headline(status);
-    let mut line = |cells: &[String; 9]| {
+    let mut line = |cells: &[String; 10]| {
         for (i, cell) in cells.iter().enumerate() {
             let width = widths[i];
             // Names to the left, figures to the right.
             let _ = match i {
-                0 | 1 | 8 => write!(out, "{cell:width$}  "),
+                0 | 1 | 3 | 9 => write!(out, "{cell:width$}  "),
                 _ => write!(out, "{cell:>width$}  "),
             };
         }

@@ -77,28 +77,6 @@ pub fn link_header_bytes(name: &str) -> Result<u32> {
     }
 }
 
-/// Interfaces of the default routes, IPv4 and IPv6, without `except`.
-pub fn default_route_interfaces(except: &str) -> Vec<String> {
-    let ipv4 = std::fs::read_to_string("/proc/net/route").unwrap_or_default();
-    let ipv6 = std::fs::read_to_string("/proc/net/ipv6_route").unwrap_or_default();
-    let mut found: Vec<String> = ipv4
-        .lines()
-        .skip(1)
-        .map(|line| line.split_whitespace().collect::<Vec<_>>())
-        .filter(|f| f.len() > 7 && f[1] == "00000000" && f[7] == "00000000")
-        .map(|f| f[0].to_string())
-        .chain(ipv6.lines().filter_map(|line| {
-            let f: Vec<_> = line.split_whitespace().collect();
-            let default = f.len() > 9 && f[0].bytes().all(|b| b == b'0') && f[1] == "00";
-            default.then(|| f[9].to_string())
-        }))
-        .filter(|name| name != except && name != "lo")
-        .collect();
-    found.sort();
-    found.dedup();
-    found
-}
-
 /// Runs a command to its end; its output, or an error that holds what it said.
 pub fn run(program: &str, arguments: &[&str]) -> Result<String> {
     let output = Command::new(program)

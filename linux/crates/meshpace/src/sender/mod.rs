@@ -2,7 +2,6 @@
 //! `meshpace sender`: the law as this host's congestion control, for flows from the mesh to the wired
 //! Internet (linux/bpf/sender.bpf.c). Installed and pinned, it goes on without this program.
 mod installed;
-mod route;
 mod rows;
 
 use std::net::IpAddr;
@@ -14,7 +13,7 @@ use crate::changes::{Change, Changes};
 use crate::cli::{SenderCommand, SenderOn};
 use crate::errors::{bail, usage, Context, Result};
 use crate::intf::{self, mp_sender_settings};
-use crate::{control, system};
+use crate::{control, routes, system};
 use installed::Installed;
 
 /// Name of the notes on what was changed; no interface may have it, for it is too long.
@@ -119,7 +118,7 @@ fn on(arguments: &SenderOn) -> Result<()> {
 
 /// The interface to the mesh, and the address of the gateway behind it.
 fn mesh_and_gateway(arguments: &SenderOn) -> Result<(String, Option<IpAddr>)> {
-    let routes = route::default_routes();
+    let routes = routes::default_routes();
     let chosen = match &arguments.mesh {
         Some(mesh) => routes.iter().find(|route| route.interface == *mesh),
         None => routes.first(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The default routes, from /proc: through them a mesh host reaches its Internet gateway.
+//! The default routes, from /proc: where the Internet is, and a mesh host's gateway to it.
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +66,18 @@ pub fn default_routes() -> Vec<Route> {
         .chain(ipv6)
         .map(|(_, route)| route)
         .collect()
+}
+
+/// Interfaces of the default routes but `except`: those towards the Internet.
+pub fn default_interfaces(except: &str) -> Vec<String> {
+    let mut names: Vec<_> = default_routes()
+        .into_iter()
+        .map(|route| route.interface)
+        .collect();
+    names.retain(|name| name != except);
+    names.sort();
+    names.dedup();
+    names
 }
 
 #[cfg(test)]
