@@ -53,6 +53,20 @@ def test_a_wrong_option_is_not_taken_back() -> None:
 
 
 @pytest.mark.parametrize("network", networks(), ids=["ipv4", "ipv6"])
+def test_a_question_is_put_back(network: Packet) -> None:
+    control: Counter[bytes] = Counter()
+    arrived: Counter[bytes] = Counter()
+    for ack in range(1000):
+        tcp = TCP(sport=5001, dport=40000, seq=7, ack=ack * 65521, flags="A")
+        asking, blank = tcp.copy(), tcp.copy()
+        asking.options, blank.options = [(254, b"\x6d\x70")], [("NOP", None)] * 4
+        control[bytes(ETHER / network / asking)] += 1
+        arrived[bytes(ETHER / network / blank)] += 1
+    assert permitted.questions_put_back(arrived, control) == (control, 1000)
+    assert permitted.questions_put_back(control, control) == (control, 0)
+
+
+@pytest.mark.parametrize("network", networks(), ids=["ipv4", "ipv6"])
 def test_frames_are_read_for_what_they_are(network: Packet) -> None:
     data = network / TCP(sport=1, dport=2, flags="A") / Raw(b"hello")
     for head in (ETHER, ETHER / Dot1Q(vlan=3), ETHER / Dot1Q() / Dot1Q() / Dot1Q()):

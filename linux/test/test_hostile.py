@@ -16,7 +16,7 @@ from harness.capture import FIN, RST, SYN
 from harness.expected import FRAGMENT, MALFORMED, TCP, Expected, read
 from harness.fuzz import MESH, WIRED, Fuzzer
 from harness.gateway import Gateway
-from harness.permitted import restored
+from harness.permitted import questions_put_back, restored
 
 # Longer than any packet may be held (the horizon of the law, 4 s).
 HELD_S = 4.5
@@ -80,18 +80,24 @@ def test_observing_changes_nothing(start: StartGateway, full: bool, make: MakeAr
     assert created <= counters["flows_created"] <= created + counters["flows_expired"]
 
 
-@pytest.mark.parametrize("make", [arena.routed, arena.bridged], ids=["routed", "bridged"])
-def test_pacing_loses_nothing(start: StartGateway, full: bool, make: MakeArena) -> None:
+@pytest.mark.parametrize(
+    ("make", "option"),
+    [(arena.routed, "asked"), (arena.bridged, "always")],
+    ids=["routed-asked", "bridged-always"],
+)
+def test_pacing_loses_nothing(
+    start: StartGateway, full: bool, make: MakeArena, option: str
+) -> None:
     """
-    With the option and local retransmission on: only pure ACKs may carry the option,
-    only duplicate ACKs may be withheld, only copies of data may be added.
+    With the option and local retransmission on: only pure ACKs may carry the option, only
+    questions for it may be blanked, only duplicate ACKs withheld, only copies of data added.
     """
     with make() as place:
         network = net.Network(place.wired, place.gateway, [place.mesh])
         gateways: list[Gateway] = []
 
         def begin() -> Gateway:
-            gateways.append(start(network, max_flows=65_536, option="always"))
+            gateways.append(start(network, max_flows=65_536, option=option))
             return gateways[0]
 
         control, passed = both_runs(place, begin, full, HELD_S)
@@ -100,30 +106,32 @@ def test_pacing_loses_nothing(start: StartGateway, full: bool, make: MakeArena) 
     check_counters(counters, passed)
     to_mesh, options = restored(passed.arrived[MESH], control.arrived[MESH])
     assert options == counters["options_written"]
-    missing = control.arrived[MESH] - to_mesh
-    assert not missing, examples(missing)
-    check_copies(to_mesh - control.arrived[MESH], control.arrived[MESH])
-    withheld = control.arrived[WIRED] - passed.arrived[WIRED]
-    check_withheld(withheld)
-    # Some of them plain routing would not have passed either.
-    count = sum(withheld.values())
-    assert count <= counters["dupacks_withheld"] <= count + count // 2
-    added = passed.arrived[WIRED] - control.arrived[WIRED]
-    assert not added, examples(added)
+    check_to_mesh(to_mesh, control.arrived[MESH])
+    from_mesh, questions = questions_put_back(passed.arrived[WIRED], control.arrived[WIRED])
+    assert (questions > 0) == (option == "asked")
+    assert questions <= counters["asks"]
+    check_from_mesh(from_mesh, control.arrived[WIRED], counters["dupacks_withheld"])
     assert not [line for line in log if "panic" in line]
 
 
-def check_copies(added: Counter[bytes], known: Counter[bytes]) -> None:
-    """What was sent again locally was there before."""
-    strange = Counter({frame: n for frame, n in added.items() if frame not in known})
+def check_to_mesh(passed: Counter[bytes], control: Counter[bytes]) -> None:
+    """Nothing is missing, and what was added was sent again locally: it is there already."""
+    missing, added = control - passed, passed - control
+    assert not missing, examples(missing)
+    strange = Counter({frame: n for frame, n in added.items() if frame not in control})
     assert not strange, examples(strange)
     assert all(read(frame).payload for frame in added)
 
 
-def check_withheld(frames: Counter[bytes]) -> None:
-    """Nothing but ACKs without payload."""
-    for frame in frames:
+def check_from_mesh(passed: Counter[bytes], control: Counter[bytes], withheld: int) -> None:
+    """Nothing was added, and nothing is missing but ACKs without payload."""
+    missing, added = control - passed, passed - control
+    assert not added, examples(added)
+    for frame in missing:
         reading = read(frame)
         assert reading.kind == TCP
         assert not reading.payload
         assert not reading.flags & (SYN | FIN | RST)
+    # Some of those withheld plain routing would not have passed either.
+    count = sum(missing.values())
+    assert count <= withheld <= count + count // 2

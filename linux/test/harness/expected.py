@@ -99,7 +99,10 @@ class Expected:
             self._follow(reading, frame.outgoing)
 
     def _follow(self, reading: Reading, to_mesh: bool) -> None:
-        """A flow begins with its first data; SYN and RST forget both flows of a connection."""
+        """
+        A flow begins with its first data; SYN and RST forget both flows of a connection. (One
+        begun by a SYN that asks for RTT_wired is not followed.)
+        """
         mesh, wired = (
             (reading.target, reading.source) if to_mesh else (reading.source, reading.target)
         )

@@ -230,13 +230,17 @@ class Fuzzer:
         return self._framed(side, talk, self._packet(side, talk, self._segment(side, talk, fields)))
 
     def wild_options(self, side: int, talk: Conversation) -> bytes:
-        """TCP options: broken lists, full headers, ours among them."""
+        """TCP options: broken lists, full headers, ours and the question for it among them."""
         fields = self._fields(side, talk, 0)
         ours = bytes([254, 8, 0x6D, 0x70]) + self.chance.randbytes(4)
+        question = bytes([254, 4, 0x6D, 0x70])
         fields.options = self.chance.choice(
             [
                 ours,
                 ours * self.chance.randrange(1, 6),
+                question,
+                question + b"\1" * 4,
+                b"\1" * 4 * self.chance.randrange(10) + question,
                 bytes([8, 10]) + self.chance.randbytes(8) + bytes([5, 26]) + bytes(24) + b"\1\1",
                 bytes([8, 0]) + bytes(10),
                 bytes([8, 1]) + bytes(10),

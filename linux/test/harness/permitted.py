@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-The changes that a gateway may make to a packet: RTT_wired appended to a pure ACK. Taken
-back by other arithmetic than it was made with, so that a wrong one shows.
+The changes that a gateway may make to a packet: RTT_wired appended to a pure ACK to the
+mesh, the question for it blanked out on its way from there. Taken back by other arithmetic
+than they were made with, so that a wrong one shows.
 """
 
 import struct
@@ -13,6 +14,7 @@ from harness.expected import TCP, read
 
 OPTION_BYTES = 8
 _HEAD = bytes([254, 8, 0x6D, 0x70])
+QUESTION, NOPS = bytes([254, 4, 0x6D, 0x70]), bytes([1, 1, 1, 1])
 
 
 def _offsets(frame: bytes) -> tuple[int, int, int]:
@@ -78,3 +80,38 @@ def restored(arrived: Counter[bytes], control: Counter[bytes]) -> tuple[Counter[
         back[before] += surplus
         options += surplus if before != frame else 0
     return +back, options
+
+
+def asks(frame: bytes) -> bool:
+    """A TCP packet whose last option is the question."""
+    if read(frame).kind != TCP:
+        return False
+    _, tcp, end = _offsets(frame)
+    return end >= tcp + 24 and frame[end - 4 : end] == QUESTION
+
+
+def without_question(frame: bytes) -> Iterator[bytes]:
+    """What may become of a packet that asks: as long as it was, its checksum as right."""
+    _, tcp, end = _offsets(frame)
+    after = bytearray(frame[: end - 4] + NOPS + frame[end:])
+    words = (*struct.unpack("!2H", QUESTION), -0x0101, -0x0101)
+    for sum_ in _sums(struct.unpack_from("!H", frame, tcp + 16)[0], *words):
+        struct.pack_into("!H", after, tcp + 16, sum_)
+        yield bytes(after)
+
+
+def questions_put_back(
+    arrived: Counter[bytes], control: Counter[bytes]
+) -> tuple[Counter[bytes], int]:
+    """The frames with the questions that the control run has, and how many there were."""
+    back, questions = Counter(arrived), 0
+    for frame, count in control.items():
+        if not asks(frame):
+            continue
+        for after in without_question(frame):
+            blanked = min(count - back[frame], back[after] - control[after])
+            if blanked > 0:
+                back[after] -= blanked
+                back[frame] += blanked
+                questions += blanked
+    return +back, questions

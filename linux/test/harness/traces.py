@@ -17,10 +17,10 @@ _PINS = Path("/sys/fs/bpf")
 
 @dataclass(frozen=True)
 class Traces:
-    """The state of a namespace that a gateway touches, and the machine's BPF objects."""
+    """The state of a namespace that a gateway touches, and the machine's BPF programs."""
 
     state: dict[str, str]
-    bpf: frozenset[str]
+    programs: frozenset[str]
 
     @classmethod
     def of(cls, namespace: Namespace) -> "Traces":
@@ -34,7 +34,7 @@ class Traces:
             state[tool] = _rules(namespace.run(tool))
         state["processes"] = run("ip", "netns", "pids", namespace.name)
         state["pins"] = "\n".join(sorted(str(path) for path in _PINS.rglob("*")))
-        return cls(state, _bpf_objects())
+        return cls(state, _programs())
 
     def left_since(self, before: "Traces") -> dict[str, tuple[str, str]]:
         """What differs now: {what: (before, now)}; empty when everything was put back."""
@@ -45,14 +45,14 @@ class Traces:
         }
 
     def orphans_since(self, before: "Traces") -> frozenset[str]:
-        """New BPF objects that no process holds."""
-        return self.bpf - before.bpf - _held_objects()
+        """New BPF programs that no process holds."""
+        return self.programs - before.programs - _held()
 
 
 def left_behind(namespace: Namespace, before: Traces) -> dict[str, tuple[str, str]]:
     """
-    As left_since, with BPF objects, once the kernel has had time to free what nobody holds.
-    An object of another test's process may look like an orphan while that ends: not for long.
+    As left_since, with BPF programs, once the kernel has had time to free what nobody holds.
+    One of another test's process may look like an orphan while that ends: not for long.
     """
     orphans: frozenset[str] | None = None
     for _ in range(15):
@@ -75,22 +75,20 @@ def _rules(saved: str) -> str:
     return "\n".join(kept)
 
 
-def _bpf_objects() -> frozenset[str]:
-    """Programs, maps and links of the whole machine, as in fdinfo: `prog_id:7`."""
-    found = set()
-    for kind in ("prog", "map", "link"):
-        for one in json.loads(run("bpftool", "-j", kind, "show") or "[]"):
-            found.add(f"{kind}_id:{one['id']}")
-    return frozenset(found)
+def _programs() -> frozenset[str]:
+    """
+    The tc programs of the whole machine, as in fdinfo: `prog_id:7`. Maps need no look: they
+    live as long as a program, a process or a pin holds them.
+    """
+    programs = json.loads(run("bpftool", "-j", "prog", "show") or "[]")
+    return frozenset(f"prog_id:{one['id']}" for one in programs if one["type"] == "sched_cls")
 
 
-def _held_objects() -> set[str]:
-    """BPF objects that some process holds open: another gateway's, not a trace of this one."""
+def _held() -> set[str]:
+    """Programs that some process holds, by their link: another gateway's, no trace of this one."""
     held = set()
     for file in Path("/proc").glob("[0-9]*/fdinfo/*"):
         with contextlib.suppress(OSError):
-            for name, number in re.findall(
-                r"^((?:prog|map|link)_id):\s*(\d+)", file.read_text(), re.MULTILINE
-            ):
-                held.add(f"{name}:{number}")
+            found = re.findall(r"^prog_id:\s*(\d+)", file.read_text(), re.MULTILINE)
+            held |= {f"prog_id:{number}" for number in found}
     return held
