@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Captures on an interface of a namespace, with the kernel's timestamps and VLAN tags."""
 
+import ctypes
 import itertools
 import select
 import socket
@@ -14,7 +15,7 @@ from statistics import median
 from harness.namespace import Namespace
 
 _ETH_P_ALL = 3
-_SO_RCVBUFFORCE, _SO_TIMESTAMPNS = 33, 35
+_SO_ATTACH_FILTER, _SO_RCVBUFFORCE, _SO_TIMESTAMPNS = 26, 33, 35
 _SOL_PACKET, _PACKET_STATISTICS, _PACKET_AUXDATA = 263, 6, 8
 _VLAN_VALID, _VLAN_TPID_VALID = 0x10, 0x40
 _BUFFER = 256 << 20
@@ -75,6 +76,8 @@ class Capture:
     def _take(self) -> None:
         if self._late:
             self._stop.wait()
+            # From now on nothing more is let in, or taking might never end.
+            self._socket.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, _nothing())
         # Once stopped, what is in the buffer is still taken.
         while True:
             stopping = self._stop.is_set()
@@ -131,6 +134,14 @@ class Capture:
         except RuntimeError:
             if kind is None:
                 raise
+
+
+_RETURN_NOTHING = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0), 8)
+
+
+def _nothing() -> bytes:
+    """A struct sock_fprog of one instruction, which refuses every packet."""
+    return struct.pack("HP", 1, ctypes.addressof(_RETURN_NOTHING))
 
 
 def _vlan_tag(auxdata: bytes) -> bytes:

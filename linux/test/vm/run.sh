@@ -3,26 +3,29 @@
 # Runs a command inside a Debian kernel under QEMU (no KVM needed). The command sees this machine's
 # files (what it writes is forgotten), the same working folder, and is root. cgroup2, bpffs and tracefs
 # are mounted. Its output and exit status pass through.
-# usage: linux/test/vm/run.sh [-k 6.1|6.12] [-t SECONDS] [-m MIB] [-s CPUS] [-o FOLDER] COMMAND [ARG]...
+# usage: linux/test/vm/run.sh [-p] [-k 6.1|6.12] [-t SECONDS] [-m MIB] [-s CPUS] [-o FOLDER] COMMAND [ARG]...
 #   -k  kernel (6.1)        -t  time limit (120); exit status 124 when it is over
 #   -m  memory (1024)       -s  processors (2)
 #   -o  folder for results: read-write inside as $OUT, the only thing that stays
+#   -p  before all other work of this machine, if that is permitted: for measurements of time
 # Exit status: the command's; 124 time limit; 125 the machine did not get that far (its console is shown).
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 store=$(cd "$here/../../.." && pwd)/build/vm
 kernel=6.1 limit=120 memory=1024 cpus=2 out=
+first=()
 
 fail() { echo "vm/run: $2" >&2; exit "$1"; }
 usage() { sed -n '/^# usage/,/^# Exit/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 
-while getopts +k:t:m:s:o:h option; do
+while getopts pk:t:m:s:o: option; do
     case $option in
     k) kernel=$OPTARG ;;
     t) limit=$OPTARG ;;
     m) memory=$OPTARG ;;
     s) cpus=$OPTARG ;;
     o) out=$OPTARG ;;
+    p) if chrt --rr 1 true 2>/dev/null; then first=(chrt --rr 1); fi ;;
     *) usage ;;
     esac
 done
@@ -52,11 +55,11 @@ cp "$here/stage2.sh" "$control/stage2"
 printf '%q ' exec "$@" >"$control/command"
 printf 'modules=%q\nfolder=%q\n' "$store/$kernel/lib/modules" "$PWD" >"$control/settings"
 
-# Emulated processors gain nothing from mitigations; their clock is this machine's own.
+# Emulated processors gain nothing from mitigations, nor tests from cleared pages; the clock is this machine's.
 readonly CMDLINE='console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off nokaslr tsc=reliable
-    net.ifnames=0 random.trust_cpu=on cgroup_no_v1=all'
+    net.ifnames=0 random.trust_cpu=on cgroup_no_v1=all init_on_alloc=0'
 qemu=(
-    timeout -k 5 "$limit" qemu-system-x86_64
+    "${first[@]}" timeout -k 5 "$limit" qemu-system-x86_64
     -accel tcg,thread=multi -cpu max -smp "$cpus" -m "$memory"
     -nodefaults -no-user-config -no-reboot -display none
     -kernel "$store/$kernel/vmlinuz" -initrd "$store/$kernel/initramfs.cpio" -append "$(echo $CMDLINE)"
