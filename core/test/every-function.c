@@ -64,6 +64,8 @@ PROBE(estimate)
 	uint32_t ticks = mp_rtt_wireless_ticks((uint32_t)p->out[1], p->us);
 
 	(void)context;
+	if (p->bytes & 2)
+		mp_estimate_forget(&p->estimate);
 	p->out[2] = mp_estimate_add(&p->estimate, &law, &p->path, ticks);
 	return 0;
 }

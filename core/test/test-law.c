@@ -221,6 +221,25 @@ static void test_estimate_edges(void)
 	CHECK(mp_interval_ns(&estimate, &gap, 0) > 50 * MP_NS_PER_S, "overflow");
 }
 
+/* What was learnt of the whole RTT must not colour what is learnt of RTT_wireless. */
+static void test_forgetting(void)
+{
+	struct mp_path path = { .hops = 4, .kbps = 11000, .data_bytes = 1500, .ack_bytes = 40 };
+	struct mp_law law = mp_law_gap();
+	struct mp_estimate fresh = { 0 }, used = { 0 };
+	uint32_t i;
+
+	for (i = 0; i < 60; i++)
+		mp_estimate_add(&used, &law, &path, 1000000 + 100000 * (i % 7));
+	mp_estimate_forget(&used);
+	CHECK_EQUAL(mp_interval_ns(&used, &law, 0), law.initial_interval_ns);
+	for (i = 0; i < 60; i++) {
+		mp_estimate_add(&fresh, &law, &path, 200000 + 1000 * (i % 5));
+		mp_estimate_add(&used, &law, &path, 200000 + 1000 * (i % 5));
+		CHECK_EQUAL(mp_interval_ns(&used, &law, 0), mp_interval_ns(&fresh, &law, 0));
+	}
+}
+
 /* RTT_wired: never above what it stands for, at most 1 us below, and subtracted to the tick. */
 static void test_wired(void)
 {
@@ -268,6 +287,7 @@ int main(int argc, char **argv)
 	test_interval(true);
 	test_parameters();
 	test_estimate_edges();
+	test_forgetting();
 	test_wired();
 	test_rate();
 	printf("worst error of an interval: %.3f%%\n", worst * 100);

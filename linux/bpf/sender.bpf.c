@@ -80,8 +80,10 @@ MP_INLINE bool mp_wired_part_known(struct mp_sender *sender)
 	bool fresh = sender->fresh;
 
 	sender->fresh = 0;
-	if (sender->rtt_wired_us && bpf_ktime_get_ns() - sender->told_ns > MP_TOLD_STALE_NS)
+	if (sender->rtt_wired_us && bpf_ktime_get_ns() - sender->told_ns > MP_TOLD_STALE_NS) {
 		sender->rtt_wired_us = 0;
+		mp_estimate_forget(&sender->estimate);
+	}
 	return fresh || sender->rtt_wired_us == 0;
 }
 
@@ -173,6 +175,8 @@ MP_INLINE void mp_hear(struct bpf_sock_ops *ops, struct mp_sender *sender)
 	if (bpf_load_hdr_opt(ops, &tell, sizeof(tell), 0) != MP_OPTION_BYTES ||
 	    !mp_option_read(tell.option, &rtt_wired_us))
 		return;
+	if (sender->rtt_wired_us == 0) /* until now samples were of the whole RTT, the SYN's first */
+		mp_estimate_forget(&sender->estimate);
 	sender->rtt_wired_us = rtt_wired_us;
 	sender->told_ns = bpf_ktime_get_ns();
 	sender->told++;

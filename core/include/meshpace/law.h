@@ -59,6 +59,15 @@ struct mp_estimate {
 	uint32_t discarded;      /* above the delay bound */
 };
 
+/* From now on samples are of another quantity: nothing learnt so far holds. */
+MP_INLINE void mp_estimate_forget(struct mp_estimate *estimate)
+{
+	estimate->window.next = 0;
+	estimate->window.count = 0;
+	estimate->delay_ns.started = false;
+	estimate->cov_q16 = 0;
+}
+
 /* The spatial-reuse delay of one sample under this law, in ns. */
 MP_INLINE uint64_t mp_law_delay_ns(const struct mp_law *law, const struct mp_path *path,
 				   uint64_t rtt_ns)

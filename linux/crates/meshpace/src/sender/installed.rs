@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, ObjectBuilder};
 
-use crate::errors::{anyhow, Context, Result};
+use crate::errors::{anyhow, usage, Context, Result};
 use crate::intf::{mp_sender_settings, Plain};
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sender.bpf.o"));
@@ -76,6 +76,18 @@ fn load_for(links: bool) -> Result<Object> {
     )
 }
 
+fn is_bpffs(path: &std::path::Path) -> bool {
+    let Ok(path) = std::ffi::CString::new(path.as_os_str().as_encoded_bytes()) else {
+        return false;
+    };
+    // Safe: a terminated string, and a struct that the call fills in.
+    let (done, stat) = unsafe {
+        let mut stat: libc::statfs = std::mem::zeroed();
+        (libc::statfs(path.as_ptr(), &raw mut stat), stat)
+    };
+    done == 0 && stat.f_type as u64 == libc::BPF_FS_MAGIC as u64
+}
+
 impl Installed {
     /// None: it is not on.
     pub fn open() -> Result<Option<Self>> {
@@ -91,8 +103,14 @@ impl Installed {
     /// Loads, registers and pins. On an error nothing stays.
     pub fn install(settings: &mp_sender_settings) -> Result<Self> {
         let folder = folder();
-        std::fs::create_dir_all(&folder)
-            .with_context(|| format!("{}; mount -t bpf bpf /sys/fs/bpf", folder.display()))?;
+        let parent = folder.parent().unwrap_or(&folder);
+        if !is_bpffs(parent) {
+            return Err(usage(format!(
+                "{} is no BPF file system, where the sender is pinned; mount -t bpf bpf /sys/fs/bpf",
+                parent.display()
+            )));
+        }
+        std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
         let installed = Self::install_into(settings);
         if installed.is_err() {
             let _ = Self::remove();
