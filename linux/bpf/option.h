@@ -83,6 +83,28 @@ __attribute__((noinline)) int mp_append_option(struct __sk_buff *skb, struct mp_
 	return true;
 }
 
+/* More options than any usual header has; NOPs count too. */
+#define MP_OPTIONS_WALKED 12
+
+/* Whether an option of its own begins at this offset: the same bytes may stand in a timestamp. */
+MP_INLINE bool mp_option_begins_at(struct __sk_buff *skb, const struct mp_packet *p, uint32_t at)
+{
+	uint32_t option = p->l4 + MP_TCP_HEADER_MIN;
+	uint8_t head[2];
+	int i;
+
+	for (i = 0; i < MP_OPTIONS_WALKED; i++) {
+		if (option >= at)
+			return option == at;
+		if (bpf_skb_load_bytes(skb, option, head, sizeof(head)) || head[0] == MP_TCPOPT_END)
+			return false;
+		if (head[0] != MP_TCPOPT_NOP && head[1] < 2)
+			return false;
+		option += head[0] == MP_TCPOPT_NOP ? 1 : head[1];
+	}
+	return false;
+}
+
 /*
  * Reads whether a packet from the mesh asks, and blanks the question out with NOPs: no host or
  * firewall in the Internet has to bear with it. A failure leaves it as it is.
@@ -95,7 +117,7 @@ __attribute__((noinline)) int mp_take_question(struct __sk_buff *skb, struct mp_
 		return 0;
 	at = p->l4 + p->tcp_bytes - MP_ASK_BYTES;
 	if (bpf_skb_load_bytes(skb, at, &question, sizeof(question)) ||
-	    !mp_ask_read((const uint8_t *)&question))
+	    !mp_ask_read((const uint8_t *)&question) || !mp_option_begins_at(skb, p, at))
 		return 0;
 	p->asks = true;
 	mp_count(MP_COUNT_ASKS);

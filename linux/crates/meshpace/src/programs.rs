@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The BPF programs: loading, attaching to the mesh interface, and their maps.
 use std::ffi::OsStr;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 
 use libbpf_rs::{
     AsRawLibbpf, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject,
@@ -10,6 +10,7 @@ use libbpf_rs::{
 
 use crate::errors::{anyhow, bail, Context, Result};
 use crate::intf::{self, mp_flow, mp_flow_key, mp_host, mp_limits, mp_settings, Plain};
+use crate::system;
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/gateway.bpf.o"));
 
@@ -29,7 +30,7 @@ pub struct Programs {
 /// older kernels have to be taken off.
 pub enum Attachment {
     Tcx(#[allow(dead_code, reason = "held to be dropped")] Vec<TcxLink>),
-    Clsact(Vec<TcHook>),
+    Clsact { ifindex: i32, hooks: Vec<TcHook> },
 }
 
 pub struct TcxLink(*mut libbpf_sys::bpf_link);
@@ -43,11 +44,15 @@ impl Drop for TcxLink {
 
 impl Drop for Attachment {
     fn drop(&mut self) {
-        if let Self::Clsact(hooks) = self {
-            for hook in hooks {
-                if let Err(error) = hook.detach() {
-                    log::warn!("a tc filter stays behind: {error}; meshpace gateway --clean");
-                }
+        let Self::Clsact { ifindex, hooks } = self else {
+            return;
+        };
+        if !system::interface_exists(*ifindex) {
+            return; // the filters are gone with it
+        }
+        for hook in hooks {
+            if let Err(error) = hook.detach() {
+                log::warn!("a tc filter stays behind: {error}; meshpace gateway --clean");
             }
         }
     }
@@ -100,7 +105,8 @@ impl Programs {
 
     /// The same as filters, which stay when the process is killed.
     pub fn attach_clsact(&mut self, ifindex: i32) -> Result<Attachment> {
-        self.filters(ifindex).map(Attachment::Clsact)
+        let hooks = self.filters(ifindex)?;
+        Ok(Attachment::Clsact { ifindex, hooks })
     }
 
     fn tcx_links(&mut self, ifindex: i32) -> Result<Vec<TcxLink>> {
@@ -167,6 +173,9 @@ pub struct Maps {
     events: MapHandle,
 }
 
+/// Flows read by one system call.
+const BATCH: usize = 512;
+
 const FIRST: [u8; 4] = [0; 4];
 
 impl Maps {
@@ -194,18 +203,60 @@ impl Maps {
 
     pub fn all_flows(&self) -> Result<Vec<(mp_flow_key, mp_flow)>> {
         let mut flows = Vec::new();
-        for entry in self
-            .flows
-            .lookup_batch(1024, MapFlags::LOCK, MapFlags::ANY)?
-        {
-            let (key, flow) = entry;
-            if let (Some(key), Some(flow)) =
-                (mp_flow_key::from_bytes(&key), mp_flow::from_bytes(&flow))
-            {
-                flows.push((key, flow));
+        let mut keys = vec![mp_flow_key::default(); BATCH];
+        let mut values = vec![mp_flow::default(); BATCH];
+        let mut place = None;
+        loop {
+            let (count, next) = self.batch(place, &mut keys, &mut values)?;
+            flows.extend(keys.iter().copied().zip(values.iter().copied()).take(count));
+            place = next;
+            if place.is_none() {
+                return Ok(flows);
             }
         }
-        Ok(flows)
+    }
+
+    /// Some flows from a place in the table on; how many, and where to go on. A batch that is not full
+    /// is not the last: the next bucket may not have fitted. (libbpf-rs's iterator ends there.)
+    fn batch(
+        &self,
+        place: Option<u32>,
+        keys: &mut Vec<mp_flow_key>,
+        values: &mut Vec<mp_flow>,
+    ) -> Result<(usize, Option<u32>)> {
+        let options = libbpf_sys::bpf_map_batch_opts {
+            sz: size_of::<libbpf_sys::bpf_map_batch_opts>() as u64,
+            elem_flags: MapFlags::LOCK.bits(),
+            ..Default::default()
+        };
+        let mut next = 0u32;
+        loop {
+            let mut count = keys.len() as u32;
+            let from = place.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+            // Safe: keys and values hold count elements each, places are bucket numbers.
+            let result = unsafe {
+                libbpf_sys::bpf_map_lookup_batch(
+                    self.flows.as_fd().as_raw_fd(),
+                    from.cast_mut().cast(),
+                    (&raw mut next).cast(),
+                    keys.as_mut_ptr().cast(),
+                    values.as_mut_ptr().cast(),
+                    &mut count,
+                    &options,
+                )
+            };
+            match -result {
+                0 => return Ok((count as usize, Some(next))),
+                libc::ENOENT => return Ok((count as usize, None)),
+                libc::EINTR => {}
+                // A bucket has more flows than we have room for.
+                libc::ENOSPC => {
+                    keys.resize(2 * keys.len(), mp_flow_key::default());
+                    values.resize(keys.len(), mp_flow::default());
+                }
+                error => return Err(std::io::Error::from_raw_os_error(error).into()),
+            }
+        }
     }
 
     /// Forgets a flow; one that is not there is as good.

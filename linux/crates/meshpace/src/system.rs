@@ -29,6 +29,12 @@ pub fn interface_index(name: &str) -> Result<i32> {
     }
 }
 
+pub fn interface_exists(index: i32) -> bool {
+    let mut name = [0 as c_char; libc::IFNAMSIZ];
+    // Safe: the buffer is as long as a name may be.
+    unsafe { !libc::if_indextoname(index as u32, name.as_mut_ptr()).is_null() }
+}
+
 /// A question about an interface by ioctl, in the namespace of this process.
 pub fn interface_ioctl(
     name: &str,
