@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""`meshpace sender` on and off: who may, what new and established flows have, what stays."""
+
+import contextlib
+import json
+import signal
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from harness import net
+from harness.capture import Capture, median_gap_us, segments
+from harness.gateway import until
+from harness.lossy import Radio
+from harness.namespace import Namespace, run
+from harness.sender import NAME, Sender, registered
+from harness.traces import Traces, left_behind
+from harness.transfer import Transfer
+
+HOPS, MBPS = 8, 20.0
+NOBODY = 65534
+DEFAULT = "net.ipv4.tcp_congestion_control"
+SYSCTLS = [DEFAULT, "net.ipv4.tcp_tso_rtt_log", "net.ipv4.tcp_allowed_congestion_control"]
+
+
+@pytest.fixture
+def mesh() -> Iterator[net.Network]:
+    with net.over_radio(Radio(delay_ms=2.0)) as made:
+        yield made
+
+
+@pytest.fixture
+def sender(mesh: net.Network, tmp_path: Path) -> Iterator[Sender]:
+    """Not on yet."""
+    with Sender(mesh.host, tmp_path) as made:
+        yield made
+
+
+@dataclass(frozen=True)
+class Host:
+    """What `sender` changes on its host and on the machine, BPF objects apart (Traces)."""
+
+    sysctls: dict[str, str]
+    link: str
+    cgroups: str
+    registered: bool
+
+    @classmethod
+    def of(cls, namespace: Namespace) -> "Host":
+        link = json.loads(namespace.ip("-d", "-j", "link", "show", "eth0"))[0]
+        sysctls = {}
+        for key in SYSCTLS:
+            with contextlib.suppress(FileNotFoundError):
+                sysctls[key] = read_sysctl(namespace, key)
+        cgroups = run("bpftool", "-j", "cgroup", "tree", check=False)
+        return cls(sysctls, f"{link['gso_max_segs']} {link['gso_max_size']}", cgroups, registered())
+
+
+def read_sysctl(namespace: Namespace, key: str) -> str:
+    with namespace.inside():
+        return Path("/proc/sys", key.replace(".", "/")).read_text().strip()
+
+
+def chosen(namespace: Namespace) -> str:
+    """The congestion control that a new flow gets by itself."""
+    with namespace.socket(socket.AF_INET, socket.SOCK_STREAM) as one:
+        return one.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(b"\0").decode()
+
+
+def choose(namespace: Namespace, name: str) -> None:
+    with namespace.socket(socket.AF_INET, socket.SOCK_STREAM) as one:
+        one.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
+
+
+def upload(network: net.Network, size: int | None = None) -> Transfer:
+    return Transfer(network.host, network.wired, net.WIRED4, size, congestion=NAME)
+
+
+def gap_us(network: net.Network, transfer: Transfer) -> float:
+    """Median gap of some hundred packets from now on."""
+    was = transfer.received
+    with Capture(network.host, "eth0", snap=128) as capture:
+        until(lambda: transfer.received > was + 300_000)
+    return median_gap_us(segments(capture.stop(), transfer.sender_port, sent_by=True))
+
+
+def test_off_in_mid_transfer(mesh: net.Network, sender: Sender) -> None:
+    """Established flows go on at their pace, new ones get the old control, nothing is left."""
+    bpf, host, default = Traces.of(mesh.gateway), Host.of(mesh.host), chosen(mesh.host)
+    sender.on(HOPS, MBPS, "--default")
+    assert chosen(mesh.host) == NAME
+    with upload(mesh, 2_000_000) as transfer:
+        sender.settled(transfer.sender_port)
+        paced = gap_us(mesh, transfer)
+        sender.off()
+        assert Host.of(mesh.host) == host
+        assert chosen(mesh.host) == default
+        with pytest.raises(FileNotFoundError):
+            choose(mesh.host, NAME)
+        assert gap_us(mesh, transfer) == pytest.approx(paced, rel=0.2)
+        assert transfer.running
+        plain = Transfer(mesh.host, mesh.wired, net.WIRED4, 300_000, congestion=default)
+        assert plain.start().wait().intact
+        assert transfer.wait().intact
+    assert Host.of(mesh.host) == host
+    assert not left_behind(mesh.gateway, bpf)
+
+
+def test_on_again_takes_new_settings(mesh: net.Network, sender: Sender) -> None:
+    """Also for flows under way; what was there before the first time is put back."""
+    host, bpf = Host.of(mesh.host), Traces.of(mesh.gateway)
+    sender.on(HOPS, MBPS)
+    with upload(mesh) as transfer:
+        before = sender.settled(transfer.sender_port)["interval_us"]
+        sender.on(HOPS, MBPS / 4)
+        samples = sender.flows()[transfer.sender_port]["samples"]
+        after = sender.settled(transfer.sender_port, samples + 60)["interval_us"]
+    # At eight hops twice the round trip's share and a packet's transmission, which is now 4x.
+    assert after - before == pytest.approx(2 * 3 * 1448 * 8 / MBPS, rel=0.25)
+    sender.off()
+    assert Host.of(mesh.host) == host
+    assert not left_behind(mesh.gateway, bpf)
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_it_stays_when_a_follower_ends(
+    mesh: net.Network, sender: Sender, how: signal.Signals
+) -> None:
+    """Pinned, not held by a process; a later `on` and `off` find it, `off` twice does no harm."""
+    host, bpf = Host.of(mesh.host), Traces.of(mesh.gateway)
+    with sender.following() as process:
+        process.send_signal(how)
+        process.wait(10)
+    assert registered()
+    assert upload(mesh, 300_000).start().wait().intact
+    sender.on(HOPS, MBPS)
+    with upload(mesh) as transfer:
+        assert sender.settled(transfer.sender_port)["interval_us"] > 0
+    sender.off()
+    sender.off()
+    assert Host.of(mesh.host) == host
+    assert not left_behind(mesh.gateway, bpf)
+
+
+def test_a_route_or_an_unprivileged_program_can_choose_it(
+    mesh: net.Network, sender: Sender
+) -> None:
+    sender.on(HOPS, MBPS)
+    assert chosen(mesh.host) != NAME
+    mesh.host.ip("route", "change", "default", "via", net.GATEWAY_MESH4, "congctl", NAME)
+    with mesh.wired.socket(socket.AF_INET, socket.SOCK_STREAM) as server:
+        server.bind((net.WIRED4, 0))
+        server.listen()
+        with mesh.host.socket(socket.AF_INET, socket.SOCK_STREAM) as by_route:
+            by_route.connect(server.getsockname())
+            assert by_route.getsockname()[1] in sender.flows()
+    program = f"import socket; socket.socket().setsockopt(6, 13, {NAME.encode()!r})"
+    user = ["setpriv", f"--reuid={NOBODY}", "--clear-groups", "/usr/bin/python3", "-c", program]
+    run("nsenter", f"--net=/run/netns/{mesh.host.name}", *user)
+
+
+@pytest.mark.parametrize("words", [("on", "--mesh", "eth0"), ("off",), ("status",)])
+def test_an_unprivileged_user_is_refused(sender: Sender, words: tuple[str, ...]) -> None:
+    refused = sender.call(*words, user=NOBODY)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.stderr.count("\n") == 1
+    assert "not permitted" in refused.stderr
+    assert "root" in refused.stderr
+    assert not registered()
+
+
+WRONG = {
+    "no command": (),
+    "unknown command": ("start",),
+    "unknown option": ("on", "--fast"),
+    "unknown interface": ("on", "--mesh", "nowhere0"),
+    "no hops": ("on", "--mesh", "eth0", "--hops", "0"),
+    "no number": ("on", "--mesh", "eth0", "--mbps", "fast"),
+    "no rate": ("on", "--mesh", "eth0", "--mbps", "0"),
+    "off has no options": ("off", "--mesh", "eth0"),
+}
+
+
+@pytest.mark.parametrize("words", WRONG.values(), ids=WRONG)
+def test_wrong_use_is_told_from_failure(sender: Sender, words: tuple[str, ...]) -> None:
+    wrong = sender.call(*words)
+    assert wrong.returncode == 2
+    assert wrong.stderr
+    assert "panicked" not in wrong.stderr
+    assert not registered()
+
+
+def test_without_a_default_route_it_asks_for_the_interface(
+    mesh: net.Network, sender: Sender
+) -> None:
+    for family in ("-4", "-6"):
+        mesh.host.ip(family, "route", "del", "default")
+    wrong = sender.call("on")
+    assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1)
+    assert "--mesh" in wrong.stderr
+
+
+def test_off_and_status_where_it_is_not_on(sender: Sender) -> None:
+    assert sender.status() == {"on": False, "flows": []}
+    assert sender.call("off").returncode == 0
