@@ -121,8 +121,6 @@ def test_plain_frames_have_right_checksums() -> None:
 def test_the_same_frames_pass_twice(make: MakeArena) -> None:
     """Without a gateway two runs are alike: a difference with one is the gateway's doing."""
     with make() as place:
-        runs = [
-            arena.passage(place, Fuzzer(5, place.macs).frames(3000), 0.3).arrived for _ in range(2)
-        ]
+        runs = [arena.passage(place, Fuzzer(5, place.macs).frames(3000)).arrived for _ in range(2)]
     assert runs[0] == runs[1]
     assert all(sum(arrived.values()) > 800 for arrived in runs[0])

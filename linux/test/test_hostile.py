@@ -15,22 +15,25 @@ from harness.arena import Arena, Passage
 from harness.capture import FIN, RST, SYN
 from harness.expected import FRAGMENT, MALFORMED, TCP, Expected, read
 from harness.fuzz import MESH, WIRED, Fuzzer
-from harness.gateway import Gateway
+from harness.gateway import Gateway, until
 from harness.permitted import questions_put_back, restored
 
-# Longer than any packet may be held (the horizon of the law, 4 s).
-HELD_S = 4.5
 MakeArena = Callable[[], AbstractContextManager[Arena]]
 
 
-def both_runs(
-    place: Arena, start: Callable[[], Gateway], full: bool, held_s: float
-) -> tuple[Passage, Passage]:
+def both_runs(place: Arena, start: Callable[[], Gateway], full: bool) -> tuple[Passage, Passage]:
     """The same frames without and with the gateway; at full length 100,000 from each side."""
     count = 200_000 if full else 16_000
-    control = arena.passage(place, Fuzzer(7, place.macs).frames(count), 0.3)
+    control = arena.passage(place, Fuzzer(7, place.macs).frames(count))
     gateway = start()
-    with_gateway = arena.passage(place, Fuzzer(7, place.macs).frames(count), held_s)
+
+    def released() -> bool:
+        """Nothing waits for its departure any more."""
+        return bool(gateway.fresh_status()["counters"]["queue_waiting"] == 0)
+
+    with_gateway = arena.passage(
+        place, Fuzzer(7, place.macs).frames(count), lambda: until(released, 30, gateway)
+    )
     assert gateway.alive
     assert sum(control.arrived[MESH].values()) > count / 4
     assert sum(control.arrived[WIRED].values()) > count / 4
@@ -67,7 +70,7 @@ def test_observing_changes_nothing(start: StartGateway, full: bool, make: MakeAr
             gateways.append(start(network, release="observe", max_flows=65_536))
             return gateways[0]
 
-        control, passed = both_runs(place, begin, full, 0.3)
+        control, passed = both_runs(place, begin, full)
         counters = gateways[0].fresh_status()["counters"]
     for side in (WIRED, MESH):
         missing = control.arrived[side] - passed.arrived[side]
@@ -100,7 +103,7 @@ def test_pacing_loses_nothing(
             gateways.append(start(network, max_flows=65_536, option=option))
             return gateways[0]
 
-        control, passed = both_runs(place, begin, full, HELD_S)
+        control, passed = both_runs(place, begin, full)
         counters = gateways[0].fresh_status()["counters"]
         log = gateways[0].log
     check_counters(counters, passed)

@@ -8,7 +8,7 @@ import contextlib
 import socket
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from harness import net
@@ -30,6 +30,7 @@ _OWN = {
 }
 # So many frames in a row, then a breath, lest a queue of the kernel's overflow.
 _BURST, _BREATH_S = 32, 0.001
+_QUIET_S = 0.4
 
 
 @dataclass
@@ -122,16 +123,21 @@ def send_all(arena: Arena, frames: Iterable[tuple[int, bytes]]) -> None:
                 time.sleep(_BREATH_S)
 
 
-def passage(arena: Arena, frames: Iterable[tuple[int, bytes]], quiet_s: float) -> Passage:
-    """Sends frames from both sides and waits until nothing more comes through."""
+def passage(
+    arena: Arena,
+    frames: Iterable[tuple[int, bytes]],
+    settled: Callable[[], object] = lambda: None,
+) -> Passage:
+    """Sends frames from both sides and waits until it is `settled` and no more comes through."""
     with (
         Capture(arena.wired, "eth0") as wired,
         Capture(arena.mesh, "eth0") as mesh,
         Capture(arena.gateway, "mesh0") as mesh0,
     ):
         send_all(arena, frames)
+        settled()
         for capture in (wired, mesh):
-            capture.quiet(quiet_s)
+            capture.quiet(_QUIET_S)
     arrived = [
         Counter(f.data for f in capture.stop() if not f.outgoing and not _own(f.data))
         for capture in (wired, mesh)
