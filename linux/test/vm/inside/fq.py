@@ -13,7 +13,7 @@ import itertools
 import json
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from statistics import mean, median
 from typing import Any
@@ -36,6 +36,9 @@ RARE_WAKING = {(socket.SOL_SOCKET, socket.SO_RCVLOWAT): 8 * 1024}
 ATTEMPTS = 3
 # How late sch_fq's timer may be, as a share of the interval, without blurring the median.
 LATE = 0.05
+
+# A flow of which much waits in the gateway.
+INTERVAL_MS, WAITING = 4.0, 90
 
 Reported = tuple[int, float]  # time in ns, interval in us
 
@@ -157,3 +160,57 @@ def test_spacing_is_the_interval(
     if share != pytest.approx(1, abs=TOLERANCE) and measured.late_us > LATE * measured.interval_us:
         pytest.skip(f"inconclusive: {measured}")
     assert share == pytest.approx(1, abs=TOLERANCE)
+
+
+def stop(gateway: Gateway, _: Gateway) -> None:
+    assert gateway.stop() == 0
+
+
+def clean(gateway: Gateway, _: Gateway) -> None:
+    gateway.kill()
+    assert gateway.clean().returncode == 0
+
+
+def restart(gateway: Gateway, _: Gateway) -> None:
+    gateway.kill()
+    gateway.start()
+
+
+def replace(gateway: Gateway, newer: Gateway) -> None:
+    newer.start("--replace")
+    assert gateway.wait() == 0
+
+
+def timeouts(network: net.Network) -> int:
+    """Retransmission timeouts of the wired host so far."""
+    names, values = network.wired.run("cat", "/proc/net/netstat").splitlines()[:2]
+    return int(dict(zip(names.split(), values.split(), strict=True))["TCPTimeouts"])
+
+
+@pytest.mark.parametrize("end", [stop, clean, restart, replace], ids=lambda end: end.__name__)
+def test_nothing_that_waits_is_lost(
+    network: net.Network, start: StartGateway, end: Callable[[Gateway, Gateway], None]
+) -> None:
+    """
+    A qdisc that is taken away takes its packets along: here the whole window of a flow, and with it
+    a second or more. So whoever takes fq away lets it run empty first, or leaves it to the next.
+    """
+    config = {"host": [far_host(network, INTERVAL_MS)]}
+    gateway = start(network, release="fq", **config)
+    newer = Gateway(gateway.namespace, gateway.directory, gateway.release, config)
+    options = window(WAITING * net.MTU)
+    transfer = Transfer(network.wired, network.host, net.host4(0), options=options)
+    try:
+        with transfer:
+            until(lambda: transfer.received > 1_000_000, 60, gateway)
+            before = timeouts(network)
+            end(gateway, newer)
+            time.sleep(1)
+            result = transfer.finish()
+            late = timeouts(network) - before
+    finally:
+        newer.end()
+    print(result, late)
+    assert result.intact
+    assert late == 0
+    assert result.stall_s < 0.5
