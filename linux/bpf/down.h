@@ -20,12 +20,17 @@ MP_INLINE void mp_note_stored(struct mp_flow *flow, const struct mp_packet *p, b
 	flow->storing = stored;
 }
 
-/* The departure of a packet that sch_fq holds; elsewhere it departs now. Under the lock. */
+/*
+ * The departure of a packet that sch_fq holds; elsewhere it departs now. Under the lock. When pacing
+ * ends a packet still waits for those before it, so that none overtakes.
+ */
 MP_INLINE void mp_set_departure(struct mp_flow *flow, struct mp_packet *p)
 {
+	uint64_t interval_ns = mp_settings.pace ? flow->interval_ns : 0;
+
 	if (mp_settings.stamp)
-		p->departure_ns = mp_departure_ns(&flow->pacer, p->ready_ns, flow->interval_ns);
-	mp_departed_together(&flow->pacer, p->departure_ns, flow->interval_ns, p->segments);
+		p->departure_ns = mp_departure_ns(&flow->pacer, p->ready_ns, interval_ns);
+	mp_departed_together(&flow->pacer, p->departure_ns, interval_ns, p->segments);
 }
 
 /* Data for the mesh. Sets p->departure_ns. */

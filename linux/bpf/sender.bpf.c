@@ -4,7 +4,7 @@
  *
  * NewReno's window, as the papers have it, is the kernel's own; TCP itself paces, at the rate that the
  * law sets. RTT_wireless is TCP's RTT without RTT_wired, which the gateway tells in ACKs. The sender asks
- * for it, with the option's first four bytes, on its SYN or SYN-ACK, and again when it hears nothing.
+ * for it, with the option's first four bytes, on its first SYN, and on data while it hears nothing.
  */
 #include <linux/bpf.h>
 
@@ -204,11 +204,12 @@ MP_INLINE void mp_ask_again(struct bpf_sock_ops *ops, struct mp_sender *sender)
 {
 	uint64_t now_ns = bpf_ktime_get_ns();
 
-	if (!mp_sender_settings.ask || sender->asks >= MP_ASKS_MAX ||
-	    now_ns - sender->told_ns < MP_ASK_EVERY_NS || now_ns - sender->asked_ns < MP_ASK_EVERY_NS)
+	if (!mp_sender_settings.ask || now_ns - sender->told_ns < MP_ASK_FIRST_NS ||
+	    now_ns - sender->asked_ns < MP_ASK_FIRST_NS << sender->asks)
 		return;
 	sender->asked_ns = now_ns;
-	sender->asks++;
+	if (sender->asks < MP_ASK_DOUBLINGS)
+		sender->asks++;
 	mp_listen_for(ops, BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG, 0);
 }
 
@@ -218,7 +219,7 @@ MP_INLINE void mp_write_ask(struct bpf_sock_ops *ops)
 
 	mp_ask_write(ask.option);
 	bpf_store_hdr_opt(ops, &ask, sizeof(ask), 0);
-	/* One packet asks; a SYN may have to be sent again. */
+	/* One packet asks. During the handshake the option counts until it is over, or the SYN lost. */
 	if (!(ops->skb_tcp_flags & TCP_FLAG_SYN))
 		mp_listen_for(ops, 0, BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
 }
@@ -228,7 +229,7 @@ MP_INLINE void mp_established(struct bpf_sock_ops *ops)
 	/* A socket may choose "meshpace" later, too. */
 	mp_listen_for(ops,
 		      BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG | BPF_SOCK_OPS_RTT_CB_FLAG,
-		      BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
+		      BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG | BPF_SOCK_OPS_RTO_CB_FLAG);
 }
 
 SEC("sockops")
@@ -239,9 +240,14 @@ int mp_sockops(struct bpf_sock_ops *ops)
 
 	switch (ops->op) {
 	case BPF_SOCK_OPS_TCP_CONNECT_CB:
-	case BPF_SOCK_OPS_TCP_LISTEN_CB:
+		/* A SYN-ACK does not ask: what the listener asked could not be taken back. */
 		if (mp_sender_settings.ask && mp_is_ours(ops))
-			mp_listen_for(ops, BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG, 0);
+			mp_listen_for(ops, BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG |
+					   BPF_SOCK_OPS_RTO_CB_FLAG, 0);
+		return 1;
+	case BPF_SOCK_OPS_RTO_CB:
+		/* The SYN may have been dropped for its question: the next goes without, as with TFO. */
+		mp_listen_for(ops, 0, BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG);
 		return 1;
 	case BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB:
 	case BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB:

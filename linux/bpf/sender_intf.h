@@ -8,9 +8,9 @@
 /* RTT_wired heard longer ago than this is of another path: the whole RTT is used. */
 #define MP_TOLD_STALE_NS (3 * MP_NS_PER_S)
 
-/* While RTT_wired is not heard the sender asks so often, and so many times. */
-#define MP_ASK_EVERY_NS MP_NS_PER_S
-#define MP_ASKS_MAX 8u
+/* While RTT_wired is not heard the sender asks after 1, 2, 4 .. 64 s: a firewall may drop what asks. */
+#define MP_ASK_FIRST_NS MP_NS_PER_S
+#define MP_ASK_DOUBLINGS 6u
 
 /* What `meshpace sender` sets, at any time. */
 struct mp_sender_settings {
@@ -30,7 +30,7 @@ struct mp_sender {
 	uint32_t rtt_us;       /* latest sample */
 	uint32_t rate_bps;     /* bytes/s as set in the socket */
 	uint32_t told;         /* times that RTT_wired was heard */
-	uint32_t asks;         /* without an answer */
+	uint32_t asks;         /* without an answer, at most MP_ASK_DOUBLINGS */
 	uint32_t failed;       /* rates that could not be set */
 	uint32_t fresh;        /* RTT_wired is of the ACK that is being processed */
 };

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::errors::{Context, Result};
 use crate::programs::{FILTER_HANDLE, FILTER_PRIORITY};
-use crate::{offload, system};
+use crate::{offload, release, system};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "lowercase")]
@@ -39,7 +39,10 @@ impl Change {
             Self::Fq {
                 interface,
                 was: None,
-            } => system::run("tc", &["qdisc", "del", "dev", interface, "root"]).map(drop),
+            } => {
+                release::drain(interface, || Ok(()))?;
+                system::run("tc", &["qdisc", "del", "dev", interface, "root"]).map(drop)
+            }
             Self::Fq {
                 interface,
                 was: Some(was),

@@ -37,6 +37,8 @@ pub struct Gateway {
     pub queue: Arc<nfqueue::Control>,
     pub expired: u64,
     pub started: Instant,
+    /// what waits goes first, nothing is paced any more
+    ending: bool,
     hosts: Hosts,
     ifindex: i32,
     living: Living,
@@ -125,6 +127,7 @@ impl Gateway {
             queue,
             expired: 0,
             started: Instant::now(),
+            ending: false,
             hosts: Hosts::new(sources),
             ifindex,
             living: Living::default(),
@@ -218,7 +221,7 @@ impl Gateway {
             law,
             default_hops: config.default_path.hops,
             default_kbps: (config.default_path.mbps * 1e3) as u32,
-            pace: (config.law != Law::Off).into(),
+            pace: (config.law != Law::Off && !self.ending).into(),
             stamp: (self.release == Release::Fq && config.law != Law::Off).into(),
             option: self.option_policy() as u8,
             local_retransmission: (self.holds() && config.local_retransmission).into(),
@@ -337,9 +340,31 @@ impl Gateway {
     }
 }
 
+impl Gateway {
+    /// Pacing ends, and what waits leaves in its order, before anything is taken away.
+    fn end_pacing(&mut self) -> Result<()> {
+        self.ending = true;
+        self.beat()?;
+        self.queue.pass.store(true, Ordering::Relaxed);
+        match self.release {
+            Release::Fq if system::interface_exists(self.ifindex) => {
+                release::drain(&self.mesh, || self.beat())
+            }
+            Release::Nfqueue => {
+                self.queue.wait_until_empty();
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 impl Drop for Gateway {
-    /// Puts everything back: programs off first, then rules and qdiscs, then packets that wait.
+    /// Puts everything back: what waits first, then programs, rules and qdiscs.
     fn drop(&mut self) {
+        if let Err(error) = self.end_pacing() {
+            log::warn!("packets that waited may be lost: {error:#}");
+        }
         self.attachment = None;
         if let Err(error) = self.changes.undo_all() {
             log::error!(

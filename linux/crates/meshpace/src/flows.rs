@@ -11,16 +11,74 @@ use crate::status::Flow;
 /// A flow whose end was seen is kept so long for its last packets.
 const FINISHED_NS: u64 = 2_000_000_000;
 
-pub type Table = Vec<(mp_flow_key, mp_flow)>;
+/// What the daemon looks at of a flow: the kernel's entry without its rings of times, a tenth of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FlowState {
+    pub ack: u32,
+    pub max_end: u32,
+    pub hops: u32,
+    pub kbps: u32,
+    pub mean_rtt_ns: u64,
+    pub cov_q16: u32,
+    pub samples: u32,
+    pub discarded: u32,
+    pub segment_bytes: u32,
+    pub rtt_wired_us: u32,
+    pub interval_ns: u64,
+    pub floor_ns: u64,
+    pub first_ns: u64,
+    pub last_ns: u64,
+    pub data_ns: u64,
+    pub packets: u64,
+    pub bytes: u64,
+    pub acked_bytes: u64,
+    pub retransmits: u64,
+    pub local_retransmits: u64,
+    pub ttl: u8,
+    pub fin: bool,
+}
+
+impl From<&mp_flow> for FlowState {
+    fn from(flow: &mp_flow) -> Self {
+        let estimate = &flow.estimate;
+        Self {
+            ack: flow.ack,
+            max_end: flow.sent.max_end,
+            hops: flow.path.hops,
+            kbps: flow.path.kbps,
+            // Safe: a plain function of core/.
+            mean_rtt_ns: unsafe { intf::mp_window_mean_ns(&estimate.window) },
+            cov_q16: estimate.cov_q16,
+            samples: estimate.samples,
+            discarded: estimate.discarded,
+            segment_bytes: flow.segment_bytes,
+            rtt_wired_us: flow.rtt_wired_us,
+            interval_ns: flow.interval_ns,
+            floor_ns: flow.floor_ns,
+            first_ns: flow.first_ns,
+            last_ns: flow.last_ns,
+            data_ns: flow.data_ns,
+            packets: flow.packets,
+            bytes: flow.bytes,
+            acked_bytes: flow.acked_bytes,
+            retransmits: flow.retransmits,
+            local_retransmits: flow.local_retransmits,
+            ttl: flow.ttl,
+            fin: flow.fin != 0,
+        }
+    }
+}
+
+pub type Table = Vec<(mp_flow_key, FlowState)>;
 
 fn socket_address(address: &[u8; 16], port: u16) -> String {
     SocketAddr::new(address_of(address), u16::from_be(port)).to_string()
 }
 
 /// Whether a flow is to be forgotten.
-pub fn is_over(flow: &mp_flow, now_ns: u64, idle_ns: u64) -> bool {
+pub fn is_over(flow: &FlowState, now_ns: u64, idle_ns: u64) -> bool {
     let silent = now_ns.saturating_sub(flow.last_ns);
-    silent > idle_ns || (flow.fin != 0 && silent > FINISHED_NS)
+    silent > idle_ns || (flow.fin && silent > FINISHED_NS)
 }
 
 /// Goodput of all flows between two looks at the table.
@@ -51,32 +109,28 @@ impl Meter {
 
 /// A flow as it is shown.
 pub fn describe(
-    (key, flow): &(mp_flow_key, mp_flow),
+    (key, flow): &(mp_flow_key, FlowState),
     path: Option<&HostPath>,
     meter: &Meter,
     control: &GoodputControl,
     now_ns: u64,
 ) -> Flow {
     let down = key.direction == intf::mp_direction_MP_DOWN;
-    // Safe: plain functions of core/.
-    let (mean_ns, rate) = unsafe {
-        (
-            intf::mp_window_mean_ns(&flow.estimate.window),
-            intf::mp_rate_bytes_per_s(flow.interval_ns, flow.segment_bytes),
-        )
-    };
+    let mean_ns = flow.mean_rtt_ns;
+    // Safe: a plain function of core/.
+    let rate = unsafe { intf::mp_rate_bytes_per_s(flow.interval_ns, flow.segment_bytes) };
     let seconds = |at: u64| now_ns.saturating_sub(at) as f64 / 1e9;
     Flow {
         mesh: socket_address(&key.mesh, key.mesh_port),
         wired: socket_address(&key.wired, key.wired_port),
         direction: if down { "down" } else { "up" }.into(),
-        hops: path.map_or(flow.path.hops, |path| path.hops),
+        hops: path.map_or(flow.hops, |path| path.hops),
         hops_source: path.map_or_else(|| "default".into(), |path| path.hops_source.clone()),
-        mbps: path.map_or(f64::from(flow.path.kbps) / 1e3, |path| path.mbps),
+        mbps: path.map_or(f64::from(flow.kbps) / 1e3, |path| path.mbps),
         mbps_source: path.map_or_else(|| "default".into(), |path| path.mbps_source.clone()),
         rtt_wireless_ms: (down && mean_ns > 0).then_some(mean_ns as f64 / 1e6),
         rtt_wired_ms: (flow.rtt_wired_us > 0).then_some(f64::from(flow.rtt_wired_us) / 1e3),
-        cov: f64::from(flow.estimate.cov_q16) / 65536.0,
+        cov: f64::from(flow.cov_q16) / 65536.0,
         interval_us: flow.interval_ns as f64 / 1e3,
         rate_kbps: (flow.interval_ns > 0).then_some(rate as f64 * 8.0 / 1e3),
         goodput_kbps: meter.kbps.get(key).copied().unwrap_or(0.0),
@@ -85,8 +139,8 @@ pub fn describe(
         packets: flow.packets,
         bytes: flow.bytes,
         acked_bytes: flow.acked_bytes,
-        samples: flow.estimate.samples,
-        discarded: flow.estimate.discarded,
+        samples: flow.samples,
+        discarded: flow.discarded,
         retransmits: flow.retransmits,
         local_retransmits: flow.local_retransmits,
         age_s: seconds(flow.first_ns),

@@ -6,7 +6,8 @@
 //! halve what a download may have.
 use std::collections::BTreeMap;
 
-use crate::intf::{self, mp_flow, mp_flow_key, mp_goodput, mp_goodput_flow, mp_goodput_law};
+use crate::flows::FlowState;
+use crate::intf::{self, mp_flow_key, mp_goodput, mp_goodput_flow, mp_goodput_law};
 use crate::system::now_ns;
 
 /// A flow takes part while its data is no older.
@@ -35,10 +36,10 @@ pub struct GoodputControl {
     mean_bps: f64,
 }
 
-fn is_bulk(flow: &mp_flow, now_ns: u64) -> bool {
-    let outstanding = flow.sent.max_end != flow.ack;
+fn is_bulk(flow: &FlowState, now_ns: u64) -> bool {
+    let outstanding = flow.max_end != flow.ack;
     let recent = now_ns.saturating_sub(flow.data_ns) < RECENT_NS;
-    flow.fin == 0
+    !flow.fin
         && flow.acked_bytes > 0
         && (recent || outstanding)
         && flow.bytes >= BULK_BYTES * flow.packets
@@ -46,10 +47,10 @@ fn is_bulk(flow: &mp_flow, now_ns: u64) -> bool {
 
 /// The heavier direction of each connection in bulk transfer.
 fn bulk_flows(
-    flows: &[(mp_flow_key, mp_flow)],
+    flows: &[(mp_flow_key, FlowState)],
     now_ns: u64,
-) -> BTreeMap<Connection, (mp_flow_key, mp_flow)> {
-    let mut heavier = BTreeMap::<Connection, (mp_flow_key, mp_flow)>::new();
+) -> BTreeMap<Connection, (mp_flow_key, FlowState)> {
+    let mut heavier = BTreeMap::<Connection, (mp_flow_key, FlowState)>::new();
     for (key, flow) in flows {
         let best = heavier.entry(connection_of(key)).or_insert((*key, *flow));
         let down = key.direction == intf::mp_direction_MP_DOWN;
@@ -78,7 +79,7 @@ impl GoodputControl {
     }
 
     /// Once a second, with all flows. Returns floors that changed: (flow, ns; 0: lifted).
-    pub fn tick(&mut self, flows: &[(mp_flow_key, mp_flow)]) -> Vec<(mp_flow_key, u64)> {
+    pub fn tick(&mut self, flows: &[(mp_flow_key, FlowState)]) -> Vec<(mp_flow_key, u64)> {
         let now = now_ns();
         let bulk = bulk_flows(flows, now);
         let before: Vec<_> = self
@@ -118,7 +119,7 @@ impl GoodputControl {
     }
 
     /// Takes what the kernel counted; true when a flow started or ended.
-    fn update_members(&mut self, bulk: &BTreeMap<Connection, (mp_flow_key, mp_flow)>) -> bool {
+    fn update_members(&mut self, bulk: &BTreeMap<Connection, (mp_flow_key, FlowState)>) -> bool {
         let mut changed = self.members.len();
         self.members
             .retain(|connection, m| bulk.get(connection).is_some_and(|(key, _)| *key == m.key));
@@ -169,13 +170,13 @@ impl GoodputControl {
 mod tests {
     use super::*;
 
-    fn flow(port: u16, direction: u32, acked_bytes: u64) -> (mp_flow_key, mp_flow) {
+    fn flow(port: u16, direction: u32, acked_bytes: u64) -> (mp_flow_key, FlowState) {
         let key = mp_flow_key {
             mesh_port: port,
             direction,
             ..Default::default()
         };
-        let flow = mp_flow {
+        let flow = FlowState {
             acked_bytes,
             bytes: acked_bytes,
             packets: acked_bytes / 1000 + 1,

@@ -76,6 +76,7 @@ fn gateway(arguments: &GatewayArgs) -> Result<()> {
     if arguments.clean {
         return daemon::clean(&daemon::mesh_of(&source.read()?)?);
     }
+    system::keep_memory_small();
     let (sender, orders) = mpsc::channel();
     let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP])?;
     std::thread::spawn(move || {

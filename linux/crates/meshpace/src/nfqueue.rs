@@ -7,6 +7,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::config::Config;
 use crate::errors::{anyhow, Context, Result};
@@ -38,13 +39,26 @@ struct Waiting {
     has_data: bool,
 }
 
-/// What the thread has done, and the word to end.
+/// What the thread has done, and the words to let all packets pass, and to end.
 #[derive(Default)]
 pub struct Control {
+    pub pass: AtomicBool,
     pub stop: AtomicBool,
     pub held: AtomicU64,
     pub dropped: AtomicU64,
     pub waiting: AtomicU64,
+}
+
+impl Control {
+    /// Until nothing waits, after `pass`; a thread that has died is not waited for long.
+    pub fn wait_until_empty(&self) {
+        for _ in 0..50 {
+            std::thread::sleep(Duration::from_millis(10));
+            if self.waiting.load(Ordering::Relaxed) == 0 {
+                return;
+            }
+        }
+    }
 }
 
 struct Pacer {
@@ -96,6 +110,9 @@ impl Pacer {
     fn run(&mut self) -> Result<()> {
         let mut looked_around_ns = now_ns();
         while !self.control.stop.load(Ordering::Relaxed) {
+            if self.control.pass.load(Ordering::Relaxed) {
+                self.release_all()?;
+            }
             self.take_arrivals()?;
             self.release_due()?;
             let now = now_ns();
@@ -131,7 +148,7 @@ impl Pacer {
         let Some(segment) = segment else {
             return self.queue.decide(id, Verdict::Accept);
         };
-        let has_data = segment.payload_bytes > 0;
+        let has_data = segment.payload_bytes > 0 && !self.control.pass.load(Ordering::Relaxed);
         let flow = self.flows.get(&segment.key);
         let waiting = flow.map_or(0, |flow| flow.waiting.len());
         if flow.is_none() && self.flows.len() >= self.most_flows {
@@ -238,7 +255,7 @@ impl Pacer {
         unsafe { libc::ppoll(&raw mut poll, 1, &timeout, std::ptr::null()) };
     }
 
-    /// At the end nothing is lost: all packets go at once. The rule is gone by then, so that few come.
+    /// At the end nothing is lost: all packets go at once, in their order.
     fn release_all(&mut self) -> Result<()> {
         for _ in 0..4 {
             self.take_arrivals()?;

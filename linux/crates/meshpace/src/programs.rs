@@ -9,6 +9,7 @@ use libbpf_rs::{
 };
 
 use crate::errors::{anyhow, bail, Context, Result};
+use crate::flows::{FlowState, Table};
 use crate::intf::{self, mp_flow, mp_flow_key, mp_host, mp_limits, mp_settings, Plain};
 use crate::system;
 
@@ -174,7 +175,7 @@ pub struct Maps {
 }
 
 /// Flows read by one system call.
-const BATCH: usize = 512;
+const BATCH: usize = 256;
 
 const FIRST: [u8; 4] = [0; 4];
 
@@ -201,14 +202,15 @@ impl Maps {
         }
     }
 
-    pub fn all_flows(&self) -> Result<Vec<(mp_flow_key, mp_flow)>> {
+    pub fn all_flows(&self) -> Result<Table> {
         let mut flows = Vec::new();
         let mut keys = vec![mp_flow_key::default(); BATCH];
         let mut values = vec![mp_flow::default(); BATCH];
         let mut place = None;
         loop {
             let (count, next) = self.batch(place, &mut keys, &mut values)?;
-            flows.extend(keys.iter().copied().zip(values.iter().copied()).take(count));
+            let states = values.iter().map(FlowState::from);
+            flows.extend(keys.iter().copied().zip(states).take(count));
             place = next;
             if place.is_none() {
                 return Ok(flows);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! How packets wait for their departure: in sch_fq, in a netfilter queue, or not at all.
+use std::time::{Duration, Instant};
+
 use serde::{Deserialize, Serialize};
 
 use crate::changes::{Change, Changes};
@@ -29,6 +31,9 @@ impl std::fmt::Display for Release {
 /// Packets that fq holds for one flow, at most: more than any usual window. Its own 100 would drop.
 const FQ_FLOW_LIMIT: &str = "8192";
 const FQ_LIMIT: &str = "20000";
+
+/// No departure is further ahead (MP_HORIZON_NS).
+const HORIZON_NS: u64 = 4_000_000_000;
 
 /// What every rule of ours carries.
 pub const RULE_COMMENT: &str = "meshpace";
@@ -149,6 +154,25 @@ fn set_up_fq(with: &mut SetUp) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Waits until fq holds nothing, since deleting it drops what waits; `meanwhile` is called again and
+/// again. Gives up after core/'s horizon, beyond which nothing is stamped.
+pub fn drain(interface: &str, mut meanwhile: impl FnMut() -> Result<()>) -> Result<()> {
+    let deadline = Instant::now() + Duration::from_nanos(HORIZON_NS);
+    loop {
+        let shown = system::run(
+            "tc",
+            &["-s", "-j", "qdisc", "show", "dev", interface, "root"],
+        )?;
+        let qdiscs: serde_json::Value = serde_json::from_str(&shown).context("output of tc -j")?;
+        let waiting = qdiscs[0]["qlen"].as_u64().unwrap_or(0);
+        if waiting == 0 || Instant::now() > deadline {
+            return Ok(());
+        }
+        meanwhile()?;
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 fn switch_off(interface: &str, offload: Offload, changes: &mut Changes) -> Result<()> {

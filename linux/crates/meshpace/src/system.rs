@@ -131,6 +131,15 @@ pub fn run_folder() -> PathBuf {
     std::env::var_os("MESHPACE_RUN").map_or_else(|| PathBuf::from("/run/meshpace"), PathBuf::from)
 }
 
+/// A router has little memory: glibc would keep freed memory for each thread apart.
+pub fn keep_memory_small() {
+    #[cfg(target_env = "gnu")]
+    // Safe: no pointers; before any thread is started.
+    unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, 1);
+    }
+}
+
 /// What the gateway needs: name and number of each capability (linux/capability.h).
 const CAPABILITIES: [(&str, u32); 4] = [
     ("CAP_NET_ADMIN", 12),
