@@ -97,7 +97,7 @@ def check_wireless(truth: Truth, seen: list[Flow], wired_ms: float) -> None:
 
 def test_rtt_wireless_stays_when_the_wired_way_changes(tmp_path: Path, start: StartGateway) -> None:
     """The wired way from 20 to 200 ms in mid-flow: of a host that dialled, of one that was."""
-    with net.over_radio(RADIO) as network, ways(network, 10.0, 100.0) as way:
+    with net.over_radio(RADIO) as network, ways(network, Radio(10.0), Radio(100.0)) as way:
         start(network)
         with (
             Sender(network.host, tmp_path).on(HOPS, MBPS) as sender,
@@ -123,7 +123,7 @@ def test_rtt_wireless_stays_when_the_wired_way_changes(tmp_path: Path, start: St
 
 def test_the_start_is_not_slowed(tmp_path: Path, start: StartGateway) -> None:
     """Whole round trips, before RTT_wired is known, are no spread of the wireless ones."""
-    with net.over_radio(RADIO) as network, ways(network, 100.0):
+    with net.over_radio(RADIO) as network, ways(network, Radio(100.0)):
         start(network)
         with Sender(network.host, tmp_path).on(HOPS, MBPS) as sender, upload(network) as transfer:
             flow = sender.settled(transfer.sender_port, samples=8)
@@ -133,7 +133,7 @@ def test_the_start_is_not_slowed(tmp_path: Path, start: StartGateway) -> None:
 
 def test_stripped_on_the_way_the_whole_rtt_is_used(tmp_path: Path, start: StartGateway) -> None:
     """And RTT_wireless again once the option comes through."""
-    with net.relayed(Radio(delay_ms=10.0)) as network, ways(network, 40.0, quickack=True):
+    with net.relayed(Radio(delay_ms=10.0)) as network, ways(network, Radio(40.0), quickack=True):
         start(network)
         with Sender(network.host, tmp_path).on(HOPS, MBPS) as sender, upload(network) as transfer:
             port = transfer.sender_port

@@ -104,7 +104,7 @@ def test_an_interface_that_segments_sends_no_bursts(tmp_path: Path) -> None:
     rate = RATES[-1]
     with (
         net.routed() as network,
-        ways(network, RADIO.delay_ms),
+        ways(network, RADIO),
         Sender(network.host, tmp_path).on(HOPS, mbps(rate)) as sender,
         Transfer(network.host, network.wired, net.WIRED4, congestion="meshpace") as transfer,
     ):

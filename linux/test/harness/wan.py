@@ -8,7 +8,6 @@ import contextlib
 from collections.abc import Iterator
 
 from harness import net
-from harness.lossy import Radio
 from harness.namespace import Namespace
 
 
@@ -32,10 +31,10 @@ class Ways:
 
 
 @contextlib.contextmanager
-def ways(network: net.Network, *delays_ms: float, quickack: bool = False) -> Iterator[Ways]:
+def ways(network: net.Network, *carriers: net.Radio, quickack: bool = False) -> Iterator[Ways]:
     """
-    A link for each delay (each way); the first is in use. With quickack the wired host
-    acknowledges every segment at once.
+    A link for each carrier; the first is in use. With quickack the wired host acknowledges every
+    segment at once.
     """
     with contextlib.ExitStack() as stack:
         ends = (network.gateway, network.wired)
@@ -43,18 +42,14 @@ def ways(network: net.Network, *delays_ms: float, quickack: bool = False) -> Ite
             # Strict reverse path filtering would drop what comes by the way not in use.
             end.sysctl("net.ipv4.conf.all.rp_filter", "0")
             end.sysctl("net.ipv4.conf.default.rp_filter", "0")
-        for index, delay_ms in enumerate(delays_ms):
+        for index, carrier in enumerate(carriers):
             link = f"wan{index}"
-            stack.enter_context(Radio(delay_ms=delay_ms).between(*_at(ends, link)))
+            stack.enter_context(carrier.between(ends[0], link, ends[1], link))
             _know(network.gateway, net.WIRED4, net.WIRED6, network.wired, link)
             _know(network.wired, net.GATEWAY_WIRED4, net.GATEWAY_WIRED6, network.gateway, link)
         made = Ways(network, quickack)
         made.use(0)
         yield made
-
-
-def _at(ends: tuple[Namespace, Namespace], link: str) -> tuple[Namespace, str, Namespace, str]:
-    return ends[0], link, ends[1], link
 
 
 def _know(host: Namespace, address4: str, address6: str, other: Namespace, link: str) -> None:
