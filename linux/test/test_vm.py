@@ -38,8 +38,11 @@ class Choice:
 EVERYTHING = Choice([*HOPS, *SPACING, *FULL_NATIVE], "inside or [fq")
 # Together less than four minutes; --full runs everything in both.
 DEFAULT = {
-    "6.1": Choice([*HOPS, *SPACING, *NATIVE], "inside or [fq"),
-    "6.12": Choice([*HOPS, *SPACING], "inside and not 0.5ms and not 10ms"),
+    "6.1": Choice(
+        [*HOPS, *SPACING, *NATIVE],
+        "(inside and not waits and not 0.5ms) or waits_is_lost[stop or ([fq and not fd00)",
+    ),
+    "6.12": Choice([*HOPS, *SPACING], "two_hops or finds or 2ms or waits_is_lost[clean"),
 }
 # An emulated machine carries no more.
 LOAD = "MESHPACE_TEST_LOAD=400000"
