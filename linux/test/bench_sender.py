@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+What the sender costs: CPU per transferred gigabyte, beside the kernel's Reno and BBR paced alike.
+
+usage: .venv/bin/python linux/test/bench_sender.py    (root; on an idle machine)
+
+All three send single packets over the same veth (gso_max_segs 1), Reno and BBR at the rate that
+the law found, in alternating order. CPU is the whole machine's busy time, since TCP works in
+softirqs that belong to no process; hence nothing else may run. The programs at both ends do
+nothing but system calls.
+"""
+
+import multiprocessing
+import os
+import socket
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+from harness import net
+from harness.namespace import Namespace
+from harness.sender import Sender
+from harness.transfer import SO_MAX_PACING_RATE
+
+ROUNDS = 7
+WARM_UP_S, SECONDS = 0.5, 3.0
+HOPS, MBPS = 4, 500.0
+CONTROLS = ("meshpace", "reno", "bbr")
+MOST = 1.1
+CHUNK = 1 << 16
+# More than this share of busy time in a pause means that somebody else works here.
+IDLE = 0.05
+
+
+def busy_s() -> float:
+    """CPU seconds that the machine has worked so far: all but idle, iowait and steal."""
+    fields = [int(field) for field in Path("/proc/stat").read_text().split("\n")[0].split()[1:8]]
+    return (sum(fields) - fields[3] - fields[4]) / os.sysconf("SC_CLK_TCK")
+
+
+def swallow(server: socket.socket, client: socket.socket) -> None:
+    client.close()  # inherited; held open here, the connection would never end
+    connection, _ = server.accept()
+    buffer = bytearray(CHUNK)
+    while connection.recv_into(buffer):
+        pass
+
+
+def feed(client: socket.socket, seconds: float) -> None:
+    data, end = bytes(CHUNK), time.monotonic() + seconds
+    while time.monotonic() < end:
+        client.send(data)
+
+
+def connect(
+    sender: Namespace, receiver: Namespace, control: str, rate: float
+) -> tuple[socket.socket, socket.socket]:
+    server = receiver.socket(socket.AF_INET, socket.SOCK_STREAM)
+    server.bind((net.WIRED4, 0))
+    server.listen(1)
+    client = sender.socket(socket.AF_INET, socket.SOCK_STREAM)
+    client.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control.encode())
+    if control != "meshpace":
+        client.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, int(rate))
+    client.connect((net.WIRED4, server.getsockname()[1]))
+    return client, server
+
+
+def acked_bytes(client: socket.socket) -> int:
+    """tcpi_bytes_acked of struct tcp_info (linux/tcp.h)."""
+    info = client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
+    return int.from_bytes(info[120:128], "little")
+
+
+def measure(network: net.Network, control: str, rate: float) -> tuple[float, float]:
+    """CPU seconds per GB of payload, and bytes/s, of one transfer."""
+    client, server = connect(network.host, network.wired, control, rate)
+    work = [
+        multiprocessing.Process(target=swallow, args=(server, client)),
+        multiprocessing.Process(target=feed, args=(client, WARM_UP_S + SECONDS + 0.3)),
+    ]
+    for process in work:
+        process.start()
+    server.close()
+    time.sleep(WARM_UP_S)
+    bytes_before, busy_before, began = acked_bytes(client), busy_s(), time.monotonic()
+    time.sleep(SECONDS)
+    bytes_ = acked_bytes(client) - bytes_before
+    cpu, seconds = busy_s() - busy_before, time.monotonic() - began
+    client.close()
+    for process in work[::-1]:
+        process.join()
+    return cpu / (bytes_ / 1e9), bytes_ / seconds
+
+
+def check_idle() -> None:
+    before = busy_s()
+    time.sleep(1.0)
+    share = (busy_s() - before) / (os.cpu_count() or 1)
+    if share > IDLE:
+        print(
+            f"note: the machine is {share:.0%} busy with other work; the figures are not to be used"
+        )
+
+
+def main() -> None:
+    check_idle()
+    costs: dict[str, list[float]] = {control: [] for control in CONTROLS}
+    rates: dict[str, list[float]] = {control: [] for control in CONTROLS}
+    with (
+        net.routed() as network,
+        tempfile.TemporaryDirectory() as folder,
+        Sender(network.host, Path(folder)).on(HOPS, MBPS),
+    ):
+        rate = measure(network, "meshpace", 0.0)[1]
+        for turn in range(ROUNDS):
+            for control in CONTROLS if turn % 2 == 0 else CONTROLS[::-1]:
+                cost, got = measure(network, control, rate)
+                costs[control].append(cost)
+                rates[control].append(got)
+    for control in CONTROLS:
+        print(
+            f"{control:9} {statistics.median(costs[control]):6.2f} CPU s/GB "
+            f"at {statistics.median(rates[control]) * 8 / 1e6:5.0f} Mbit/s"
+        )
+    for other in CONTROLS[1:]:
+        pairs = zip(costs["meshpace"], costs[other], strict=True)
+        ratios = sorted(ours / theirs for ours, theirs in pairs)
+        wanted = f", at most {MOST} is wanted" if other == "bbr" else ""
+        spread = f"({ratios[0]:.2f} to {ratios[-1]:.2f})"
+        print(f"meshpace / {other}: {statistics.median(ratios):.2f} {spread}{wanted}")
+
+
+if __name__ == "__main__":
+    main()
