@@ -13,6 +13,7 @@ from pathlib import Path
 from conftest import StartGateway
 from harness import net
 from harness.gateway import Gateway, host, until
+from harness.pulse import Pulse
 from harness.traces import Traces, left_behind
 from harness.transfer import SO_MAX_PACING_RATE, Result, Transfer, window
 
@@ -49,12 +50,13 @@ def load(network: net.Network) -> list[Transfer]:
     ]
 
 
-def check(runs: list[Transfer]) -> list[Result]:
+def check(runs: list[Transfer], pulse: Pulse) -> list[Result]:
     results = [run.finish() for run in runs]
-    print(results)
+    print(f"late by {pulse.worst_s:.3f} s", results)
     assert all(result.intact for result in results)
     assert all(result.received_bytes > 100_000 for result in results)
-    assert max(result.stall_s for result in results) <= STALL_S
+    # A sender or receiver that the machine did not let run has not been stalled by the gateway.
+    assert max(result.stall_s for result in results) <= STALL_S + pulse.worst_s
     return results
 
 
@@ -112,13 +114,14 @@ def test_transfers_live_on(
     gateway = start(network, release=release, **config())
     runs = load(network)
     try:
-        for blow in BLOWS * rounds(full):
+        with Pulse() as pulse:
+            for blow in BLOWS * rounds(full):
+                time.sleep(PAUSE_S)
+                blow(gateway)
+                progresses(runs, STALL_S + pulse.worst_s)
             time.sleep(PAUSE_S)
-            blow(gateway)
-            progresses(runs)
-        time.sleep(PAUSE_S)
-        assert gateway.stop() == 0
-        check(runs)
+            assert gateway.stop() == 0
+            check(runs, pulse)
     finally:
         close(runs)
     assert not left_behind(network.gateway, before)
@@ -133,12 +136,13 @@ def test_clean_removes_every_trace(
         gateway = start(network, release=release, **config())
         runs = load(network)
         try:
-            time.sleep(PAUSE_S)
-            gateway.kill()
-            cleaned = gateway.clean()
-            assert cleaned.returncode == 0, cleaned.stderr
-            assert not left_behind(network.gateway, before)
-            check(runs)
+            with Pulse() as pulse:
+                time.sleep(PAUSE_S)
+                gateway.kill()
+                cleaned = gateway.clean()
+                assert cleaned.returncode == 0, cleaned.stderr
+                assert not left_behind(network.gateway, before)
+                check(runs, pulse)
         finally:
             close(runs)
 

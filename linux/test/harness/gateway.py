@@ -114,7 +114,7 @@ class Gateway:
         for line in process.stderr:
             self.log.append(line.rstrip())
 
-    def logged(self, text: str, within_s: float = 15.0) -> str:
+    def logged(self, text: str, within_s: float = 40.0) -> str:
         """Waits for a line of the log that contains the text."""
         return str(
             until(lambda: next((line for line in self.log if text in line), ""), within_s, self)
