@@ -18,9 +18,9 @@ from harness.transfer import SO_MAX_PACING_RATE, Transfer, window
 
 MAX_FLOWS = 16_384
 STORE_MIB = 8
-# The daemon's own copy of the flow table, 2 KiB a flow, twice while it grows; the store's budget;
-# what the allocator keeps beside. Several floods after one another need no more than one.
-GROWTH_KIB = 2 * MAX_FLOWS * 2 + STORE_MIB * 1024 + 24 * 1024
+# The daemon's slim copy of the flow table, the store's budget, and what the allocator keeps
+# beside: several floods after one another need no more than one.
+GROWTH_KIB = 2 * MAX_FLOWS + STORE_MIB * 1024 + 24 * 1024
 # 2 KiB a flow, keys and the hash table beside them, and the fixed maps.
 MEMLOCK_KIB = MAX_FLOWS * 5 // 2 + 12 * 1024
 RATE_TOLERANCE = 0.10
