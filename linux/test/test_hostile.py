@@ -23,7 +23,7 @@ MakeArena = Callable[[], AbstractContextManager[Arena]]
 
 def both_runs(place: Arena, start: Callable[[], Gateway], full: bool) -> tuple[Passage, Passage]:
     """The same frames without and with the gateway; at full length 100,000 from each side."""
-    count = 200_000 if full else 16_000
+    count = 200_000 if full else 12_000
     control = arena.passage(place, Fuzzer(7, place.macs).frames(count))
     gateway = start()
 
