@@ -5,14 +5,16 @@ import contextlib
 import json
 import re
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness import offload
 from harness.namespace import Namespace, run
+from harness.sender import PINS as SENDER_PINS
 
 _INTERFACES = ("eth0", "mesh0")
-_PINS = Path("/sys/fs/bpf")
+_BPF = Path("/sys/fs/bpf")
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Traces:
         for tool in ("iptables-save", "ip6tables-save"):
             state[tool] = _rules(namespace.run(tool))
         state["processes"] = run("ip", "netns", "pids", namespace.name)
-        state["pins"] = "\n".join(sorted(str(path) for path in _PINS.rglob("*")))
+        state["pins"] = "\n".join(sorted(str(path) for path in _pins()))
         return cls(state, _programs())
 
     def left_since(self, before: "Traces") -> dict[str, tuple[str, str]]:
@@ -63,6 +65,13 @@ def left_behind(namespace: Namespace, before: Traces) -> dict[str, tuple[str, st
             return {}
         time.sleep(0.2)
     return left | ({"bpf": ("", ", ".join(sorted(orphans or [])))} if orphans else {})
+
+
+def _pins() -> Iterator[Path]:
+    """Pinned BPF objects, without those of the sender's tests, which may run beside."""
+    for path in _BPF.rglob("*"):
+        if SENDER_PINS not in (path, *path.parents):
+            yield path
 
 
 def _rules(saved: str) -> str:
