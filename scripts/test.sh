@@ -4,7 +4,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-step() { echo "== $1"; }
+step() { echo "== $1 ($((SECONDS / 60)) min)"; }
+
+# Seconds after which a test counts as stuck and says where it stands; the longest needs a third.
+patience=900
 
 step 'set-up and build'
 scripts/setup.sh test
@@ -31,11 +34,11 @@ scripts/cargo.sh test --quiet
 
 step 'gateway: in network namespaces, and in other kernels'
 linux/test/vm/setup.sh
-.venv/bin/python -m pytest -q linux/test --ignore=linux/test/vm
+.venv/bin/python -m pytest -q --timeout $patience --durations 8 linux/test --ignore=linux/test/vm
 
 step 'pacelab: style, types, tests'
 cd lab
 ../.venv/bin/ruff check .
 ../.venv/bin/ruff format --check .
 ../.venv/bin/mypy src tests
-../.venv/bin/python -m pytest -q
+../.venv/bin/python -m pytest -q --timeout $patience --durations 8

@@ -13,7 +13,12 @@ struct probe {
 	struct mp_sent sent;
 	struct mp_estimate estimate;
 	struct mp_path path;
+	struct mp_radio radio;
+	struct mp_reach reach;
 	struct mp_pacer pacer;
+	struct mp_yang yang;
+	uint32_t links[4];
+	uint8_t rates[MP_LINKS_BYTES];
 	struct mp_dupack dupack;
 	struct mp_goodput control;
 	struct mp_goodput_flow flow[FLOWS];
@@ -38,6 +43,21 @@ PROBE(interval);
 PROBE(dupack);
 PROBE(option);
 PROBE(goodput);
+PROBE(radio);
+PROBE(links);
+PROBE(shaper);
+PROBE(reach);
+
+/* Each law, as the input has it. */
+MP_INLINE struct mp_law probe_law(uint32_t which)
+{
+	struct mp_law law = which & 1 ? mp_law_gap() : which & 4 ? mp_law_map() : mp_law_ap();
+
+	law.past_end = which & 8;
+	if (which == 3)
+		law = mp_law_shaper(mp_shaper_interval_ns(1460, 500000), which);
+	return law;
+}
 
 PROBE(record)
 {
@@ -60,7 +80,7 @@ PROBE(ack)
 PROBE(estimate)
 {
 	struct probe *p = &probe;
-	struct mp_law law = p->bytes & 1 ? mp_law_gap() : mp_law_ap();
+	struct mp_law law = probe_law(p->bytes);
 	uint32_t ticks = mp_rtt_wireless_ticks((uint32_t)p->out[1], p->us);
 
 	(void)context;
@@ -73,7 +93,7 @@ PROBE(estimate)
 PROBE(interval)
 {
 	struct probe *p = &probe;
-	struct mp_law law = p->bytes & 1 ? mp_law_gap() : mp_law_ap();
+	struct mp_law law = probe_law(p->bytes);
 
 	(void)context;
 	p->out[3] = mp_interval_ns(&p->estimate, &law, p->flow[0].floor_ns);
@@ -119,5 +139,60 @@ PROBE(goodput)
 	if (p->bytes & 4)
 		mp_goodput_reset(&p->control, p->flow, FLOWS, p->now_ns);
 	p->out[12] = mp_goodput_step(&p->control, &law, p->flow, FLOWS, p->now_ns);
+	return 0;
+}
+
+PROBE(radio)
+{
+	struct probe *p = &probe;
+	struct mp_link link = mp_link_80211b();
+
+	(void)context;
+	if (p->bytes & 2)
+		p->radio = mp_radio_default();
+	if (p->bytes & 4)
+		mp_reach_add_hop(&p->reach, p->us);
+	if (p->bytes & 8)
+		mp_reach_add_position(&p->reach, (int32_t)p->seq, (int32_t)p->ack);
+	p->radio.tx_power_dbm_q8 = mp_db_q8_of_centi((int32_t)p->ticks);
+	p->out[14] = (uint64_t)mp_hops_db_q8(&p->radio, &p->reach, 1 + p->bytes % MP_REACH_HOPS);
+	p->path.link = link;
+	return 0;
+}
+
+PROBE(links)
+{
+	struct probe *p = &probe;
+	struct mp_law law = probe_law(p->bytes);
+
+	(void)context;
+	mp_law_set_links(&law, &p->path, p->links, 4);
+	if (!mp_links_is(p->rates))
+		mp_links_write(p->rates);
+	mp_links_add(p->rates, p->links[0]);
+	return 0;
+}
+
+PROBE(shaper)
+{
+	struct probe *p = &probe;
+	struct mp_law law = probe_law(p->bytes);
+
+	(void)context;
+	p->out[15] = mp_bucket_departure_ns(&p->pacer, p->now_ns, p->rtt_ns, p->bytes);
+	mp_bucket_departed(&p->pacer, p->out[15], p->rtt_ns);
+	p->out[15] += mp_law_departure_ns(&law, &p->pacer, p->now_ns, p->rtt_ns);
+	mp_law_departed(&law, &p->pacer, p->out[15], p->rtt_ns);
+	mp_yang_took(&p->yang, p->rtt_ns);
+	p->out[15] += mp_yang_delay_ns(&p->yang, p->us);
+	return 0;
+}
+
+PROBE(reach)
+{
+	struct probe *p = &probe;
+
+	(void)context;
+	p->path.link.h_cs = (uint16_t)mp_h_cs(&p->radio, &p->reach);
 	return 0;
 }

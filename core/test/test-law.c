@@ -202,7 +202,7 @@ static void test_parameters(void)
 static void test_estimate_edges(void)
 {
 	struct mp_law gap = mp_law_gap(), ap = mp_law_ap();
-	struct mp_path path = { 4, 11000, 1500, 40 };
+	struct mp_path path = { .hops = 4, .kbps = 11000, .data_bytes = 1500, .ack_bytes = 40 };
 	struct mp_estimate estimate = { 0 };
 	uint32_t bound_ticks = (uint32_t)(MP_DELAY_BOUND_NS >> MP_TICK_SHIFT);
 

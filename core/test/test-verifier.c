@@ -159,7 +159,15 @@ static void random_input(void)
 	probe.us = random_below(2000);
 	probe.bytes = random_below(16);
 	probe.options_len = random_below(41);
-	probe.path = (struct mp_path){ random_below(31), random_below(1000000), 1500, 40 };
+	probe.path = (struct mp_path){ .hops = random_below(31), .kbps = random_below(1000000),
+				       .data_bytes = 1500, .ack_bytes = 40 };
+	for (i = 0; i < 4; i++)
+		probe.links[i] = random_below(60000);
+	probe.radio = (struct mp_radio){ .signal_dbm_q8 = (int16_t)random_u64(),
+					 .sense_dbm_q8 = (int16_t)random_u64(),
+					 .exponent_q8 = (uint16_t)random_u64(),
+					 .frequency_mhz = random_below(70000) };
+	probe.reach.known = random_below(MP_REACH_HOPS + 2);
 	for (i = 0; i < FLOWS; i++) {
 		probe.flow[i].delivered_bytes += random_below(10000000);
 		probe.flow[i].segment_bytes = 1460;
@@ -174,7 +182,9 @@ static const struct program {
 	{ "tc/record", probe_record },     { "tc/ack", probe_ack },
 	{ "tc/estimate", probe_estimate }, { "tc/interval", probe_interval },
 	{ "tc/dupack", probe_dupack },     { "tc/option", probe_option },
-	{ "tc/goodput", probe_goodput },
+	{ "tc/goodput", probe_goodput },   { "tc/radio", probe_radio },
+	{ "tc/links", probe_links },	   { "tc/shaper", probe_shaper },
+	{ "tc/reach", probe_reach },
 };
 #define PROGRAMS (sizeof(programs) / sizeof(programs[0]))
 

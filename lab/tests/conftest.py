@@ -2,13 +2,14 @@
 """What tests share: a cache of their own, a simulator's double, scenario files."""
 
 import os
+import signal
 import stat
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from pacelab import runner
+from pacelab import cli, runner
 
 DOUBLE = '''#!/usr/bin/env python3
 """Stands for the simulator: goodput depends on scenario and seed alone; counts its runs."""
@@ -30,6 +31,8 @@ for i, flow in enumerate(scenario["flows"]):
         "local_retransmits": 0, "rtt_ms": {"mean": 1.0, "p50": 1.0, "p95": 2.0}, "pacing": None,
         **({"sent_bytes": int(rate * (seconds - warmup) / (0.5 if flow["rate_kbps"] > 700 else 1))}
            if flow["traffic"] == "cbr" else {}),
+        **({"transfers": [[30000, 1.0 + i], [60000, 2.0]], "unfinished": seed % 2}
+           if flow["traffic"] == "files" else {}),
     })
 print(json.dumps({
     "seed": seed, "duration_s": scenario["duration_s"], "warmup_s": scenario["warmup_s"],
@@ -38,6 +41,11 @@ print(json.dumps({
     "gateway": {"max_queue_packets": 1, "throttles": 0}, "versions": {"ns3": "double"},
 }))
 '''
+
+
+def pytest_configure() -> None:
+    """A script's background job ignores Ctrl-C, and so would all programs that tests start."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
@@ -65,6 +73,23 @@ def real() -> Path:
     assert runner.DEFAULT_PROGRAM.is_file(), "build the simulator first: make build"
     assert "MESHPACE_SIM" not in os.environ
     return runner.DEFAULT_PROGRAM
+
+
+@pytest.fixture
+def refusal(
+    write: Callable[[str], str], capsys: pytest.CaptureFixture[str]
+) -> Callable[[str], str]:
+    """Runs a scenario that is wrong; returns what is said of it, which has to be one line."""
+
+    def refuse(text: str) -> str:
+        file = write(text)
+        assert cli.main(["run", file]) == cli.USAGE
+        error = capsys.readouterr().err
+        assert error.count("\n") == 1
+        assert error.startswith(f"pacelab: {file}: ")
+        return error
+
+    return refuse
 
 
 @pytest.fixture

@@ -30,9 +30,9 @@ struct mp_settings mp_settings SEC(".data.settings");
 const volatile struct mp_limits mp_limits SEC(".rodata.limits") = { 14, 16384 };
 
 /* The daemon lives. Else packets pass as if nothing were attached. */
-MP_INLINE bool mp_alive(void)
+MP_INLINE bool mp_alive(uint64_t now_ns)
 {
-	return bpf_ktime_get_ns() - mp_settings.heartbeat_ns < MP_HEARTBEAT_NS;
+	return now_ns - mp_settings.heartbeat_ns < MP_HEARTBEAT_NS;
 }
 
 #endif

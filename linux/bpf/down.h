@@ -46,7 +46,8 @@ __attribute__((noinline)) int mp_down_data(struct __sk_buff *skb, struct mp_pack
 	flow = mp_find_or_create_flow(&key, p->now_ns);
 	if (!flow)
 		return 0;
-	stored = mp_settings.local_retransmission && mp_store(skb, p, &key, flow->ack);
+	p->one_way = !flow->two_way;
+	stored = mp_settings.local_retransmission && mp_store(skb, p, &key, flow);
 	missed = mp_settings.local_retransmission && !stored;
 	bpf_spin_lock(&flow->lock);
 	mp_set_departure(flow, p);
@@ -54,7 +55,8 @@ __attribute__((noinline)) int mp_down_data(struct __sk_buff *skb, struct mp_pack
 	mp_count_data(flow, p, new_data);
 	if (new_data)
 		mp_note_stored(flow, p, stored);
-	flow->path.data_bytes = (uint32_t)mp_max_u64(flow->path.data_bytes, mp_packet_bytes(p));
+	flow->path.data_bytes = (uint32_t)mp_max_u64(
+		flow->path.data_bytes, p->ip_bytes - p->payload_bytes + p->segment_bytes);
 	bpf_spin_unlock(&flow->lock);
 	if (stored)
 		mp_count(MP_COUNT_STORED);
@@ -104,36 +106,65 @@ __attribute__((noinline)) int mp_down_no_data(struct mp_packet *p)
 	return 0;
 }
 
-/* Hops and bit rate: what the daemon knows, else the TTL, else the default. */
-MP_INLINE struct mp_host mp_find_host(const struct mp_packet *p, const struct mp_flow_key *key)
-{
-	const struct mp_host *known = bpf_map_lookup_elem(&mp_hosts, key->mesh);
-	struct mp_host host = {};
+/* What the daemon has set since the flow last looked. Before the lock is taken, which bars lookups. */
+struct mp_news {
+	uint32_t changes;
+	struct mp_host host;
+	uint64_t floor_ns;
+};
 
-	if (known)
-		host = *known;
-	if (host.hops == 0)
-		host.hops = mp_hops_of_ttl(p->ttl);
-	if (host.hops == 0)
-		host.hops = mp_settings.default_hops;
-	if (host.kbps == 0)
-		host.kbps = mp_settings.default_kbps;
-	return host;
+MP_INLINE struct mp_news mp_look_up_news(const struct mp_flow_key *key)
+{
+	struct mp_news news = {
+		.changes = mp_settings.changes,
+		.host.link = mp_settings.default_link,
+	};
+	const struct mp_host *host = bpf_map_lookup_elem(&mp_hosts, key->mesh);
+	const uint64_t *floor_ns = bpf_map_lookup_elem(&mp_floors, key);
+
+	if (host)
+		news.host = *host;
+	if (floor_ns)
+		news.floor_ns = *floor_ns;
+	return news;
+}
+
+MP_INLINE void mp_take_news(struct mp_flow *flow, const struct mp_news *news)
+{
+	if (news->changes == 0)
+		return;
+	flow->known_changes = news->changes;
+	flow->host = news->host;
+	flow->path.link = news->host.link;
+	flow->floor_ns = news->floor_ns;
+}
+
+/*
+ * Hops and bit rate: what the daemon knows, else the TTL, else the default. What the law `map` wants
+ * of the link came with the daemon's news.
+ */
+MP_INLINE void mp_set_path(struct mp_flow *flow, const struct mp_packet *p)
+{
+	uint32_t hops = flow->host.hops;
+
+	if (hops == 0)
+		hops = mp_hops_of_ttl(p->ttl);
+	flow->ttl = p->ttl;
+	flow->path.hops = hops ? hops : mp_settings.default_hops;
+	flow->path.kbps = flow->host.kbps ? flow->host.kbps : mp_settings.default_kbps;
+	flow->path.uneven_q16 = flow->host.uneven_q16;
+	flow->path.ack_bytes = p->ip_bytes - p->payload_bytes;
 }
 
 /* The sample that an ACK gives, if any, and the interval that follows. Under the lock. */
-MP_INLINE void mp_learn(struct mp_flow *flow, const struct mp_packet *p,
-			const struct mp_host *host)
+MP_INLINE void mp_learn(struct mp_flow *flow, const struct mp_packet *p)
 {
 	uint32_t rtt_ticks = mp_sent_ack(&flow->sent, p->ack, p->now_ns);
 
-	flow->ttl = p->ttl;
-	flow->path.hops = host->hops;
-	flow->path.kbps = host->kbps;
-	flow->path.ack_bytes = p->ip_bytes - p->payload_bytes;
+	mp_set_path(flow, p);
 	mp_estimate_add(&flow->estimate, &mp_settings.law, &flow->path, rtt_ticks);
 	flow->interval_ns = 0;
-	if (mp_settings.pace && !host->outside)
+	if (mp_settings.pace && !flow->host.outside)
 		flow->interval_ns = mp_interval_ns(&flow->estimate, &mp_settings.law,
 						   flow->floor_ns);
 }
@@ -142,10 +173,9 @@ MP_INLINE void mp_learn(struct mp_flow *flow, const struct mp_packet *p,
 __attribute__((noinline)) int mp_down_ack(struct mp_packet *p)
 {
 	uint32_t verdict = MP_ACK_FORWARD;
-	const uint64_t *floor_ns;
+	struct mp_news news = {};
 	struct mp_flow_key key;
 	struct mp_flow *flow;
-	struct mp_host host;
 	bool stored;
 
 	if (!p)
@@ -154,14 +184,14 @@ __attribute__((noinline)) int mp_down_ack(struct mp_packet *p)
 	flow = mp_find_flow(&key);
 	if (!flow)
 		return MP_ACK_FORWARD;
-	host = mp_find_host(p, &key);
-	floor_ns = bpf_map_lookup_elem(&mp_floors, &key);
+	if (flow->known_changes != mp_settings.changes)
+		news = mp_look_up_news(&key);
 	bpf_spin_lock(&flow->lock);
+	mp_take_news(flow, &news);
 	if (mp_count_ack(flow, p)) {
-		flow->floor_ns = floor_ns ? *floor_ns : 0;
 		mp_dupack_count(&flow->dupack, p->ack, p->payload_bytes, p->window,
 				flow->sent.max_end);
-		mp_learn(flow, p, &host);
+		mp_learn(flow, p);
 		stored = mp_settings.local_retransmission && flow->storing &&
 			 mp_seq_up_to(flow->stored_from, p->ack);
 		verdict = mp_dupack_verdict(&flow->dupack, stored && mp_is_pure_ack(p), p->now_ns,

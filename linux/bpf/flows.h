@@ -94,6 +94,23 @@ MP_INLINE struct mp_flow_key *mp_take_place(uint64_t now_ns)
 	return oldest;
 }
 
+/*
+ * A new flow and that of the other direction, if there is one, learn of each other. Both are in the
+ * table before they look, so that of two that begin at once one finds the other.
+ */
+MP_INLINE void mp_pair(struct mp_flow *flow, const struct mp_flow_key *key)
+{
+	struct mp_flow_key back = *key;
+	struct mp_flow *other;
+
+	back.direction = key->direction == MP_DOWN ? MP_UP : MP_DOWN;
+	other = mp_find_flow(&back);
+	if (!other)
+		return;
+	flow->two_way = 1;
+	other->two_way = 1;
+}
+
 MP_INLINE struct mp_flow *mp_find_or_create_flow(const struct mp_flow_key *key, uint64_t now_ns)
 {
 	struct mp_flow *flow = mp_find_flow(key);
@@ -112,7 +129,10 @@ MP_INLINE struct mp_flow *mp_find_or_create_flow(const struct mp_flow_key *key, 
 		*place = *key;
 		mp_count(MP_COUNT_FLOWS_CREATED);
 	}
-	return mp_find_flow(key);
+	flow = mp_find_flow(key);
+	if (flow)
+		mp_pair(flow, key);
+	return flow;
 }
 
 /* A connection begins anew or is reset: both its flows are forgotten. */
@@ -135,8 +155,6 @@ MP_INLINE void mp_touch(struct mp_flow *flow, const struct mp_packet *p)
 /* The flow's data passes; new: not sent before. Under its lock. */
 MP_INLINE void mp_count_data(struct mp_flow *flow, const struct mp_packet *p, bool new_data)
 {
-	uint32_t segment_bytes = p->payload_bytes / (p->segments ? p->segments : 1);
-
 	mp_touch(flow, p);
 	if (!flow->acked) { /* seen from here on */
 		flow->acked = 1;
@@ -147,8 +165,8 @@ MP_INLINE void mp_count_data(struct mp_flow *flow, const struct mp_packet *p, bo
 	flow->bytes += p->payload_bytes;
 	if (!new_data)
 		flow->retransmits += p->segments;
-	if (segment_bytes > flow->segment_bytes)
-		flow->segment_bytes = segment_bytes;
+	if (p->segment_bytes > flow->segment_bytes)
+		flow->segment_bytes = p->segment_bytes;
 	if (p->flags & MP_TCP_FIN)
 		flow->fin = 1;
 }

@@ -46,10 +46,10 @@ MP_INLINE void mp_respect_own_pacing(const struct __sk_buff *skb, struct mp_pack
 SEC("tc")
 int mp_to_mesh(struct __sk_buff *skb)
 {
-	struct mp_packet p = {};
+	struct mp_packet p = { .now_ns = bpf_ktime_get_ns() };
 	uint32_t rtt_wired_us = 0;
 
-	if (!mp_alive() || mp_hairpin(skb) || !mp_read_packet(skb, &p, true))
+	if (!mp_alive(p.now_ns) || mp_hairpin(skb) || !mp_read_packet(skb, &p, true))
 		return TC_ACT_UNSPEC;
 	if (mp_begins_or_breaks(&p)) {
 		mp_forget_connection(&p);
@@ -62,12 +62,16 @@ int mp_to_mesh(struct __sk_buff *skb)
 	mp_respect_own_pacing(skb, &p);
 	if (p.segments > 1)
 		mp_count(MP_COUNT_SUPER_PACKETS);
-	if (p.payload_bytes > 0 && !(p.flags & MP_TCP_SYN))
+	if (p.payload_bytes > 0 && !(p.flags & MP_TCP_SYN)) {
 		mp_down_data(skb, &p);
-	else
-		mp_down_no_data(&p);
-	if (p.flags & MP_TCP_ACK)
-		rtt_wired_us = mp_up_ack(&p);
+		if (!p.one_way && (p.flags & MP_TCP_ACK))
+			mp_up_ack(&p);
+	} else {
+		if (p.flags & MP_TCP_ACK)
+			rtt_wired_us = mp_up_ack(&p);
+		if (!p.one_way)
+			mp_down_no_data(&p);
+	}
 	if (mp_settings.stamp && p.departure_ns > p.now_ns) {
 		skb->tstamp = p.departure_ns;
 		mp_count(MP_COUNT_PACED);
@@ -82,9 +86,9 @@ int mp_to_mesh(struct __sk_buff *skb)
 SEC("tc")
 int mp_from_mesh(struct __sk_buff *skb)
 {
-	struct mp_packet p = {};
+	struct mp_packet p = { .now_ns = bpf_ktime_get_ns() };
 
-	if (!mp_alive() || !mp_read_packet(skb, &p, false))
+	if (!mp_alive(p.now_ns) || !mp_read_packet(skb, &p, false))
 		return TC_ACT_UNSPEC;
 	if (mp_settings.option == MP_OPTION_ASKED)
 		mp_take_question(skb, &p);
@@ -98,7 +102,7 @@ int mp_from_mesh(struct __sk_buff *skb)
 		mp_up_data(&p);
 	else if (p.flags & MP_TCP_FIN)
 		mp_up_fin(&p);
-	if ((p.flags & MP_TCP_ACK) && mp_down_ack(&p) != MP_ACK_FORWARD) {
+	if ((p.flags & MP_TCP_ACK) && !p.one_way && mp_down_ack(&p) != MP_ACK_FORWARD) {
 		mp_count(MP_COUNT_WITHHELD);
 		return TC_ACT_SHOT;
 	}

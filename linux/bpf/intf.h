@@ -38,42 +38,51 @@ struct bpf_spin_lock {
 };
 #endif
 
+/* What the daemon knows of a mesh host's path; key: its address. */
+struct mp_host {
+	uint32_t hops;    /* 0: unknown */
+	uint32_t kbps;    /* 0: unknown */
+	uint32_t outside; /* of the mesh, on another port of this box: not paced */
+	struct mp_link link; /* of its first hop, for the law `map`; else all zero */
+	int64_t uneven_q16;  /* as mp_path has it, of links at different bit rates; else 0 */
+};
+
+/*
+ * What every data packet touches comes first, in few cache lines: they travel between the processors
+ * that serve the two sides of the gateway.
+ */
 struct mp_flow {
 	struct bpf_spin_lock lock;
 	uint32_t ack;           /* highest acknowledgement of this direction's data */
-	struct mp_sent sent;    /* T1: at the radio (down), at the wired side (up) */
-	struct mp_estimate estimate; /* down: of RTT_wireless */
-	struct mp_pacer pacer;
-	struct mp_dupack dupack;
-	struct mp_path path;    /* as used for the latest sample */
 	uint64_t interval_ns;   /* down: in force; 0: unpaced */
-	uint64_t floor_ns;      /* down: by goodput control; 0: not throttled */
-	uint64_t first_ns;      /* first and latest packet, and latest data */
-	uint64_t last_ns;
+	struct mp_pacer pacer;
+	uint64_t last_ns;       /* latest packet, and latest data */
 	uint64_t data_ns;
 	uint64_t packets;       /* of data */
 	uint64_t bytes;         /* of payload, retransmissions included */
-	uint64_t acked_bytes;
-	uint64_t retransmits;   /* packets seen again */
-	uint64_t local_retransmits;
+	struct mp_path path;    /* as used for the latest sample */
 	uint32_t segment_bytes; /* payload of the largest data packet */
-	uint32_t rtt_wired_us;  /* up: latest; 0: none yet */
 	uint32_t stored_from;   /* down: all segments from here on are in the daemon's store */
 	uint8_t ttl;            /* of the latest packet from the mesh, 0: none yet */
 	uint8_t acked;          /* ack is valid: data has been seen */
 	uint8_t storing;        /* stored_from is valid */
 	uint8_t fin;            /* its sender has finished */
 	uint8_t asked;          /* up: its sender asked for RTT_wired */
+	uint8_t two_way;        /* there is, or was, a flow in the other direction too */
+	uint64_t first_ns;      /* first packet */
+	struct mp_sent sent;    /* T1: at the radio (down), at the wired side (up) */
+	struct mp_dupack dupack;
+	uint64_t floor_ns;      /* down: by goodput control; 0: not throttled */
+	uint64_t acked_bytes;
+	uint64_t retransmits;   /* packets seen again */
+	uint64_t local_retransmits;
+	uint32_t rtt_wired_us;  /* up: latest; 0: none yet */
+	uint32_t known_changes; /* host and floor_ns are as of so many mp_settings.changes */
+	struct mp_host host;    /* what the daemon knows of its path */
+	struct mp_estimate estimate; /* down: of RTT_wireless */
 };
 
 _Static_assert(sizeof(struct mp_flow) <= 2048, "docs/operator.md promises 2 KiB a flow");
-
-/* What the daemon knows of a mesh host's path; key: its address. */
-struct mp_host {
-	uint32_t hops;    /* 0: unknown */
-	uint32_t kbps;    /* 0: unknown */
-	uint32_t outside; /* of the mesh, on another port of this box: not paced */
-};
 
 /* Whose ACKs carry RTT_wired. */
 enum mp_option_policy { MP_OPTION_NEVER, MP_OPTION_ASKED, MP_OPTION_ALWAYS };
@@ -90,15 +99,21 @@ struct mp_settings {
 	struct mp_law law;
 	uint32_t default_hops;        /* where neither the daemon nor TTL tells; 0 counts as 1 */
 	uint32_t default_kbps;
+	struct mp_link default_link;  /* of hosts that the daemon has not looked up yet */
 	uint8_t pace;                 /* the law is on */
 	uint8_t stamp;                /* departure times into skb->tstamp, for sch_fq */
 	uint8_t option;               /* enum mp_option_policy */
 	uint8_t local_retransmission;
 	uint8_t full;                 /* the store is full: new flows go unpaced */
+	uint32_t changes;             /* of paths and floors so far, from 1; flows then look them up */
 };
 
 /* Ring buffer: a segment to be kept, or one to be sent again. */
-enum mp_event_kind { MP_EVENT_STORE, MP_EVENT_RETRANSMIT };
+enum mp_event_kind {
+	MP_EVENT_STORE,
+	MP_EVENT_STORE_FIRST, /* of a new flow: what is kept under its key is another connection's */
+	MP_EVENT_RETRANSMIT,
+};
 
 struct mp_event {
 	uint32_t kind;     /* enum mp_event_kind */

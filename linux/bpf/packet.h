@@ -26,43 +26,54 @@ struct mp_packet {
 	uint64_t now_ns;
 	uint64_t ready_ns;      /* now_ns, or when a socket of this host wants it to leave */
 	uint64_t departure_ns;  /* now_ns unless it has to wait */
+	uint64_t l3, l4;        /* offsets of the headers; of 64 bits a verifier forgets none */
 	uint32_t seq, ack, window;
-	uint32_t l3, l4;        /* offsets of the headers */
 	uint32_t ip_bytes;      /* from the IP header to the payload's end */
 	uint32_t tcp_bytes;     /* of the TCP header, options included */
 	uint32_t payload_bytes;
 	uint32_t segments;      /* in it; more than 1: a super packet */
+	uint32_t segment_bytes; /* payload of each */
 	uint32_t frame_bytes;
 	uint8_t flags, ttl;
 	bool v6;
 	bool asks;              /* its sender wants to know RTT_wired */
+	bool one_way;           /* known to have no flow in the other direction */
 };
 
-/* A data packet of this one's headers, with its share of the payload, in bytes. */
-MP_INLINE uint32_t mp_packet_bytes(const struct mp_packet *p)
+/*
+ * Copies a header from an offset of the packet, without a helper where it lies in the packet's first
+ * piece of memory: a tenth of the cost. False: the packet is shorter.
+ */
+MP_INLINE bool mp_copy(struct __sk_buff *skb, uint64_t at, void *header, uint32_t bytes)
 {
-	uint32_t headers = p->ip_bytes - p->payload_bytes;
+	const void *from = (const void *)(long)skb->data + at;
 
-	return headers + p->payload_bytes / (p->segments ? p->segments : 1);
+	if (from + bytes > (const void *)(long)skb->data_end)
+		return bpf_skb_load_bytes(skb, (uint32_t)at, header, bytes) == 0;
+	__builtin_memcpy(header, __builtin_assume_aligned(from, 4), bytes);
+	return true;
+}
+
+MP_INLINE bool mp_is_vlan(uint16_t protocol)
+{
+	return protocol == bpf_htons(ETH_P_8021Q) || protocol == bpf_htons(ETH_P_8021AD);
 }
 
 /* Network protocol at p->l3, behind VLAN tags; in network order, 0 if there is none. */
 MP_INLINE uint16_t mp_network_protocol(struct __sk_buff *skb, struct mp_packet *p)
 {
-	uint16_t protocol;
+	uint16_t protocol = (uint16_t)skb->protocol;
 	int i;
 
 	p->l3 = mp_limits.l2_bytes;
 	if (p->l3 == 0)
-		return (uint16_t)skb->protocol;
-	for (i = 0; i <= MP_VLAN_TAGS_MAX; i++) {
+		return protocol;
+	for (i = 0; i < MP_VLAN_TAGS_MAX && mp_is_vlan(protocol); i++) {
+		p->l3 += MP_VLAN_BYTES;
 		if (bpf_skb_load_bytes(skb, p->l3 - sizeof(protocol), &protocol, sizeof(protocol)))
 			return 0;
-		if (protocol != bpf_htons(ETH_P_8021Q) && protocol != bpf_htons(ETH_P_8021AD))
-			return protocol;
-		p->l3 += MP_VLAN_BYTES;
 	}
-	return 0;
+	return protocol;
 }
 
 MP_INLINE void mp_map_ipv4(uint8_t address[16], uint32_t ipv4)
@@ -76,7 +87,7 @@ MP_INLINE enum mp_counter mp_read_ipv4(struct __sk_buff *skb, struct mp_packet *
 {
 	struct iphdr ip;
 
-	if (bpf_skb_load_bytes(skb, p->l3, &ip, sizeof(ip)) || ip.version != 4 || ip.ihl < 5)
+	if (!mp_copy(skb, p->l3, &ip, sizeof(ip)) || ip.version != 4 || ip.ihl < 5)
 		return MP_COUNT_MALFORMED;
 	if (ip.frag_off & bpf_htons(0x3fff)) /* more fragments, or an offset */
 		return MP_COUNT_FRAGMENTS;
@@ -95,7 +106,7 @@ MP_INLINE enum mp_counter mp_read_ipv6(struct __sk_buff *skb, struct mp_packet *
 {
 	struct ipv6hdr ip;
 
-	if (bpf_skb_load_bytes(skb, p->l3, &ip, sizeof(ip)) || ip.version != 6)
+	if (!mp_copy(skb, p->l3, &ip, sizeof(ip)) || ip.version != 6)
 		return MP_COUNT_MALFORMED;
 	if (ip.nexthdr != IPPROTO_TCP)
 		return MP_COUNT_OTHER;
@@ -115,13 +126,14 @@ MP_INLINE enum mp_counter mp_read_tcp(struct __sk_buff *skb, struct mp_packet *p
 
 	if (p->segments > 1) /* the IP length of a super packet may be too large for its field */
 		p->ip_bytes = skb->len - p->l3;
-	if (bpf_skb_load_bytes(skb, p->l4, &tcp, sizeof(tcp)))
+	if (!mp_copy(skb, p->l4, &tcp, sizeof(tcp)))
 		return MP_COUNT_MALFORMED;
 	p->tcp_bytes = tcp.doff * 4u;
 	if (p->tcp_bytes < sizeof(tcp) || p->ip_bytes < ip_header + p->tcp_bytes ||
 	    p->l3 + p->ip_bytes > skb->len)
 		return MP_COUNT_MALFORMED;
 	p->payload_bytes = p->ip_bytes - ip_header - p->tcp_bytes;
+	p->segment_bytes = p->segments > 1 ? p->payload_bytes / p->segments : p->payload_bytes;
 	p->seq = bpf_ntohl(tcp.seq);
 	p->ack = bpf_ntohl(tcp.ack_seq);
 	p->window = bpf_ntohs(tcp.window);
@@ -131,13 +143,13 @@ MP_INLINE enum mp_counter mp_read_tcp(struct __sk_buff *skb, struct mp_packet *p
 	return MP_COUNT_TCP;
 }
 
-/* Reads a packet to or from the mesh into p, all zero before. False: it is none of ours. */
+/* Reads a packet to or from the mesh into p, zero but for its time. False: it is none of ours. */
 MP_INLINE bool mp_read_packet(struct __sk_buff *skb, struct mp_packet *p, bool to_mesh)
 {
 	uint16_t protocol = mp_network_protocol(skb, p);
 	enum mp_counter is = MP_COUNT_OTHER;
 
-	p->now_ns = p->ready_ns = p->departure_ns = bpf_ktime_get_ns();
+	p->ready_ns = p->departure_ns = p->now_ns;
 	p->frame_bytes = skb->len;
 	p->segments = skb->gso_segs > 1 ? skb->gso_segs : 1;
 	if (protocol == bpf_htons(ETH_P_IP))

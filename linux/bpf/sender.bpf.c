@@ -49,7 +49,12 @@ MP_INLINE struct mp_path mp_path_of(struct sock *sk)
 {
 	const struct tcp_sock *tcp = (const struct tcp_sock *)sk;
 	uint32_t headers = tcp->tcp_header_len;
-	struct mp_path path = { .hops = mp_sender_settings.hops, .kbps = mp_sender_settings.kbps };
+	struct mp_path path = {
+		.hops = mp_sender_settings.hops,
+		.kbps = mp_sender_settings.kbps,
+		.link = mp_sender_settings.link,
+		.uneven_q16 = mp_sender_settings.uneven_q16,
+	};
 
 	headers += mp_family(sk) == AF_INET ? IPV4_HEADER : IPV6_HEADER;
 	path.data_bytes = headers + tcp->mss_cache;

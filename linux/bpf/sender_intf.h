@@ -12,12 +12,19 @@
 #define MP_ASK_FIRST_NS MP_NS_PER_S
 #define MP_ASK_DOUBLINGS 6u
 
+/* What told a figure, for `sender status`. */
+enum mp_told_by { MP_TOLD_BY_NOBODY, MP_TOLD_BY_CONFIGURATION, MP_TOLD_BY_DRIVER };
+
 /* What `meshpace sender` sets, at any time. */
 struct mp_sender_settings {
 	struct mp_law law;
 	uint32_t hops; /* wireless, to the gateway; 0 counts as 1 */
 	uint32_t kbps; /* of the wireless links; 0: unknown */
-	uint8_t ask;   /* for RTT_wired */
+	struct mp_link link;   /* of the first hop, for the law `map`; else all zero */
+	struct mp_radio radio; /* what its H_cs comes from, for who looks */
+	int64_t uneven_q16;    /* as mp_path has it, of links at different bit rates; else 0 */
+	uint8_t ask;           /* for RTT_wired */
+	uint8_t signal_told_by; /* enum mp_told_by */
 };
 
 /* What is known of one socket. */

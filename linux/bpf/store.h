@@ -26,9 +26,9 @@ MP_INLINE uint64_t mp_wakeup(void)
 /* An IPv4 and a TCP header. */
 #define MP_STORED_MIN 40u
 
-/* Copies a flow's data packet for the store; ack: its acknowledged data. False: not copied. */
+/* Copies a flow's data packet for the store. False: not copied. */
 MP_INLINE bool mp_store(struct __sk_buff *skb, const struct mp_packet *p,
-			const struct mp_flow_key *key, uint32_t ack)
+			const struct mp_flow_key *key, const struct mp_flow *flow)
 {
 	uint32_t bytes = p->frame_bytes;
 	struct mp_store_event *store;
@@ -38,10 +38,10 @@ MP_INLINE bool mp_store(struct __sk_buff *skb, const struct mp_packet *p,
 	store = bpf_ringbuf_reserve(&mp_events, sizeof(*store), 0);
 	if (!store)
 		return false;
-	store->event.kind = MP_EVENT_STORE;
+	store->event.kind = flow->acked ? MP_EVENT_STORE : MP_EVENT_STORE_FIRST;
 	store->event.seq = p->seq;
 	store->event.end = p->seq + p->payload_bytes;
-	store->event.ack = ack;
+	store->event.ack = flow->acked ? flow->ack : p->seq;
 	store->event.key = *key;
 	store->bytes = bytes;
 	store->l3 = (uint16_t)p->l3;

@@ -37,6 +37,7 @@ __attribute__((noinline)) int mp_up_data(struct mp_packet *p)
 	flow = mp_find_or_create_flow(&key, p->now_ns);
 	if (!flow)
 		return 0;
+	p->one_way = !flow->two_way;
 	bpf_spin_lock(&flow->lock);
 	new_data = mp_sent_record(&flow->sent, p->seq, p->payload_bytes, p->now_ns);
 	mp_count_data(flow, p, new_data);
@@ -79,6 +80,7 @@ __attribute__((noinline)) uint32_t mp_up_ack(struct mp_packet *p)
 	flow = mp_find_flow(&key);
 	if (!flow)
 		return 0;
+	p->one_way = !flow->two_way;
 	bpf_spin_lock(&flow->lock);
 	if (mp_count_ack(flow, p))
 		rtt_wired_us = mp_rtt_wired_us(mp_sent_ack(&flow->sent, p->ack, p->now_ns));

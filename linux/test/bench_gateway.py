@@ -1,92 +1,235 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-What the gateway costs: forwarding with and without it, and ns per packet in its programs.
+What the gateway costs: forwarding with and without it, ns a packet in its programs with one flow
+and with 16,000, memory and CPU of the daemon.
 
 usage: .venv/bin/python linux/test/bench_gateway.py    (root; on an idle machine)
 
-Ratios within one run, in alternating order. Segments leave the sender one by one, so that a
-packet is a packet; the configured bit rate is so high that the law holds nothing back for long.
+Ratios within one run, in alternating order. The configured bit rate is so high that the law holds
+nothing back for long.
 """
 
+import contextlib
 import json
+import os
+import socket
 import statistics
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from harness import net
+from harness.blast import acked_bytes, blast, packets_per_s
+from harness.capture import ACK
+from harness.fuzz import Fields, ipv4, tcp
 from harness.gateway import Gateway
-from harness.transfer import Transfer
+from harness.lossy import Radio
+from test_flood import flood, pour
 
-ROUNDS = 5
-SECONDS = 3.0
+ROUNDS = 7
+WARM_UP_S, SECONDS = 0.3, 2.0
 STATISTICS = Path("/proc/sys/kernel/bpf_stats_enabled")
 PROGRAMS = ("mp_to_mesh", "mp_from_mesh")
 WAYS = ("none", "observe", "nfqueue")
-FAST_MBPS = 100_000.0
+# So far and so fast that the law asks for next to no distance between packets.
+FAR, FAST_MBPS = 250, 100_000.0
+MANY = 16_000
+REPEATED = 1_000_000
+
+# Congestion control that paces by itself would be what is measured.
+CUBIC: dict[tuple[int, int], int | bytes] = {(socket.IPPROTO_TCP, socket.TCP_CONGESTION): b"cubic"}
+
+Spent = dict[str, tuple[int, int]]
 
 
-def programs() -> dict[str, tuple[int, int]]:
-    """Nanoseconds and packets of each program so far."""
+@contextlib.contextmanager
+def statistics_on() -> Iterator[None]:
+    before = STATISTICS.read_text()
+    STATISTICS.write_text("1")
+    try:
+        yield
+    finally:
+        STATISTICS.write_text(before)
+
+
+def programs() -> dict[str, dict[str, int]]:
+    """What bpftool says of each program."""
     shown = json.loads(subprocess.check_output(["bpftool", "-j", "prog", "show"]))
+    return {program["name"]: program for program in shown if program.get("name") in PROGRAMS}
+
+
+def spent() -> Spent:
+    """Nanoseconds and packets of each program so far."""
     return {
-        program["name"]: (program.get("run_time_ns", 0), program.get("run_cnt", 0))
-        for program in shown
-        if program.get("name") in PROGRAMS
+        name: (program.get("run_time_ns", 0), program.get("run_cnt", 0))
+        for name, program in programs().items()
     }
+
+
+def per_packet(before: Spent, after: Spent) -> dict[str, float]:
+    return {
+        name: (after[name][0] - before[name][0]) / max(after[name][1] - before[name][1], 1)
+        for name in after
+    }
+
+
+@contextlib.contextmanager
+def gateway(network: net.Network, way: str) -> Iterator[Gateway]:
+    host = {"address": net.host4(0), "hops": FAR, "mbps": FAST_MBPS}
+    with tempfile.TemporaryDirectory() as folder:
+        made = Gateway(network.gateway, Path(folder), way, {"host": [host]})
+        try:
+            yield made.start()
+        finally:
+            made.end()
 
 
 def throughput(network: net.Network) -> float:
     """Mbit/s of one download."""
-    with Transfer(network.wired, network.host, net.host4(0)) as transfer:
-        time.sleep(0.5)
-        before, began = transfer.received, time.monotonic()
+    seconds = WARM_UP_S + SECONDS + 0.2
+    with blast(network.wired, network.host, net.host4(0), seconds, CUBIC) as client:
+        time.sleep(WARM_UP_S)
+        before, began = acked_bytes(client), time.monotonic()
         time.sleep(SECONDS)
-        return (transfer.received - before) * 8 / 1e6 / (time.monotonic() - began)
+        return (acked_bytes(client) - before) * 8 / 1e6 / (time.monotonic() - began)
 
 
-def measure(way: str, network: net.Network) -> tuple[float, dict[str, tuple[int, int]]]:
-    if way == "none":
-        return throughput(network), {}
-    host = {"address": net.host4(0), "hops": 1, "mbps": FAST_MBPS}
-    with tempfile.TemporaryDirectory() as folder:
-        gateway = Gateway(network.gateway, Path(folder), way, {"host": [host]})
-        try:
-            gateway.start()
-            return throughput(network), programs()
-        finally:
-            gateway.end()
+def data_frames(network: net.Network) -> list[bytes]:
+    """Small segments of one download, which its receiver never sees; once around all numbers."""
+    source, target = bytes([192, 0, 2, 1]), bytes([10, 1, 0, 2])
+    head = network.gateway.mac("eth0") + network.wired.mac("eth0") + b"\x08\x00"
+    fields = (Fields(80, 5000, at << 20, 1, ACK) for at in range(4096))
+    segments = (tcp(source, target, one, bytes(64)) for one in fields)
+    return [head + ipv4(source, target, segment, 64) for segment in segments]
 
 
-def main() -> None:
-    rates: dict[str, list[float]] = {way: [] for way in WAYS}
-    spent: dict[str, list[float]] = {name: [] for name in PROGRAMS}
-    before = STATISTICS.read_text()
-    STATISTICS.write_text("1")
-    try:
-        with net.routed() as network:
-            network.segmentation(False)
-            for turn in range(ROUNDS):
-                for way in WAYS if turn % 2 == 0 else WAYS[::-1]:
-                    rate, cost = measure(way, network)
-                    rates[way].append(rate)
-                    for name, (ns, packets) in cost.items() if way == "observe" else ():
-                        spent[name].append(ns / max(packets, 1))
-    finally:
-        STATISTICS.write_text(before)
-    for way in WAYS:
+def forwarding(network: net.Network) -> float:
+    """Thousand packets/s from a source that costs next to nothing."""
+    frames = data_frames(network)
+    return packets_per_s(network.wired, network.gateway, frames, SECONDS) / 1e3
+
+
+def compare(
+    what: str,
+    unit: str,
+    network: net.Network,
+    ways: tuple[str, ...],
+    measure: Callable[[net.Network], float],
+) -> None:
+    rates: dict[str, list[float]] = {way: [] for way in ways}
+    for turn in range(ROUNDS):
+        for way in ways if turn % 2 == 0 else ways[::-1]:
+            with contextlib.nullcontext() if way == "none" else gateway(network, way):
+                rates[way].append(measure(network))
+    for way in ways:
         ratios = [rate / none for rate, none in zip(rates[way], rates["none"], strict=True)]
         print(
-            f"{way:8} {statistics.median(rates[way]):7.0f} Mbit/s, "
+            f"{what}, {way:8} {statistics.median(rates[way]):7.0f} {unit}, "
             f"{statistics.median(ratios):.2f} of forwarding alone "
             f"({min(ratios):.2f} to {max(ratios):.2f})"
         )
-    for name, costs in spent.items():
-        print(
-            f"{name:13} {statistics.median(costs):5.0f} ns a packet "
-            f"({min(costs):.0f} to {max(costs):.0f})"
-        )
+
+
+def data_packet() -> bytes:
+    """A full segment of a download, with a timestamp."""
+    source, target = bytes([192, 0, 2, 1]), bytes([10, 1, 0, 2])
+    options = b"\1\1\x08\x0a" + bytes(8)
+    segment = tcp(source, target, Fields(80, 5000, 1, 1, ACK, options=options), bytes(1448))
+    return bytes(12) + b"\x08\x00" + ipv4(source, target, segment, 64)
+
+
+def run_alone(program: int, packet: bytes) -> float:
+    """Mean ns of BPF_PROG_TEST_RUN, its own loop included."""
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(packet)
+        file.flush()
+        words = ["data_in", file.name, "repeat", str(REPEATED)]
+        call = ["bpftool", "-j", "prog", "run", "id", str(program), *words]
+        return float(json.loads(subprocess.check_output(call))["duration"])
+
+
+def in_traffic(network: net.Network) -> None:
+    """ns a packet of each program under a download, the kernel's two clock readings included."""
+    costs: dict[str, list[float]] = {name: [] for name in PROGRAMS}
+    for _ in range(ROUNDS):
+        with gateway(network, "observe"):
+            before = spent()
+            throughput(network)
+            for name, cost in per_packet(before, spent()).items():
+                costs[name].append(cost)
+    for name, found in costs.items():
+        print(f"{name:13} in traffic {statistics.median(found):5.0f} ns a packet")
+
+
+def with_many_flows(network: net.Network) -> None:
+    """
+    ns a data packet: of one flow alone, of one beside 16,000 that are idle, and of 16,000 in turn,
+    whose state is in no processor's cache.
+    """
+    alone = list(flood(1, "data")) * MANY
+    many = list(flood(MANY, "data"))
+    costs: dict[str, list[float]] = {"alone": [], "beside": [], "in turn": []}
+    for _ in range(3):
+        for what, first, then in (
+            ("alone", alone, alone),
+            ("beside", many, alone),
+            ("in turn", many, many),
+        ):
+            with gateway(network, "observe"):
+                pour(network, iter(first))
+                before = spent()
+                pour(network, iter(then))
+                costs[what].append(per_packet(before, spent())["mp_to_mesh"])
+    one = statistics.median(costs["alone"])
+    for what, found in costs.items():
+        ns = statistics.median(found)
+        print(f"{MANY} flows, {what:7} {ns:4.0f} ns a data packet, {ns / one:.2f} of one alone")
+
+
+def idle_daemon(network: net.Network) -> None:
+    """Resident memory and CPU with 1,000 flows that do nothing."""
+    for way in ("observe", "nfqueue"):
+        with gateway(network, way) as made:
+            pour(network, flood(1000, "data"))
+            made.fresh_status()
+            before, began = cpu_s(made.pid), time.monotonic()
+            time.sleep(10)
+            share = (cpu_s(made.pid) - before) / (time.monotonic() - began)
+            flows = len(made.status()["flows"])
+            mib = made.memory_kib() / 1024
+            print(
+                f"{way}: daemon with {flows} idle flows {mib:.1f} MiB, {share:.2%} of a processor"
+            )
+
+
+def cpu_s(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def main() -> None:
+    with net.routed() as network:
+        compare("super packets", "Mbit/s", network, WAYS[:2], throughput)
+        network.segmentation(False)
+        compare("single packets", "Mbit/s", network, WAYS, throughput)
+        # Nobody answers: what forwarding alone costs.
+        drop = ("PREROUTING", "-p", "tcp", "-j", "DROP")
+        network.host.run("iptables", "-t", "raw", "-A", *drop)
+        compare("frames", "k packets/s", network, WAYS, forwarding)
+        network.host.run("iptables", "-t", "raw", "-D", *drop)
+        with gateway(network, "observe"):
+            found = programs()
+            nothing = run_alone(found["mp_to_mesh"]["id"], bytes(64))
+            data = run_alone(found["mp_to_mesh"]["id"], data_packet())
+            print(f"BPF_PROG_TEST_RUN: data packet {data:.0f} ns, no IP {nothing:.0f} ns")
+        with statistics_on():
+            in_traffic(network)
+    with net.relayed(Radio(delay_ms=1.0)) as network:
+        with statistics_on():
+            with_many_flows(network)
+        idle_daemon(network)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ softirqs that belong to no process; hence nothing else may run. The programs at 
 nothing but system calls.
 """
 
-import multiprocessing
 import os
 import socket
 import statistics
@@ -19,16 +18,15 @@ import time
 from pathlib import Path
 
 from harness import net
-from harness.namespace import Namespace
+from harness.blast import acked_bytes, blast
 from harness.sender import Sender
 from harness.transfer import SO_MAX_PACING_RATE
 
-ROUNDS = 7
-WARM_UP_S, SECONDS = 0.5, 3.0
+ROUNDS = 15
+WARM_UP_S, SECONDS = 0.5, 4.0
 HOPS, MBPS = 4, 500.0
 CONTROLS = ("meshpace", "reno", "bbr")
 MOST = 1.1
-CHUNK = 1 << 16
 # More than this share of busy time in a pause means that somebody else works here.
 IDLE = 0.05
 
@@ -39,59 +37,25 @@ def busy_s() -> float:
     return (sum(fields) - fields[3] - fields[4]) / os.sysconf("SC_CLK_TCK")
 
 
-def swallow(server: socket.socket, client: socket.socket) -> None:
-    client.close()  # inherited; held open here, the connection would never end
-    connection, _ = server.accept()
-    buffer = bytearray(CHUNK)
-    while connection.recv_into(buffer):
-        pass
-
-
-def feed(client: socket.socket, seconds: float) -> None:
-    data, end = bytes(CHUNK), time.monotonic() + seconds
-    while time.monotonic() < end:
-        client.send(data)
-
-
-def connect(
-    sender: Namespace, receiver: Namespace, control: str, rate: float
-) -> tuple[socket.socket, socket.socket]:
-    server = receiver.socket(socket.AF_INET, socket.SOCK_STREAM)
-    server.bind((net.WIRED4, 0))
-    server.listen(1)
-    client = sender.socket(socket.AF_INET, socket.SOCK_STREAM)
-    client.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control.encode())
-    if control != "meshpace":
-        client.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, int(rate))
-    client.connect((net.WIRED4, server.getsockname()[1]))
-    return client, server
-
-
-def acked_bytes(client: socket.socket) -> int:
-    """tcpi_bytes_acked of struct tcp_info (linux/tcp.h)."""
-    info = client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
-    return int.from_bytes(info[120:128], "little")
-
-
 def measure(network: net.Network, control: str, rate: float) -> tuple[float, float]:
     """CPU seconds per GB of payload, and bytes/s, of one transfer."""
-    client, server = connect(network.host, network.wired, control, rate)
-    work = [
-        multiprocessing.Process(target=swallow, args=(server, client)),
-        multiprocessing.Process(target=feed, args=(client, WARM_UP_S + SECONDS + 0.3)),
-    ]
-    for process in work:
-        process.start()
-    server.close()
-    time.sleep(WARM_UP_S)
-    bytes_before, busy_before, began = acked_bytes(client), busy_s(), time.monotonic()
-    time.sleep(SECONDS)
-    bytes_ = acked_bytes(client) - bytes_before
-    cpu, seconds = busy_s() - busy_before, time.monotonic() - began
-    client.close()
-    for process in work[::-1]:
-        process.join()
-    return cpu / (bytes_ / 1e9), bytes_ / seconds
+    options: dict[tuple[int, int], int | bytes] = {
+        (socket.IPPROTO_TCP, socket.TCP_CONGESTION): control.encode()
+    }
+    if control != "meshpace":
+        options[socket.SOL_SOCKET, SO_MAX_PACING_RATE] = int(rate)
+    seconds = WARM_UP_S + SECONDS + 0.3
+    with blast(network.host, network.wired, net.WIRED4, seconds, options) as client:
+        time.sleep(WARM_UP_S)
+        bytes_before, busy_before, began = (
+            acked_bytes(client),
+            busy_s(),
+            time.monotonic(),
+        )
+        time.sleep(SECONDS)
+        bytes_ = acked_bytes(client) - bytes_before
+        cpu, took = busy_s() - busy_before, time.monotonic() - began
+    return cpu / (bytes_ / 1e9), bytes_ / took
 
 
 def check_idle() -> None:

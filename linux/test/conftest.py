@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Fixtures of the native tests: networks, gateways, and what every test may rely on."""
 
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,6 +11,11 @@ from harness.gateway import PROGRAM, Gateway
 
 HERE = Path(__file__).parent
 StartGateway = Callable[..., Gateway]
+
+
+def pytest_configure() -> None:
+    """A script's background job ignores Ctrl-C, and so would all programs that tests start."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

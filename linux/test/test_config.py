@@ -67,6 +67,24 @@ BAD = {
     "zero flows": ("max_flows = 0\n", "max_flows"),
     "bad metrics address": ('metrics = "everywhere"\n', "line 1"),
     "no TOML": ("mesh = = 3\n", "line 1"),
+    "unknown key of the radio": ('law = "map"\n[radio]\nsignal = -60\n', "signal"),
+    "threshold out of range": ("[radio]\nsense_dbm = 82\n", "radio.sense_dbm"),
+    "loss below 0": ("[radio]\ncable_db = -3\n", "radio.cable_db"),
+    "signal that means unknown": ("[radio]\nsignal_dbm = 0\n", "radio.signal_dbm"),
+    "slot of another unit": ("[radio]\nslot_us = 9000\n", "radio.slot_us"),
+    "window of the wrong type": ('[radio]\ncw = "15"\n', "line 2"),
+    "node without a place": ('[[node]]\naddress = "self"\nx_m = 1\n', "node self"),
+    "node without a name": ('[[node]]\naddress = "roof"\nx_m = 1\ny_m = 1\n', "roof"),
+    "nodes without this box": ('[[node]]\naddress = "fd00::2"\nx_m = 1\ny_m = 1\n', "self"),
+    "latitude out of range": (
+        '[[node]]\naddress = "self"\nlatitude = 95\nlongitude = 1\n',
+        "latitude",
+    ),
+    "way over an unknown node": (
+        '[[host]]\naddress = "10.1.0.2"\nway = ["10.1.0.3"]\n',
+        "10.1.0.3",
+    ),
+    "hop of no length": ('[[host]]\naddress = "10.1.0.2"\nhop_m = [50, 0]\n', "hop_m"),
 }
 
 
@@ -102,7 +120,16 @@ def test_a_good_file_passes(idle: Gateway) -> None:
                 "store_mib": 8,
                 "metrics": "127.0.0.1:9870",
                 "default_path": {"hops": 2, "mbps": 5.5},
-                "host": [host("10.1.0.0/24", 11.0, 4), host("fd00::2", 1.0)],
+                "host": [
+                    {**host("10.1.0.0/24", 11.0, 4), "hop_m": [80, 120.5]},
+                    {"address": "fd00::2", "way": ["02:00:00:00:00:01", "fd00::2"]},
+                ],
+                "radio": {"sense_dbm": -95, "antenna_dbi": 2.1, "rts_cts": False, "cw": 31},
+                "node": [
+                    {"address": "self", "latitude": 51.34, "longitude": 12.37},
+                    {"address": "02:00:00:00:00:01", "latitude": 51.341, "longitude": 12.37},
+                    {"address": "fd00::2", "latitude": 51.342, "longitude": 12.371},
+                ],
             }
         )
     )
@@ -119,6 +146,13 @@ def test_a_good_file_passes(idle: Gateway) -> None:
         (["gateway", "--mesh", "mesh0", "--config", "/nonexistent.toml"], "/nonexistent.toml"),
         (["config", "check", "/nonexistent.toml"], "/nonexistent.toml"),
         (["florw"], "florw"),
+        (["gateway", "--mesch", "mesh0"], "--mesch"),
+        (["gateway", "--mesh", "mesh0", "--law", "warp"], "possible values: gap, map, off"),
+        (["gateway", "--mesh", "mesh0", "--config"], "--config <FILE>"),
+        (["config", "check"], "<FILE>"),
+        (["sender", "on", "--hops", "256"], "1..=255"),
+        (["sender", "on", "--mbps", "-3"], "-3 is out of range"),
+        (["sender", "on", "--mbps", "fast"], "no number"),
     ],
     ids=str,
 )
@@ -126,7 +160,7 @@ def test_wrong_usage(idle: Gateway, words: list[str], says: str) -> None:
     before = Traces.of(idle.namespace)
     done = idle.call(*words)
     assert done.returncode == 2
-    assert says in done.stderr
+    assert says in one_line(done.stderr)
     assert not done.stdout
     assert not left_behind(idle.namespace, before)
 
@@ -177,6 +211,16 @@ def test_status_tells_what_is(network: net.Network, start: StartGateway) -> None
     assert flows["up"]["rtt_wired_ms"] > 0
     table = gateway.call("status", "--mesh", "mesh0").stdout
     assert net.host4(0) in table
+
+
+def test_top_is_a_table_that_is_renewed(network: net.Network, start: StartGateway) -> None:
+    gateway = start(network, host=[host(net.host4(0), mbps_for(1))])
+    with Transfer(network.wired, network.host, net.host4(0), options=window(64 * 1024)) as transfer:
+        until(lambda: gateway.flow(transfer.receiver_port), 10, gateway)
+        shown = gateway.watch("top", "--mesh", "mesh0", seconds=2.5)
+    tables = shown.count("RTT ms")
+    assert 2 <= tables <= 4, shown
+    assert shown.count(f":{transfer.receiver_port}") == tables, shown
 
 
 def test_hops_from_the_ttl(network: net.Network, start: StartGateway) -> None:

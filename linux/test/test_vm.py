@@ -28,6 +28,8 @@ FULL_NATIVE = [*NATIVE, "test_integrity.py", "test_option.py"]
 # The sender's programs load, carry flows and go again, with and without links of struct_ops.
 SENDER = ["test_sender_life.py"]
 SENDER_TESTS = "can_choose or it_stays or is_not_on"
+# Every program loads, with no more work for the verifier than expected.
+VERIFIER = ["test_verifier.py"]
 
 
 @dataclass(frozen=True)
@@ -38,22 +40,26 @@ class Choice:
     tests: str
 
 
-EVERYTHING = Choice([*HOPS, *SPACING, *FULL_NATIVE, *SENDER], f"inside or [fq or {SENDER_TESTS}")
+EVERYTHING = Choice(
+    [*HOPS, *SPACING, *FULL_NATIVE, *SENDER, *VERIFIER],
+    f"inside or [fq or verifier or {SENDER_TESTS}",
+)
 # Together less than four minutes; --full runs everything in both.
 DEFAULT = {
     "6.1": Choice(
-        [*HOPS, *SPACING, *NATIVE, *SENDER],
+        [*HOPS, *SPACING, *NATIVE, *SENDER, *VERIFIER],
         "(inside and not waits and not 0.5ms) or waits_is_lost[stop or ([fq and not fd00)"
-        f" or {SENDER_TESTS}",
+        f" or verifier or {SENDER_TESTS}",
     ),
     "6.12": Choice(
-        [*HOPS, *SPACING, *SENDER],
-        f"two_hops or finds or 2ms or waits_is_lost[clean or {SENDER_TESTS}",
+        [*HOPS, *SPACING, *SENDER, *VERIFIER],
+        "two_hops or finds or iw_prints or 2ms or waits_is_lost[clean or verifier"
+        f" or {SENDER_TESTS}",
     ),
 }
 # An emulated machine carries no more.
 LOAD = "MESHPACE_TEST_LOAD=400000"
-LIMIT_S, FULL_LIMIT_S = 300, 3000
+LIMIT_S, FULL_LIMIT_S = 480, 3000
 
 
 @dataclass(frozen=True)

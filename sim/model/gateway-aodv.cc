@@ -8,7 +8,10 @@
 #include "ns3/ipv4-interface.h"
 #include "ns3/ipv4-l3-protocol.h"
 #include "ns3/ipv4-route.h"
+#include "ns3/loopback-net-device.h"
 #include "ns3/simulator.h"
+#include "ns3/udp-header.h"
+#include "ns3/udp-l4-protocol.h"
 #include "ns3/wifi-mac-queue.h"
 #include "ns3/wifi-mac.h"
 #include "ns3/wifi-mpdu.h"
@@ -33,15 +36,21 @@ Redirected(Ipv4Header header, Ipv4Address destination)
     return header;
 }
 
-/** Forwards a packet that was routed as if for the gateway, with its own destination again. */
+/**
+ * Forwards a packet between its own addresses: it was routed as if for the gateway, or kept
+ * during a discovery, after which AODV takes it for the node's own.
+ */
 void
-ForwardTo(Ipv4RoutingProtocol::UnicastForwardCallback forward,
-          Ipv4Address destination,
-          Ptr<Ipv4Route> route,
-          Ptr<const Packet> packet,
-          const Ipv4Header& header)
+ForwardBetween(Ipv4RoutingProtocol::UnicastForwardCallback forward,
+               Ipv4Address source,
+               Ipv4Address destination,
+               Ptr<Ipv4Route> route,
+               Ptr<const Packet> packet,
+               const Ipv4Header& header)
 {
-    forward(route, packet, Redirected(header, destination));
+    auto own = Redirected(header, destination);
+    own.SetSource(source);
+    forward(route, packet, own);
 }
 
 /** Takes a packet that nobody waits for. */
@@ -65,6 +74,12 @@ GatewayAodv::GetTypeId()
                           Ipv4AddressValue("10.1.0.1"),
                           MakeIpv4AddressAccessor(&GatewayAodv::m_gateway),
                           MakeIpv4AddressChecker())
+            .AddAttribute("SearchPause",
+                          "How long a node waits, after a search for a route that failed, before "
+                          "the next for the same destination (ns-2's MAX_RREQ_TIMEOUT: 10 s).",
+                          TimeValue(Seconds(0)),
+                          MakeTimeAccessor(&GatewayAodv::m_searchPause),
+                          MakeTimeChecker(Seconds(0)))
             .AddAttribute("MeshNetwork",
                           "Network address of the mesh's hosts.",
                           Ipv4AddressValue("10.1.0.0"),
@@ -86,6 +101,60 @@ GatewayAodv::SetWired(Ptr<NetDevice> device, Ipv4Address nextHop)
 }
 
 void
+GatewayAodv::SetHost(HostCallback host)
+{
+    m_host = host;
+}
+
+void
+GatewayAodv::SendFromHost(Ptr<Packet> packet, const Ipv4Header& header)
+{
+    Socket::SocketErrno sockerr;
+    if (const auto route = RouteOutput(packet, header, nullptr, sockerr))
+    {
+        m_stack->SendWithHeader(packet, header, route);
+    }
+}
+
+/** Delivers a packet to the host, AODV's own and broadcast ones to the node's stack. */
+void
+GatewayAodv::DeliverToHost(LocalDeliverCallback local,
+                           Ptr<const Packet> packet,
+                           const Ipv4Header& header,
+                           uint32_t interface)
+{
+    UdpHeader udp;
+    const bool isAodv = header.GetProtocol() == UdpL4Protocol::PROT_NUMBER &&
+                        packet->PeekHeader(udp) &&
+                        udp.GetDestinationPort() == aodv::RoutingProtocol::AODV_PORT;
+    const auto destination = header.GetDestination();
+    if (isAodv || destination != m_stack->GetAddress(interface, 0).GetLocal())
+    {
+        local(packet, header, interface);
+    }
+    else
+    {
+        m_host(packet, header);
+    }
+}
+
+/** Sends a packet from the gateway to the wired network. */
+void
+GatewayAodv::LeaveMesh(UnicastForwardCallback forward,
+                       Ptr<const Packet> packet,
+                       const Ipv4Header& header) const
+{
+    if (m_host.IsNull())
+    {
+        forward(WiredRoute(header), packet, header);
+    }
+    else
+    {
+        m_host(packet, header);
+    }
+}
+
+void
 GatewayAodv::SetIpv4(Ptr<Ipv4> ipv4)
 {
     m_stack = ipv4;
@@ -98,6 +167,7 @@ GatewayAodv::DoDispose()
     m_stack = nullptr;
     m_wired = nullptr;
     m_radio = nullptr;
+    m_host = HostCallback();
     aodv::RoutingProtocol::DoDispose();
 }
 
@@ -178,22 +248,52 @@ GatewayAodv::RouteInput(Ptr<const Packet> packet,
         ucb(route, copy, header);
         return true;
     }
-    if (!IsOutside(destination))
+    if (IsOutside(destination) && IsGateway())
     {
-        return aodv::RoutingProtocol::RouteInput(packet, header, idev, ucb, mcb, lcb, ecb);
-    }
-    if (IsGateway())
-    {
-        ucb(WiredRoute(header), packet, header);
+        LeaveMesh(ucb, packet, header);
         return true;
     }
-    return aodv::RoutingProtocol::RouteInput(packet,
-                                             Redirected(header, m_gateway),
-                                             idev,
-                                             MakeBoundCallback(&ForwardTo, ucb, destination),
-                                             mcb,
-                                             lcb,
-                                             ecb);
+    const bool toHost = !m_host.IsNull() && idev == m_radio;
+    const auto deliver =
+        toHost ? LocalDeliverCallback(MakeCallback(&GatewayAodv::DeliverToHost, this).Bind(lcb))
+               : lcb;
+    const auto towards = IsOutside(destination) ? Redirected(header, m_gateway) : header;
+    // By way of the loopback device come packets that AODV is to keep during a search.
+    const bool kept = m_searchPause.IsStrictlyPositive() &&
+                      DynamicCast<const LoopbackNetDevice>(idev) != nullptr;
+    if (kept && Simulator::Now() < m_pausedUntil[towards.GetDestination()])
+    {
+        ecb(packet, header, Socket::ERROR_NOROUTETOHOST);
+        return true;
+    }
+    m_keeping = kept;
+    const bool taken = aodv::RoutingProtocol::RouteInput(
+        packet,
+        towards,
+        idev,
+        MakeBoundCallback(&ForwardBetween, ucb, header.GetSource(), destination),
+        mcb,
+        deliver,
+        kept ? ErrorCallback(MakeCallback(&GatewayAodv::SearchFailed, this).Bind(ecb)) : ecb);
+    m_keeping = false;
+    return taken;
+}
+
+/**
+ * AODV drops a packet that it kept. While it takes another one it does so for lack of room, or
+ * because the packet is too old; else a search has ended without an answer.
+ */
+void
+GatewayAodv::SearchFailed(ErrorCallback error,
+                          Ptr<const Packet> packet,
+                          const Ipv4Header& header,
+                          Socket::SocketErrno reason)
+{
+    if (!m_keeping)
+    {
+        m_pausedUntil[header.GetDestination()] = Simulator::Now() + m_searchPause;
+    }
+    error(packet, header, reason);
 }
 
 void

@@ -7,6 +7,7 @@
 #include "ns3/tcp-header.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ns3
 {
@@ -54,11 +55,41 @@ MeshpaceStatistics::Count(const mp_estimate& estimate, uint64_t intervalNs, bool
     delaySumS += estimate.delay_ns.value / double{MP_NS_PER_S};
 }
 
-MeshpaceConnection::MeshpaceConnection(const MeshpaceSettings& settings, uint32_t hops)
+void
+MeshpaceStatistics::Add(const MeshpaceStatistics& other)
+{
+    samples += other.samples;
+    discarded += other.discarded;
+    rateSumPps += other.rateSumPps;
+    covSum += other.covSum;
+    delaySumS += other.delaySumS;
+    localRetransmits += other.localRetransmits;
+}
+
+MeshpaceConnection::MeshpaceConnection(const MeshpaceSettings& settings,
+                                       uint32_t hops,
+                                       const mp_link& link)
     : m_settings(settings)
 {
-    m_path.hops = hops;
-    m_path.kbps = settings.bitRateKbps;
+    mp_path_set_rate(&m_path, hops, settings.bitRateKbps);
+    m_path.link = link;
+}
+
+bool
+MeshpaceConnection::SetHops(uint32_t hops)
+{
+    const bool before = std::exchange(m_elsewhere, hops == 0);
+    if (!m_elsewhere)
+    {
+        m_path.hops = hops;
+    }
+    return m_elsewhere != before;
+}
+
+bool
+MeshpaceConnection::Elsewhere() const
+{
+    return m_elsewhere;
 }
 
 Ptr<QueueDiscItem>
@@ -81,13 +112,19 @@ MeshpaceConnection::AdvertisedSegments() const
 }
 
 bool
-MeshpaceConnection::Hold(Ptr<QueueDiscItem> item)
+MeshpaceConnection::Hold(Ptr<QueueDiscItem> item, uint64_t nowNs)
 {
     if (m_held.size() >= AdvertisedSegments())
     {
         return false;
     }
-    m_held.push_back(item);
+    uint64_t departureNs = 0;
+    if (m_settings.onArrival)
+    {
+        departureNs = DueNs(m_arrivals, nowNs);
+        Departed(m_arrivals, departureNs);
+    }
+    m_held.push_back({item, departureNs});
     return true;
 }
 
@@ -106,27 +143,68 @@ MeshpaceConnection::HeldPackets() const
 uint64_t
 MeshpaceConnection::IntervalNs() const
 {
+    if (m_settings.law.constant)
+    {
+        const auto law =
+            mp_law_shaper(mp_shaper_interval_ns(m_downSegmentBytes, m_settings.shaperBps),
+                          m_settings.law.bucket);
+        return mp_interval_ns(&m_estimate, &law, m_goodput.floor_ns);
+    }
     return mp_interval_ns(&m_estimate, &m_settings.law, m_goodput.floor_ns);
+}
+
+uint64_t
+MeshpaceConnection::DueNs(const mp_pacer& pacer, uint64_t nowNs) const
+{
+    return mp_law_departure_ns(&m_settings.law, &pacer, nowNs, IntervalNs());
+}
+
+void
+MeshpaceConnection::Departed(mp_pacer& pacer, uint64_t departureNs) const
+{
+    mp_law_departed(&m_settings.law, &pacer, departureNs, IntervalNs());
+}
+
+void
+MeshpaceConnection::SetLinkRates(const std::vector<uint32_t>& kbps)
+{
+    mp_law_set_links(&m_settings.law, &m_path, kbps.data(), kbps.size());
+}
+
+const mp_path&
+MeshpaceConnection::Path() const
+{
+    return m_path;
+}
+
+const mp_link&
+MeshpaceConnection::Link() const
+{
+    return m_path.link;
 }
 
 uint64_t
 MeshpaceConnection::DepartureNs(uint64_t nowNs) const
 {
-    return mp_departure_ns(&m_pacer, nowNs, IntervalNs());
+    if (m_settings.onArrival && Holds())
+    {
+        return std::max(m_held.front().departureNs, nowNs);
+    }
+    return DueNs(m_pacer, nowNs);
 }
 
 Ptr<QueueDiscItem>
 MeshpaceConnection::Release(uint64_t nowNs)
 {
-    auto item = m_held.front();
+    auto item = m_held.front().item;
     m_held.pop_front();
     const auto segment = TcpSegment::Read(item);
     if (segment->payloadBytes > 0)
     {
-        mp_departed(&m_pacer, nowNs);
-        mp_sent_record(&m_downSent, segment->Seq(), segment->payloadBytes, nowNs);
         m_path.data_bytes = std::max(m_path.data_bytes, segment->packetBytes);
         m_downSegmentBytes = std::max(m_downSegmentBytes, segment->payloadBytes);
+        Departed(m_pacer, nowNs);
+        mp_sent_record(&m_downSent, segment->Seq(), segment->payloadBytes, nowNs);
         Store(*segment, item);
     }
     return item;
@@ -163,7 +241,7 @@ MeshpaceConnection::AckFromMesh(const TcpSegment& segment, uint64_t nowNs)
     if (const auto rttTicks = mp_sent_ack(&m_downSent, ack, nowNs))
     {
         const bool taken = mp_estimate_add(&m_estimate, &m_settings.law, &m_path, rttTicks);
-        m_statistics.Count(m_estimate, IntervalNs(), taken);
+        m_statistics.Count(m_estimate, IntervalNs(), taken || m_settings.law.constant);
     }
     DropAcknowledged(ack);
     const bool stored = !m_stored.empty() && m_stored.front().seq == ack;
@@ -214,6 +292,18 @@ bool
 MeshpaceConnection::Ended() const
 {
     return m_reset || (m_finFromMesh && m_finFromWired);
+}
+
+void
+MeshpaceConnection::SetRadio(uint32_t radio)
+{
+    m_radio = radio;
+}
+
+uint32_t
+MeshpaceConnection::Radio() const
+{
+    return m_radio;
 }
 
 Time

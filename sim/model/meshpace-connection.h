@@ -14,6 +14,7 @@
 #include <compare>
 #include <cstdint>
 #include <deque>
+#include <vector>
 
 namespace ns3
 {
@@ -44,7 +45,9 @@ struct MeshpaceSettings
     mp_goodput_law goodput;        //!< goodput control's parameters
     bool goodputControl{true};     //!< whether goodput control is on
     bool localRetransmission{true}; //!< whether lost segments are sent again from here
+    bool onArrival{false};         //!< whether departures are fixed on arrival, as with sch_fq
     uint32_t bitRateKbps{0};       //!< bit rate of the wireless links
+    uint64_t shaperBps{0};         //!< of the law `shaper`: payload rate of each flow, bit/s
 };
 
 /**
@@ -69,6 +72,12 @@ struct MeshpaceStatistics
      * @param taken whether the sample was taken or discarded
      */
     void Count(const mp_estimate& estimate, uint64_t intervalNs, bool taken);
+
+    /**
+     * Adds another connection's statistics.
+     * @param other the other's
+     */
+    void Add(const MeshpaceStatistics& other);
 };
 
 /**
@@ -84,15 +93,26 @@ class MeshpaceConnection
     /**
      * @param settings the gateway's settings, which outlive the connection
      * @param hops wireless hops to the end in the mesh
+     * @param link the links on the way to it, for the law `map`
      */
-    MeshpaceConnection(const MeshpaceSettings& settings, uint32_t hops);
+    MeshpaceConnection(const MeshpaceSettings& settings, uint32_t hops, const mp_link& link);
+
+    /**
+     * The path has changed: the law takes the new one with the next sample.
+     * @param hops wireless hops to the end in the mesh; 0: it is no longer reached from here
+     * @return whether that makes the connection one of this gateway's, or no longer one
+     */
+    bool SetHops(uint32_t hops);
+
+    /** @return whether packets for the end in the mesh go another way now */
+    bool Elsewhere() const;
 
     /**
      * A segment from the wired end enters the pacing queue.
      * @param item the packet
      * @return false when the queue holds an advertised window already: drop the packet
      */
-    bool Hold(Ptr<QueueDiscItem> item);
+    bool Hold(Ptr<QueueDiscItem> item, uint64_t nowNs);
 
     /** @return true when packets wait in the pacing queue */
     bool Holds() const;
@@ -155,6 +175,15 @@ class MeshpaceConnection
     /** @return true after a reset, or when both ends have finished */
     bool Ended() const;
 
+    /**
+     * Remembers the radio by which the connection's packets leave.
+     * @param radio its number
+     */
+    void SetRadio(uint32_t radio);
+
+    /** @return that radio */
+    uint32_t Radio() const;
+
     /** @return when the connection was last seen */
     Time LastSeen() const;
 
@@ -172,6 +201,19 @@ class MeshpaceConnection
 
     /** @return the interval between packets in force, ns; 0: unpaced */
     uint64_t IntervalNs() const;
+
+    /** @return the links on the way to the end in the mesh */
+    const mp_link& Link() const;
+
+    /**
+     * Tells the bit rates of the links on the way to the end in the mesh, in place of one of all.
+     * @param kbps the rates, kbit/s, in the path's order or against it; without effect when there
+     *             are none, or more than the law can take
+     */
+    void SetLinkRates(const std::vector<uint32_t>& kbps);
+
+    /** @return the path as the law has it */
+    const mp_path& Path() const;
 
   private:
     /** A released segment, kept until it is acknowledged. */
@@ -191,13 +233,25 @@ class MeshpaceConnection
     /** @return how many segments the mesh end's advertised window holds, at least 1 */
     uint32_t AdvertisedSegments() const;
 
+    /** When the next packet of a pacer may leave, by the law, ns. */
+    uint64_t DueNs(const mp_pacer& pacer, uint64_t nowNs) const;
+    /** A packet of a pacer leaves then. */
+    void Departed(mp_pacer& pacer, uint64_t departureNs) const;
     void Store(const TcpSegment& segment, Ptr<QueueDiscItem> item);
     void DropAcknowledged(uint32_t ack);
 
     const MeshpaceSettings& m_settings;
 
     // Down: paced here.
-    std::deque<Ptr<QueueDiscItem>> m_held; //!< the pacing queue
+    /** A packet in the pacing queue. */
+    struct Held
+    {
+        Ptr<QueueDiscItem> item; //!< the packet
+        uint64_t departureNs;    //!< if departures are fixed on arrival
+    };
+
+    std::deque<Held> m_held;               //!< the pacing queue
+    mp_pacer m_arrivals{};                 //!< departures fixed on arrival
     std::deque<Stored> m_stored;           //!< released, not yet acknowledged
     mp_sent m_downSent{};                  //!< T1 at the gateway's radio
     mp_estimate m_estimate{};
@@ -221,6 +275,8 @@ class MeshpaceConnection
     mp_goodput_flow m_goodput{};
     MeshpaceStatistics m_statistics;
     Time m_lastSeen;
+    uint32_t m_radio{0};
+    bool m_elsewhere{false};
     bool m_finFromMesh{false};
     bool m_finFromWired{false};
     bool m_reset{false};

@@ -5,20 +5,15 @@
 #include "meshpace-gateway.h"
 
 #include "law-clock.h"
+#include "link-rates-layer.h"
 
-#include "ns3/boolean.h"
-#include "ns3/log.h"
 #include "ns3/simulator.h"
 #include "ns3/tcp-header.h"
-#include "ns3/uinteger.h"
 
 #include <algorithm>
 
 namespace ns3
 {
-
-NS_LOG_COMPONENT_DEFINE("MeshpaceGateway");
-NS_OBJECT_ENSURE_REGISTERED(MeshpaceGateway);
 
 namespace
 {
@@ -31,87 +26,8 @@ NowNs()
 
 } // namespace
 
-TypeId
-MeshpaceGateway::GetTypeId()
-{
-    static TypeId tid =
-        TypeId("ns3::MeshpaceGateway")
-            .SetParent<Object>()
-            .SetGroupName("Meshpace")
-            .AddConstructor<MeshpaceGateway>()
-            .AddAttribute("MeshNetwork",
-                          "Network address of the mesh's hosts.",
-                          Ipv4AddressValue("10.1.0.0"),
-                          MakeIpv4AddressAccessor(&MeshpaceGateway::m_meshNetwork),
-                          MakeIpv4AddressChecker())
-            .AddAttribute("MeshMask",
-                          "Network mask of the mesh's hosts.",
-                          Ipv4MaskValue("255.255.0.0"),
-                          MakeIpv4MaskAccessor(&MeshpaceGateway::m_meshMask),
-                          MakeIpv4MaskChecker())
-            .AddAttribute("BitRate",
-                          "Bit rate of the wireless links in kbit/s (b in the papers).",
-                          UintegerValue(11000),
-                          MakeUintegerAccessor(&MeshpaceGateway::SetBitRateKbps),
-                          MakeUintegerChecker<uint32_t>())
-            .AddAttribute("GoodputControl",
-                          "Whether fast wired-to-wireless flows are throttled to the mean.",
-                          BooleanValue(true),
-                          MakeBooleanAccessor(&MeshpaceGateway::SetGoodputControl),
-                          MakeBooleanChecker())
-            .AddAttribute("LocalRetransmission",
-                          "Whether the gateway answers duplicate ACKs from the mesh itself.",
-                          BooleanValue(true),
-                          MakeBooleanAccessor(&MeshpaceGateway::SetLocalRetransmission),
-                          MakeBooleanChecker())
-            .AddAttribute("DelayBound",
-                          "RTT samples above this are discarded; zero takes all of them.",
-                          TimeValue(NanoSeconds(MP_DELAY_BOUND_NS)),
-                          MakeTimeAccessor(&MeshpaceGateway::m_delayBound),
-                          MakeTimeChecker())
-            .AddAttribute("IdleTimeout",
-                          "A connection silent for so long is forgotten.",
-                          TimeValue(Minutes(3)),
-                          MakeTimeAccessor(&MeshpaceGateway::m_idleTimeout),
-                          MakeTimeChecker())
-            .AddAttribute("BufferPackets",
-                          "While so many packets wait in pacing queues, new connections are "
-                          "forwarded unpaced.",
-                          UintegerValue(8192),
-                          MakeUintegerAccessor(&MeshpaceGateway::m_bufferPackets),
-                          MakeUintegerChecker<uint32_t>(1));
-    return tid;
-}
-
 MeshpaceGateway::MeshpaceGateway() = default;
 MeshpaceGateway::~MeshpaceGateway() = default;
-
-void
-MeshpaceGateway::SetBitRateKbps(uint32_t kbps)
-{
-    m_settings.bitRateKbps = kbps;
-}
-
-void
-MeshpaceGateway::SetGoodputControl(bool on)
-{
-    m_settings.goodputControl = on;
-}
-
-void
-MeshpaceGateway::SetLocalRetransmission(bool on)
-{
-    m_settings.localRetransmission = on;
-}
-
-void
-MeshpaceGateway::NotifyConstructionCompleted()
-{
-    Object::NotifyConstructionCompleted();
-    m_settings.law = mp_law_gap();
-    m_settings.law.delay_bound_ns = m_delayBound.GetNanoSeconds();
-    m_settings.goodput = mp_goodput_law_gap();
-}
 
 void
 MeshpaceGateway::DoInitialize()
@@ -125,20 +41,14 @@ MeshpaceGateway::DoDispose()
 {
     m_goodputEvent.Cancel();
     m_connections.clear();
-    m_urgent.Nullify();
+    m_urgent.clear();
     Object::DoDispose();
 }
 
 void
-MeshpaceGateway::SetHops(Ipv4Address host, uint32_t hops)
+MeshpaceGateway::SetUrgentCallback(Callback<void, Ptr<QueueDiscItem>> callback, uint32_t radio)
 {
-    m_hops[host.Get()] = hops;
-}
-
-void
-MeshpaceGateway::SetUrgentCallback(Callback<void, Ptr<QueueDiscItem>> callback)
-{
-    m_urgent = callback;
+    m_urgent[radio] = callback;
 }
 
 bool
@@ -169,17 +79,28 @@ MeshpaceGateway::FindOrCreate(const MeshpaceKey& key, const TcpSegment& segment)
     {
         return nullptr;
     }
+    RemoveEnded(); // goodput control, beginning anew with every connection, might never do it
     const auto hops = m_hops.find(key.meshAddress);
+    const auto link = m_links.find(key.meshAddress);
     auto connection =
         std::make_unique<MeshpaceConnection>(m_settings,
-                                             hops == m_hops.end() ? 1 : hops->second);
+                                             hops == m_hops.end() ? 1 : hops->second,
+                                             link == m_links.end() ? mp_link{} : link->second);
+    if (const auto rates = m_linkRates.find(key.meshAddress); rates != m_linkRates.end())
+    {
+        connection->SetLinkRates(rates->second);
+    }
     const auto created = m_connections.emplace(key, std::move(connection)).first;
+    if (hops != m_hops.end())
+    {
+        created->second->SetHops(hops->second);
+    }
     ResetGoodputControl();
     return created->second.get();
 }
 
 MeshpaceGateway::ToMeshVerdict
-MeshpaceGateway::ToMesh(Ptr<QueueDiscItem> item)
+MeshpaceGateway::ToMesh(Ptr<QueueDiscItem> item, uint32_t radio)
 {
     LawClock clock;
     const auto segment = TcpSegment::Read(item);
@@ -188,9 +109,9 @@ MeshpaceGateway::ToMesh(Ptr<QueueDiscItem> item)
         return {Verdict::PASS, 0};
     }
     const auto& header = StaticCast<Ipv4QueueDiscItem>(item)->GetHeader();
-    if (InMesh(header.GetSource()))
+    if (InMesh(header.GetSource()) || m_foreign.count(header.GetSource().Get()) > 0)
     {
-        return {Verdict::PASS, 0}; // between two mesh hosts: no flow of the gateway's
+        return {Verdict::PASS, 0}; // relayed: no flow of this gateway's
     }
     const MeshpaceKey key{header.GetDestination().Get(),
                           header.GetSource().Get(),
@@ -202,6 +123,7 @@ MeshpaceGateway::ToMesh(Ptr<QueueDiscItem> item)
         return {Verdict::PASS, 0};
     }
     connection->See(*segment, false, Simulator::Now());
+    connection->SetRadio(radio);
     const bool acks = segment->Flags() & TcpHeader::ACK;
     const auto rttWiredUs = acks ? connection->AckFromWired(*segment, NowNs()) : 0;
     // What carries no data waits only so as not to overtake data that does.
@@ -209,7 +131,7 @@ MeshpaceGateway::ToMesh(Ptr<QueueDiscItem> item)
     {
         return {Verdict::PASS, segment->IsPureAck() ? rttWiredUs : 0};
     }
-    if (!connection->Hold(item))
+    if (!connection->Hold(item, NowNs()))
     {
         return {Verdict::DROP, 0};
     }
@@ -245,10 +167,11 @@ MeshpaceGateway::ToWired(Ptr<const QueueDiscItem> item)
     {
         return Verdict::PASS;
     }
+    connection->SetLinkRates(ReadLinkRates(*segment));
     switch (connection->AckFromMesh(*segment, NowNs()))
     {
     case MP_ACK_RETRANSMIT:
-        m_urgent(connection->Retransmit(NowNs()));
+        m_urgent.at(connection->Radio())(connection->Retransmit(NowNs()));
         return Verdict::WITHHELD;
     case MP_ACK_WITHHOLD:
         return Verdict::WITHHELD;
@@ -259,13 +182,13 @@ MeshpaceGateway::ToWired(Ptr<const QueueDiscItem> item)
 }
 
 Ptr<QueueDiscItem>
-MeshpaceGateway::Release()
+MeshpaceGateway::Release(uint32_t radio)
 {
     LawClock clock;
     const auto nowNs = NowNs();
     // In turn, from the connection after the last one served: before the first samples all are
     // unpaced, and the device must not be the first one's alone.
-    auto next = m_connections.upper_bound(m_lastReleased);
+    auto next = m_connections.upper_bound(m_lastReleased[radio]);
     for (std::size_t i = 0; i < m_connections.size(); i++, next++)
     {
         if (next == m_connections.end())
@@ -273,10 +196,11 @@ MeshpaceGateway::Release()
             next = m_connections.begin();
         }
         auto& [key, connection] = *next;
-        if (connection->Holds() && connection->DepartureNs(nowNs) <= nowNs)
+        if (connection->Holds() && connection->Radio() == radio &&
+            connection->DepartureNs(nowNs) <= nowNs)
         {
             m_held--;
-            m_lastReleased = key;
+            m_lastReleased[radio] = key;
             return connection->Release(nowNs);
         }
     }
@@ -284,19 +208,25 @@ MeshpaceGateway::Release()
 }
 
 Time
-MeshpaceGateway::NextDeparture() const
+MeshpaceGateway::NextDeparture(uint32_t radio) const
 {
     LawClock clock;
     const auto nowNs = NowNs();
     auto next = Time::Max();
     for (const auto& [key, connection] : m_connections)
     {
-        if (connection->Holds())
+        if (connection->Holds() && connection->Radio() == radio)
         {
             next = std::min(next, NanoSeconds(connection->DepartureNs(nowNs)));
         }
     }
     return next;
+}
+
+std::size_t
+MeshpaceGateway::Connections() const
+{
+    return m_connections.size();
 }
 
 uint32_t
@@ -311,7 +241,10 @@ MeshpaceGateway::GoodputEntries()
     std::vector<mp_goodput_flow> entries;
     for (auto& [key, connection] : m_connections)
     {
-        entries.push_back(connection->GoodputEntry());
+        if (!connection->Elsewhere())
+        {
+            entries.push_back(connection->GoodputEntry());
+        }
     }
     return entries;
 }
@@ -322,7 +255,10 @@ MeshpaceGateway::ApplyGoodputEntries(const std::vector<mp_goodput_flow>& entries
     auto entry = entries.begin();
     for (auto& [key, connection] : m_connections)
     {
-        connection->GoodputEntry() = *entry++;
+        if (!connection->Elsewhere())
+        {
+            connection->GoodputEntry() = *entry++;
+        }
     }
 }
 

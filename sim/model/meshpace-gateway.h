@@ -13,6 +13,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 namespace ns3
@@ -21,7 +22,7 @@ namespace ns3
 /**
  * @ingroup meshpace
  *
- * The Internet gateway's law (TCP-GAP, ElRakabawy et al. 2006, 2008): every TCP connection
+ * The Internet gateway's law (TCP-GAP, ElRakabawy et al. 2006, 2008; MAP): every TCP connection
  * between the mesh and the wired network, and goodput control over all of them.
  *
  * Two queue discs carry packets past it: MeshpaceMeshQueueDisc on the mesh device, where
@@ -38,11 +39,41 @@ class MeshpaceGateway : public Object
     ~MeshpaceGateway() override;
 
     /**
-     * States how far a mesh host is.
+     * States how far a mesh host is, at the beginning and whenever that changes.
      * @param host its address
-     * @param hops wireless hops from here
+     * @param hops wireless hops from here; 0: packets for it go another way, so that its
+     *             flows are not this gateway's for the time being
      */
     void SetHops(Ipv4Address host, uint32_t hops);
+
+    /**
+     * States that a wired host is behind another gateway: its flows are not this law's, even
+     * where this node relays them.
+     * @param host its address
+     */
+    void SetForeignHost(Ipv4Address host);
+
+    /**
+     * States what the links on the way to a mesh host are like; needed by the law `map`.
+     * @param host its address
+     * @param link the links
+     */
+    void SetLink(Ipv4Address host, const mp_link& link);
+
+    /**
+     * States the bit rates of the links on the way to a mesh host, of which else all have BitRate.
+     * @param host its address
+     * @param kbps the rates, kbit/s
+     */
+    void SetLinkRates(Ipv4Address host, const std::vector<uint32_t>& kbps);
+
+    /** The laws that a gateway can have. */
+    enum Law
+    {
+        GAP,   //!< TCP-GAP
+        MAP,   //!< MAP
+        SHAPER //!< a constant rate for each flow
+    };
 
     /** What to do with a packet that enters a device's queue. */
     enum class Verdict
@@ -63,9 +94,11 @@ class MeshpaceGateway : public Object
     /**
      * A packet from the wired network is about to enter the mesh.
      * @param item the packet
+     * @param radio the radio by which it leaves: of a gateway that has several, each releases
+     *              its own
      * @return what to do with it
      */
-    ToMeshVerdict ToMesh(Ptr<QueueDiscItem> item);
+    ToMeshVerdict ToMesh(Ptr<QueueDiscItem> item, uint32_t radio = 0);
 
     /**
      * A packet from the mesh is about to enter the wired network.
@@ -75,13 +108,20 @@ class MeshpaceGateway : public Object
     Verdict ToWired(Ptr<const QueueDiscItem> item);
 
     /**
-     * The next paced packet that may leave now.
+     * The next paced packet that may leave by a radio now.
+     * @param radio the radio
      * @return it, or nothing when none is due
      */
-    Ptr<QueueDiscItem> Release();
+    Ptr<QueueDiscItem> Release(uint32_t radio = 0);
 
-    /** @return when the next paced packet is due, Time::Max() when none waits */
-    Time NextDeparture() const;
+    /**
+     * @param radio a radio
+     * @return when the next paced packet is due there, Time::Max() when none waits
+     */
+    Time NextDeparture(uint32_t radio = 0) const;
+
+    /** @return how many connections it knows */
+    std::size_t Connections() const;
 
     /** @return packets in all pacing queues */
     uint32_t HeldPackets() const;
@@ -89,8 +129,9 @@ class MeshpaceGateway : public Object
     /**
      * Sets what is called with a packet that has to be sent at once (local retransmission).
      * @param callback takes the packet
+     * @param radio the radio by which it sends
      */
-    void SetUrgentCallback(Callback<void, Ptr<QueueDiscItem>> callback);
+    void SetUrgentCallback(Callback<void, Ptr<QueueDiscItem>> callback, uint32_t radio = 0);
 
     /**
      * @param key a connection's ends
@@ -114,8 +155,10 @@ class MeshpaceGateway : public Object
 
   private:
     void SetBitRateKbps(uint32_t kbps);
+    void SetShaperBps(uint64_t bps);
     void SetGoodputControl(bool on);
     void SetLocalRetransmission(bool on);
+    void SetDeparturesOnArrival(bool on);
     bool InMesh(Ipv4Address address) const;
     MeshpaceConnection* FindOrCreate(const MeshpaceKey& key, const TcpSegment& segment);
     void GoodputStep();
@@ -127,20 +170,27 @@ class MeshpaceGateway : public Object
 
     Ipv4Address m_meshNetwork;   //!< the mesh's addresses
     Ipv4Mask m_meshMask;         //!< and their mask
+    Law m_lawName;               //!< which law
+    uint32_t m_leastHcs{1};      //!< map: H_cs is at least this
+    uint32_t m_bucket{1};        //!< shaper: packets that may leave together
+    bool m_pastEnd{false};       //!< map: OID may be of one hop more than the path has
     Time m_delayBound;           //!< samples above are discarded; zero: none
     Time m_idleTimeout;          //!< after which a silent connection is forgotten
     uint32_t m_bufferPackets{0}; //!< when so many wait, new connections go unpaced
     MeshpaceSettings m_settings;
 
     std::map<uint32_t, uint32_t> m_hops; //!< by host address
+    std::set<uint32_t> m_foreign;        //!< wired hosts behind other gateways
+    std::map<uint32_t, mp_link> m_links; //!< by host address
+    std::map<uint32_t, std::vector<uint32_t>> m_linkRates; //!< kbit/s, by host address
     std::map<MeshpaceKey, std::unique_ptr<MeshpaceConnection>> m_connections;
     mp_goodput m_goodput{};
     EventId m_goodputEvent;
-    MeshpaceKey m_lastReleased{};
+    std::map<uint32_t, MeshpaceKey> m_lastReleased; //!< by radio
     uint32_t m_held{0};
     uint32_t m_maxHeld{0};
     uint64_t m_throttles{0};
-    Callback<void, Ptr<QueueDiscItem>> m_urgent;
+    std::map<uint32_t, Callback<void, Ptr<QueueDiscItem>>> m_urgent; //!< by radio
 };
 
 } // namespace ns3

@@ -4,6 +4,8 @@
 
 #include "meshpace-queue-disc.h"
 
+#include "link-rates-layer.h"
+
 #include "ns3/drop-tail-queue.h"
 #include "ns3/log.h"
 #include "ns3/object-factory.h"
@@ -121,10 +123,11 @@ MeshpaceMeshQueueDisc::MeshpaceMeshQueueDisc()
 }
 
 void
-MeshpaceMeshQueueDisc::SetGateway(Ptr<MeshpaceGateway> gateway)
+MeshpaceMeshQueueDisc::SetGateway(Ptr<MeshpaceGateway> gateway, uint32_t radio)
 {
     m_gateway = gateway;
-    m_gateway->SetUrgentCallback(MakeCallback(&MeshpaceMeshQueueDisc::SendUrgent, this));
+    m_radio = radio;
+    m_gateway->SetUrgentCallback(MakeCallback(&MeshpaceMeshQueueDisc::SendUrgent, this), radio);
 }
 
 void
@@ -191,7 +194,7 @@ MeshpaceMeshQueueDisc::DoEnqueue(Ptr<QueueDiscItem> item)
     {
         return EnqueuePassing(item, 0);
     }
-    const auto [verdict, rttWiredUs] = m_gateway->ToMesh(item);
+    const auto [verdict, rttWiredUs] = m_gateway->ToMesh(item, m_radio);
     switch (verdict)
     {
     case MeshpaceGateway::Verdict::HELD:
@@ -211,7 +214,7 @@ MeshpaceMeshQueueDisc::DoDequeue()
     {
         return item;
     }
-    auto item = m_gateway->Release();
+    auto item = m_gateway->Release(m_radio);
     if (item)
     {
         StaticCast<MeshpaceHeldQueue>(GetInternalQueue(HELD))->Take(item);
@@ -224,7 +227,7 @@ void
 MeshpaceMeshQueueDisc::ScheduleNextDeparture()
 {
     m_departure.Cancel();
-    const auto next = m_gateway->NextDeparture();
+    const auto next = m_gateway->NextDeparture(m_radio);
     if (next != Time::Max())
     {
         m_departure = Simulator::Schedule(next - Simulator::Now(), &QueueDisc::Run, this);
@@ -302,7 +305,7 @@ MeshpaceWiredQueueDisc::DoEnqueue(Ptr<QueueDiscItem> item)
         DropBeforeEnqueue(item, ANSWERED_HERE);
         return false;
     }
-    return GetInternalQueue(0)->Enqueue(item);
+    return GetInternalQueue(0)->Enqueue(EraseLinkRates(item));
 }
 
 Ptr<QueueDiscItem>

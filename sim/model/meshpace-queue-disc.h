@@ -34,8 +34,9 @@ class MeshpaceMeshQueueDisc : public QueueDisc
     /**
      * Sets the gateway whose law applies, before the simulation begins.
      * @param gateway the gateway
+     * @param radio the device's number among the gateway's radios
      */
-    void SetGateway(Ptr<MeshpaceGateway> gateway);
+    void SetGateway(Ptr<MeshpaceGateway> gateway, uint32_t radio = 0);
 
     static constexpr const char* PACING_QUEUE_FULL = "Pacing queue full"; //!< a reason to drop
 
@@ -56,6 +57,7 @@ class MeshpaceMeshQueueDisc : public QueueDisc
     void ScheduleNextDeparture();
 
     Ptr<MeshpaceGateway> m_gateway;
+    uint32_t m_radio{0};
     EventId m_departure;
     std::deque<uint32_t> m_rttWiredUs; //!< of the packets that pass, in their order; 0: none
     bool m_urgent{false};              //!< the packet being enqueued comes from the gateway itself

@@ -6,6 +6,7 @@
 
 #include "ns3/double.h"
 #include "ns3/dsss-error-rate-model.h"
+#include "ns3/simulator.h"
 #include "ns3/wifi-mode.h"
 #include "ns3/wifi-utils.h"
 
@@ -37,6 +38,7 @@ RangePreambleDetectionModel::IsPreambleDetected(dBm_u rssi,
                                                 MHz_u /* channelWidth */) const
 {
     m_reception->powerW = DbmToW(rssi);
+    m_reception->start = Simulator::Now() - WifiPhy::GetPreambleDetectionDuration();
     m_reception->headerLost = false;
     return true;
 }
@@ -78,7 +80,10 @@ RangeErrorRateModel::DoGetChunkSuccessRate(WifiMode /* mode */,
                                            WifiPpduField field,
                                            uint16_t /* staId */) const
 {
-    const bool clear = snr >= m_capture;
+    const auto& about = *m_reception;
+    const bool exceeds =
+        about.pairwise ? about.receiver->Exceeds(about.start) : snr >= m_capture;
+    const bool clear = exceeds && (!about.needsFree || about.receiver->WasFreeFor(about.start));
     if (field != WIFI_PPDU_FIELD_DATA)
     {
         m_reception->headerLost = m_reception->headerLost || !clear;

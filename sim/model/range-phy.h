@@ -5,6 +5,8 @@
 #ifndef MESHPACE_RANGE_PHY_H
 #define MESHPACE_RANGE_PHY_H
 
+#include "range-receiver.h"
+
 #include "ns3/error-rate-model.h"
 #include "ns3/preamble-detection-model.h"
 #include "ns3/simple-ref-count.h"
@@ -19,8 +21,12 @@ namespace ns3
  */
 struct RangeReception : public SimpleRefCount<RangeReception>
 {
-    double powerW{0};        //!< power at which it arrives
-    bool headerLost{false}; //!< whether interference has spoilt its header
+    double powerW{0};            //!< power at which it arrives
+    Time start;                  //!< when it began to
+    bool headerLost{false};      //!< whether interference has spoilt its header
+    Ptr<RangeReceiver> receiver; //!< what else arrives; needed by the two rules below
+    bool pairwise{false};        //!< ns-2: each interferer counts by itself, not their sum
+    bool needsFree{false};       //!< ns-2: the frame has to have found the receiver free
 };
 
 /**

@@ -6,6 +6,7 @@
 
 #include "law-clock.h"
 
+#include "ns3/boolean.h"
 #include "ns3/buffer.h"
 #include "ns3/enum.h"
 #include "ns3/log.h"
@@ -29,30 +30,83 @@ namespace
 constexpr uint32_t IPV4_HEADER_BYTES = 20;
 
 /**
+ * Calls with the bytes of each option that is in the experimental kind and so long.
+ * @param header a TCP header
+ * @param look takes them, and returns whether it has found what it looks for
+ */
+template <std::size_t BYTES, typename Look>
+void
+LookAtOptions(const TcpHeader& header, Look look)
+{
+    for (const auto& option : header.GetOptionList())
+    {
+        if (option->GetKind() != MP_OPTION_KIND || option->GetSerializedSize() != BYTES)
+        {
+            continue;
+        }
+        Buffer buffer;
+        buffer.AddAtStart(BYTES);
+        option->Serialize(buffer.Begin());
+        std::array<uint8_t, BYTES> bytes;
+        buffer.CopyData(bytes.data(), bytes.size());
+        if (look(bytes))
+        {
+            return;
+        }
+    }
+}
+
+/**
  * @param header a TCP header
  * @return RTT_wired in us as its option states it, nothing when it has none
  */
 std::optional<uint32_t>
 ReadRttWired(const TcpHeader& header)
 {
-    for (const auto& option : header.GetOptionList())
-    {
-        if (option->GetKind() != MP_OPTION_KIND || option->GetSerializedSize() != MP_OPTION_BYTES)
-        {
-            continue;
-        }
-        Buffer buffer;
-        buffer.AddAtStart(MP_OPTION_BYTES);
-        option->Serialize(buffer.Begin());
-        std::array<uint8_t, MP_OPTION_BYTES> bytes;
-        buffer.CopyData(bytes.data(), bytes.size());
+    std::optional<uint32_t> found;
+    LookAtOptions<MP_OPTION_BYTES>(header, [&found](const auto& bytes) {
         uint32_t rttWiredUs;
         if (mp_option_read(bytes.data(), &rttWiredUs))
         {
-            return rttWiredUs;
+            found = rttWiredUs;
         }
+        return found.has_value();
+    });
+    return found;
+}
+
+/**
+ * @param header a TCP header
+ * @return the bit rates of links that its option tells, kbit/s; none when it has none
+ */
+std::vector<uint32_t>
+ReadLinkRates(const TcpHeader& header)
+{
+    std::vector<uint32_t> found;
+    LookAtOptions<MP_LINKS_BYTES>(header, [&found](const auto& bytes) {
+        std::array<uint32_t, MP_LINKS_MAX> kbps;
+        if (mp_links_is(bytes.data()))
+        {
+            found.assign(kbps.begin(), kbps.begin() + mp_links_read(bytes.data(), kbps.data()));
+        }
+        return !found.empty();
+    });
+    return found;
+}
+
+mp_law
+ParametersOf(TcpMeshpace::Law law)
+{
+    switch (law)
+    {
+    case TcpMeshpace::AP:
+        return mp_law_ap();
+    case TcpMeshpace::MAP:
+        return mp_law_map();
+    case TcpMeshpace::GAP:
+        break;
     }
-    return std::nullopt;
+    return mp_law_gap();
 }
 
 } // namespace
@@ -69,7 +123,18 @@ TcpMeshpace::GetTypeId()
                           "The law that sets the rate.",
                           EnumValue(GAP),
                           MakeEnumAccessor<Law>(&TcpMeshpace::m_lawName),
-                          MakeEnumChecker(GAP, "gap", AP, "ap"))
+                          MakeEnumChecker(GAP, "gap", AP, "ap", MAP, "map"))
+            .AddAttribute("LeastHcs",
+                          "Under the law map, H_cs is at least this (MAP eq. 7: 1, its text: 2).",
+                          UintegerValue(1),
+                          MakeUintegerAccessor(&TcpMeshpace::m_leastHcs),
+                          MakeUintegerChecker<uint32_t>(1))
+            .AddAttribute("PastEnd",
+                          "Under the law map, whether the out-of-interference delay is of h + 1 "
+                          "hops where H_cs reaches h (MAP eq. 12 by the letter).",
+                          BooleanValue(false),
+                          MakeBooleanAccessor(&TcpMeshpace::m_pastEnd),
+                          MakeBooleanChecker())
             .AddAttribute("Hops",
                           "Wireless hops to the gateway (h in the papers).",
                           UintegerValue(1),
@@ -93,6 +158,8 @@ TcpMeshpace::TcpMeshpace() = default;
 TcpMeshpace::TcpMeshpace(const TcpMeshpace& other)
     : TcpNewReno(other),
       m_lawName(other.m_lawName),
+      m_leastHcs(other.m_leastHcs),
+      m_pastEnd(other.m_pastEnd),
       m_hops(other.m_hops),
       m_kbps(other.m_kbps),
       m_delayBound(other.m_delayBound),
@@ -105,10 +172,11 @@ void
 TcpMeshpace::NotifyConstructionCompleted()
 {
     TcpNewReno::NotifyConstructionCompleted();
-    m_law = m_lawName == AP ? mp_law_ap() : mp_law_gap();
+    m_law = ParametersOf(m_lawName);
+    m_law.least_h_cs = m_leastHcs;
+    m_law.past_end = m_pastEnd;
     m_law.delay_bound_ns = m_delayBound.GetNanoSeconds();
-    m_path.hops = m_hops;
-    m_path.kbps = m_kbps;
+    mp_path_set_rate(&m_path, m_hops, m_kbps);
 }
 
 std::string
@@ -142,6 +210,42 @@ TcpMeshpace::Attach(Ptr<TcpSocketBase> socket)
     socket->SetCongestionControlAlgorithm(this);
     socket->TraceConnectWithoutContext("Tx", MakeCallback(&TcpMeshpace::Sent, this));
     socket->TraceConnectWithoutContext("Rx", MakeCallback(&TcpMeshpace::Received, this));
+}
+
+void
+TcpMeshpace::SetLink(const mp_link& link)
+{
+    m_path.link = link;
+}
+
+void
+TcpMeshpace::SetHops(uint32_t hops)
+{
+    m_path.hops = hops;
+}
+
+void
+TcpMeshpace::SetLinkRates(const std::vector<uint32_t>& kbps)
+{
+    mp_law_set_links(&m_law, &m_path, kbps.data(), kbps.size());
+}
+
+const mp_path&
+TcpMeshpace::Path() const
+{
+    return m_path;
+}
+
+TcpMeshpace::Law
+TcpMeshpace::GetLaw() const
+{
+    return m_lawName;
+}
+
+const mp_link&
+TcpMeshpace::Link() const
+{
+    return m_path.link;
 }
 
 void
@@ -188,6 +292,7 @@ TcpMeshpace::Received(Ptr<const Packet> /* payload */,
         return;
     }
     m_path.ack_bytes = header.GetLength() * 4 + IPV4_HEADER_BYTES;
+    SetLinkRates(ReadLinkRates(header));
     const auto rttTicks = mp_sent_ack(&m_sent,
                                       header.GetAckNumber().GetValue(),
                                       Simulator::Now().GetNanoSeconds());

@@ -10,6 +10,8 @@
 #include "ns3/tcp-congestion-ops.h"
 #include "ns3/tcp-socket-base.h"
 
+#include <vector>
+
 namespace ns3
 {
 
@@ -70,8 +72,36 @@ class TcpMeshpace : public TcpNewReno
     enum Law
     {
         GAP, //!< TCP-GAP, RTT_wireless
-        AP   //!< TCP-AP, whole RTT, with the authors' defaults
+        AP,  //!< TCP-AP, whole RTT, with the authors' defaults
+        MAP  //!< MAP, RTT_wireless
     };
+
+    /**
+     * States what the links on the way to the gateway are like; needed by the law `map`.
+     * @param link the links
+     */
+    void SetLink(const mp_link& link);
+
+    /**
+     * The path has changed: the law takes the new one with the next sample.
+     * @param hops wireless hops to the gateway, or to the receiver without one
+     */
+    void SetHops(uint32_t hops);
+
+    /**
+     * States the bit rates of the links on the way, of which else all have BitRate.
+     * @param kbps the rates, kbit/s; without effect when there are none, or too many for the law
+     */
+    void SetLinkRates(const std::vector<uint32_t>& kbps);
+
+    /** @return the path as the law has it */
+    const mp_path& Path() const;
+
+    /** @return the law */
+    Law GetLaw() const;
+
+    /** @return the links on the way to the gateway */
+    const mp_link& Link() const;
 
   protected:
     void NotifyConstructionCompleted() override;
@@ -93,6 +123,8 @@ class TcpMeshpace : public TcpNewReno
     uint32_t SampleTicks(uint32_t rttTicks, const TcpHeader& header);
 
     Law m_lawName;       //!< which law
+    uint32_t m_leastHcs; //!< map: H_cs is at least this
+    bool m_pastEnd;      //!< map: OID may be of one hop more than the path has
     uint32_t m_hops;     //!< wireless hops to the gateway, or to the receiver without one
     uint32_t m_kbps;     //!< bit rate of the wireless links
     Time m_delayBound;   //!< samples above are discarded; zero: none

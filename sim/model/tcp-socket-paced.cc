@@ -4,6 +4,8 @@
 
 #include "tcp-socket-paced.h"
 
+#include "tcp-byte-counting.h"
+
 #include "ns3/node.h"
 #include "ns3/object-factory.h"
 #include "ns3/rtt-estimator.h"
@@ -26,12 +28,14 @@ TcpSocketPaced::GetTypeId()
 }
 
 Ptr<TcpSocketPaced>
-TcpSocketPaced::CreateOn(Ptr<Node> node, TypeId control)
+TcpSocketPaced::CreateOn(Ptr<Node> node, TypeId control, TypeId type)
 {
     auto tcp = node->GetObject<TcpL4Protocol>();
     ObjectFactory controls;
     controls.SetTypeId(control);
-    auto socket = CreateObject<TcpSocketPaced>();
+    ObjectFactory sockets;
+    sockets.SetTypeId(type);
+    auto socket = sockets.Create<TcpSocketPaced>();
     socket->SetNode(node);
     socket->SetTcp(tcp);
     socket->SetRtt(CreateObject<RttMeanDeviation>());
@@ -39,6 +43,42 @@ TcpSocketPaced::CreateOn(Ptr<Node> node, TypeId control)
     socket->SetRecoveryAlgorithm(CreateObject<TcpPrrRecovery>());
     tcp->AddSocket(socket);
     return socket;
+}
+
+void
+TcpSocketPaced::Abort()
+{
+    if (m_state != CLOSED)
+    {
+        SendRST();
+        m_state = CLOSED;
+    }
+}
+
+void
+TcpSocketPaced::CountBytes()
+{
+    SetCongestionControlAlgorithm(CreateObject<TcpByteCounting>(m_congestionControl));
+}
+
+void
+TcpSocketPaced::DoForwardUp(Ptr<Packet> packet, const Address& from, const Address& to)
+{
+    TcpHeader header;
+    const bool data = packet->PeekHeader(header) < packet->GetSize();
+    const bool fin = header.GetFlags() & TcpHeader::FIN;
+    if (m_state == TIME_WAIT && fin)
+    {
+        SendEmptyPacket(TcpHeader::ACK);
+    }
+    else if (m_state == LAST_ACK && (fin || data))
+    {
+        SendEmptyPacket(TcpHeader::FIN | TcpHeader::ACK);
+    }
+    else
+    {
+        TcpSocketBase::DoForwardUp(packet, from, to);
+    }
 }
 
 Ptr<TcpSocketBase>

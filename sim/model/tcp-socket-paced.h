@@ -14,8 +14,9 @@ namespace ns3
 /**
  * @ingroup meshpace
  *
- * A TCP socket whose retransmission timer runs only while data is outstanding (RFC 6298,
- * 5.2).
+ * A TCP socket with what ns-3.44 lacks: see below, and for the end of a connection DoForwardUp.
+ *
+ * Its retransmission timer runs only while data is outstanding (RFC 6298, 5.2).
  *
  * In ns-3.44 an ACK starts the timer whenever there is data to send, and sending does not
  * restart it. A pacer that holds the next segment back for most of a timeout then has it time
@@ -35,9 +36,27 @@ class TcpSocketPaced : public TcpSocketBase
      *
      * @param node its node
      * @param control type of its congestion control
+     * @param socket type of the socket, TcpSocketPaced or what derives from it
      * @return the socket
      */
-    static Ptr<TcpSocketPaced> CreateOn(Ptr<Node> node, TypeId control);
+    static Ptr<TcpSocketPaced> CreateOn(Ptr<Node> node,
+                                        TypeId control,
+                                        TypeId socket = GetTypeId());
+
+    /** Gives the connection up at once: resets it, sends nothing of what is still to be sent. */
+    void Abort();
+
+    /** Lets the congestion control grow its window by bytes acknowledged (TcpByteCounting). */
+    void CountBytes();
+
+  protected:
+    /**
+     * What arrives again after the end is answered again (RFC 793, 3.9). In ns-3 a sender in
+     * TIME_WAIT ignores the FIN of a receiver whose last ACK was lost, which then goes on
+     * sending it; and a receiver in LAST_ACK takes a repeated FIN for the ACK of its own and is
+     * gone, whereupon the sender repeats it for ever.
+     */
+    void DoForwardUp(Ptr<Packet> packet, const Address& from, const Address& to) override;
 
   private:
     Ptr<TcpSocketBase> Fork() override;

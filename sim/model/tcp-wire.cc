@@ -174,33 +174,64 @@ TcpSegment::WindowScale() const
     return std::nullopt;
 }
 
-Ptr<QueueDiscItem>
-InsertRttWired(Ptr<QueueDiscItem> item, const TcpSegment& segment, uint32_t rttWiredUs)
+namespace
 {
-    const bool checksummed = Read16(&segment.bytes[16]) != 0;
-    if (checksummed || segment.headerBytes + MP_OPTION_BYTES > TcpSegment::MAX_HEADER_BYTES)
-    {
-        return item;
-    }
-    TcpHeaderBytes header;
-    header.m_bytes = segment.bytes;
-    header.m_size = segment.headerBytes + MP_OPTION_BYTES;
-    header.m_bytes[12] = header.m_size / 4 << 4 | (segment.bytes[12] & 0xf);
-    // In front of the others: ns-3 pads an option list with END, after which nothing is read.
-    std::copy(segment.bytes.begin() + MIN_HEADER_BYTES,
-              segment.bytes.begin() + segment.headerBytes,
-              header.m_bytes.begin() + MIN_HEADER_BYTES + MP_OPTION_BYTES);
-    mp_option_write(&header.m_bytes[MIN_HEADER_BYTES], rttWiredUs);
 
+/** A segment as read gets another header; what is behind the old one stays. */
+Ptr<QueueDiscItem>
+WithHeader(Ptr<QueueDiscItem> item, const TcpSegment& segment, const TcpHeaderBytes& header)
+{
     auto packet = item->GetPacket()->Copy();
     packet->RemoveAtStart(segment.headerBytes);
     packet->AddHeader(header);
     auto ipHeader = StaticCast<Ipv4QueueDiscItem>(item)->GetHeader();
     ipHeader.SetPayloadSize(packet->GetSize());
-    auto longer =
+    auto changed =
         Create<Ipv4QueueDiscItem>(packet, item->GetAddress(), item->GetProtocol(), ipHeader);
-    longer->SetTxQueueIndex(item->GetTxQueueIndex());
-    return longer;
+    changed->SetTxQueueIndex(item->GetTxQueueIndex());
+    return changed;
+}
+
+} // namespace
+
+Ptr<QueueDiscItem>
+InsertOption(Ptr<QueueDiscItem> item,
+             const TcpSegment& segment,
+             const uint8_t* option,
+             uint32_t optionBytes)
+{
+    const bool checksummed = Read16(&segment.bytes[16]) != 0;
+    if (checksummed || segment.headerBytes + optionBytes > TcpSegment::MAX_HEADER_BYTES)
+    {
+        return item;
+    }
+    TcpHeaderBytes header;
+    header.m_bytes = segment.bytes;
+    header.m_size = segment.headerBytes + optionBytes;
+    header.m_bytes[12] = header.m_size / 4 << 4 | (segment.bytes[12] & 0xf);
+    // In front of the others: ns-3 pads an option list with END, after which nothing is read.
+    std::copy(segment.bytes.begin() + MIN_HEADER_BYTES,
+              segment.bytes.begin() + segment.headerBytes,
+              header.m_bytes.begin() + MIN_HEADER_BYTES + optionBytes);
+    std::copy(option, option + optionBytes, header.m_bytes.begin() + MIN_HEADER_BYTES);
+    return WithHeader(item, segment, header);
+}
+
+Ptr<QueueDiscItem>
+ReplaceHeader(Ptr<QueueDiscItem> item, const TcpSegment& changed)
+{
+    TcpHeaderBytes header;
+    header.m_bytes = changed.bytes;
+    header.m_size = changed.headerBytes;
+    return WithHeader(item, changed, header);
+}
+
+Ptr<QueueDiscItem>
+InsertRttWired(Ptr<QueueDiscItem> item, const TcpSegment& segment, uint32_t rttWiredUs)
+{
+    std::array<uint8_t, MP_OPTION_BYTES> option;
+    mp_option_write(option.data(), rttWiredUs);
+    return InsertOption(item, segment, option.data(), option.size());
 }
 
 } // namespace ns3

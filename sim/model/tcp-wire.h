@@ -60,6 +60,34 @@ struct TcpSegment
 /**
  * @ingroup meshpace
  *
+ * Puts an option in front of a segment's others.
+ *
+ * @param item the segment, IP header not yet added
+ * @param segment the same as read
+ * @param option the option's bytes, a multiple of 4
+ * @param optionBytes how many
+ * @return the packet to send instead; the item itself when its header has no room or is
+ *         protected by a checksum (ns-3 computes none unless told to)
+ */
+Ptr<QueueDiscItem> InsertOption(Ptr<QueueDiscItem> item,
+                                const TcpSegment& segment,
+                                const uint8_t* option,
+                                uint32_t optionBytes);
+
+/**
+ * @ingroup meshpace
+ *
+ * Gives a segment another header of the same length.
+ *
+ * @param item the segment, IP header not yet added
+ * @param changed the same as read, with its header changed
+ * @return the packet to send instead
+ */
+Ptr<QueueDiscItem> ReplaceHeader(Ptr<QueueDiscItem> item, const TcpSegment& changed);
+
+/**
+ * @ingroup meshpace
+ *
  * Puts the RTT_wired option into a pure ACK.
  *
  * @param item the ACK, IP header not yet added

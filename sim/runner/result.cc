@@ -4,8 +4,12 @@
 
 #include "result.h"
 
+#include "cbr-flow.h"
+#include "files-flow.h"
+
 #include "../model/tcp-meshpace.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -42,7 +46,7 @@ RttJson(const std::vector<double>& sortedS)
 }
 
 Json
-PacingJson(const MeshpaceStatistics& statistics)
+PacingJson(const MeshpaceStatistics& statistics, bool map, const mp_link& link)
 {
     const auto mean = [&](double sum) {
         return statistics.samples ? Rounded(sum / statistics.samples, 6) : 0.0;
@@ -51,7 +55,23 @@ PacingJson(const MeshpaceStatistics& statistics)
             {"cov", mean(statistics.covSum)},
             {"delay_ms", Rounded(mean(statistics.delaySumS) * 1e3, 3)},
             {"samples", statistics.samples},
-            {"discarded", statistics.discarded}};
+            {"discarded", statistics.discarded},
+            {"h_cs", map ? Json(link.h_cs) : Json()}};
+}
+
+/** Of a flow shaped at its sender: as PacingJson, and the shaper's queue in packets. */
+Json
+ShaperJson(const TcpShaper& shaper, Ipv4Address to, uint16_t port)
+{
+    const auto queue = shaper.Queue(to, port);
+    return {{"rate_pps", Rounded(queue.ratePps, 6)},
+            {"cov", 0.0},
+            {"delay_ms", 0.0},
+            {"samples", queue.released},
+            {"discarded", 0},
+            {"h_cs", nullptr},
+            {"queue_mean", Rounded(queue.meanPackets, 3)},
+            {"queue_max", queue.maxPackets}};
 }
 
 std::string
@@ -64,6 +84,19 @@ Direction(const MeshNetwork& network, const FlowConfig& config)
     return network.IsWired(config.to) ? "up" : "mesh";
 }
 
+/** Adds each file delivered, as its size and how long it took. */
+void
+AddTransfers(Json& json, const FilesFlow& flow)
+{
+    auto transfers = Json::array();
+    for (const auto& file : flow.Transfers())
+    {
+        transfers.push_back({file.bytes, Rounded((file.end - file.start).GetSeconds(), 6)});
+    }
+    json["transfers"] = transfers;
+    json["unfinished"] = flow.Unfinished() ? 1 : 0;
+}
+
 /** Adds what a TCP flow and the law over it have to report. */
 void
 AddTcp(Json& json, const Simulation& simulation, const TcpFlow& flow, bool down)
@@ -71,16 +104,63 @@ AddTcp(Json& json, const Simulation& simulation, const TcpFlow& flow, bool down)
     const auto* connection = simulation.ConnectionOf(flow);
     json["retransmits"] = flow.Retransmits();
     json["timeouts"] = flow.Timeouts();
-    json["local_retransmits"] = connection ? connection->Statistics().localRetransmits : 0;
+    json["local_retransmits"] = simulation.GatewayStatistics(flow).localRetransmits;
     json["rtt_ms"] = RttJson(flow.SortedRtts());
     if (flow.Control())
     {
-        json["pacing"] = PacingJson(flow.Control()->Statistics());
+        const auto& control = *flow.Control();
+        json["pacing"] = PacingJson(flow.ControlStatistics(),
+                                    control.GetLaw() == TcpMeshpace::MAP,
+                                    control.Link());
+    }
+    else if (const auto shaper = simulation.ShaperOf(flow.Config()))
+    {
+        json["pacing"] = ShaperJson(*shaper,
+                                    simulation.Network().Address(flow.Config().to),
+                                    flow.ReceiverPort());
+    }
+    else if (down && connection)
+    {
+        json["pacing"] = PacingJson(simulation.GatewayStatistics(flow),
+                                    simulation.GetScenario().gateway.law == "map",
+                                    connection->Link());
     }
     else
     {
-        json["pacing"] = down && connection ? PacingJson(connection->Statistics()) : Json();
+        json["pacing"] = nullptr;
     }
+    if (const auto* files = dynamic_cast<const FilesFlow*>(&flow))
+    {
+        AddTransfers(json, *files);
+    }
+}
+
+Json
+StallsJson(const Flow& flow, const Scenario& scenario)
+{
+    const auto& config = flow.Config();
+    const auto end = config.stop_s > 0 ? std::min(config.stop_s, scenario.duration_s)
+                                       : scenario.duration_s;
+    auto json = Json::array();
+    for (const auto& stall : flow.Delivery().Stalls(Seconds(config.start_s), Seconds(end)))
+    {
+        json.push_back({{"at_s", Rounded(stall.begin.GetSeconds(), 3)},
+                        {"length_s", Rounded(stall.length.GetSeconds(), 3)}});
+    }
+    return json;
+}
+
+Json
+HandoversJson(const Simulation& simulation)
+{
+    auto json = Json::array();
+    for (const auto& handover : simulation.Routes().Handovers())
+    {
+        json.push_back({{"client", handover.client},
+                        {"gateway", handover.gateway},
+                        {"at_s", Rounded(handover.at.GetSeconds(), 3)}});
+    }
+    return json;
 }
 
 Json
@@ -98,7 +178,13 @@ FlowJson(const Simulation& simulation, const Flow& flow)
               {"law", down ? simulation.GetScenario().gateway.law : config.law},
               {"goodput_bytes", flow.Delivery().GoodputBytes()},
               {"delivered_bytes",
-               flow.Delivery().Bins(Seconds(simulation.GetScenario().duration_s))}};
+               flow.Delivery().Bins(Seconds(simulation.GetScenario().duration_s))},
+              {"stalls", StallsJson(flow, simulation.GetScenario())}};
+    const bool olsr = simulation.GetScenario().routing.protocol == "olsr";
+    if (network.Gateways().size() > 1 && direction != "mesh" && !olsr)
+    {
+        json["via"] = network.GatewayOf(down ? config.from : config.to);
+    }
     if (const auto* tcp = dynamic_cast<const TcpFlow*>(&flow))
     {
         AddTcp(json, simulation, *tcp, down);
@@ -130,13 +216,26 @@ LinksJson(const MeshNetwork& network)
     return json;
 }
 
+/** The law of all gateways together: the longest queue of any, the sum of the throttles. */
+Json
+GatewayJson(const Simulation& simulation)
+{
+    uint32_t maxQueuePackets = 0;
+    uint64_t throttles = 0;
+    for (const auto& gateway : simulation.Gateways())
+    {
+        maxQueuePackets = std::max(maxQueuePackets, gateway->MaxHeldPackets());
+        throttles += gateway->Throttles();
+    }
+    return {{"max_queue_packets", maxQueuePackets}, {"throttles", throttles}};
+}
+
 } // namespace
 
 Json
 MakeResult(const Simulation& simulation, uint32_t seed)
 {
     const auto& scenario = simulation.GetScenario();
-    const auto gateway = simulation.Gateway();
     auto flows = Json::array();
     for (const auto& flow : simulation.Flows())
     {
@@ -148,9 +247,8 @@ MakeResult(const Simulation& simulation, uint32_t seed)
             {"bin_s", Flow::BIN_S},
             {"flows", flows},
             {"links", LinksJson(simulation.Network())},
-            {"gateway",
-             {{"max_queue_packets", gateway ? gateway->MaxHeldPackets() : 0},
-              {"throttles", gateway ? gateway->Throttles() : 0}}},
+            {"gateway", GatewayJson(simulation)},
+            {"handovers", HandoversJson(simulation)},
             {"versions", {{"ns3", NS3_VERSION}}}};
 }
 

@@ -4,6 +4,8 @@
 
 #include "scenario.h"
 
+#include "meshpace/meshpace.h"
+
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -18,20 +20,58 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RadioConfig,
                                    standard,
                                    data_mbps,
                                    control_mbps,
+                                   broadcast_mbps,
                                    rts_cts,
                                    tx_range_m,
                                    cs_range_m,
                                    queue_packets,
                                    cts_ignores_nav,
-                                   queueing)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RoutingConfig, protocol)
+                                   queueing,
+                                   radios,
+                                   data_attempts,
+                                   interference,
+                                   missed_frames_deafen,
+                                   cts_when_idle,
+                                   cts_waits_for_data,
+                                   nav_reset,
+                                   eifs_in_nav,
+                                   always_back_off,
+                                   path_loss_exponent,
+                                   tx_power_dbm,
+                                   sense_dbm,
+                                   mcs,
+                                   aggregation)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RoutingConfig, protocol, hello_s, tc_s, search_pause_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WiredConfig, mbps, delay_ms)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NodeConfig, name, x_m, y_m, gateway)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ClientConfig, name, to_x_m, to_y_m, speed_mps, start_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GatewayConfig,
                                    law,
                                    goodput_control,
                                    local_retransmission,
-                                   delay_bound_s)
+                                   release,
+                                   delay_bound_s,
+                                   rate_kbps,
+                                   bucket,
+                                   queueing,
+                                   link_rates)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LinkConfig, from, to, mbps)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MapConfig, assumed_exponent, positions, least_h_cs, past_end)
+
+/** Reads a number of segments, or the word for thinning. */
+static void
+from_json(const nlohmann::json& json, DelayedAck& ack)
+{
+    ack.thinning = json == "thinning";
+    ack.segments = ack.thinning ? 1 : json.get<uint32_t>();
+}
+
+static void
+to_json(nlohmann::json& json, const DelayedAck& ack)
+{
+    json = ack.thinning ? nlohmann::json("thinning") : nlohmann::json(ack.segments);
+}
+
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FlowConfig,
                                    name,
                                    from,
@@ -46,7 +86,16 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FlowConfig,
                                    advertised_window,
                                    segment_bytes,
                                    initial_window,
-                                   min_rto_s)
+                                   min_rto_s,
+                                   via,
+                                   stop_s,
+                                   delayed_ack_s,
+                                   byte_counting,
+                                   file_bytes,
+                                   pareto_shape,
+                                   pause_s,
+                                   one_connection,
+                                   bucket)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Scenario,
                                    title,
                                    duration_s,
@@ -55,8 +104,11 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Scenario,
                                    routing,
                                    wired,
                                    nodes,
+                                   clients,
+                                   links,
                                    wired_hosts,
                                    gateway,
+                                   map,
                                    flows)
 
 namespace
@@ -95,7 +147,15 @@ CheckRange(const std::string& key, double value, double least, double most)
 /** Bounds only to keep times and sizes representable, and integers from having been negative. */
 constexpr double LEAST = 1e-6;
 constexpr double MOST = 1e6;
+// Of one stream and 20 MHz.
+constexpr double MOST_HT_MCS = 7;
+constexpr double MOST_VHT_MCS = 8;
+constexpr double MOST_EXPONENT = 10;
+constexpr double MOST_DBM = 120;
 constexpr double MOST_SEGMENT_BYTES = 1460; // fills a packet of 1500
+constexpr double MOST_RADIOS = 2;
+constexpr double MOST_FILE_BYTES = 1e9;
+constexpr double LEAST_SHAPE = 1.01; // at 1 Pareto's law has no mean
 
 void
 CheckNumbers(const Scenario& scenario)
@@ -105,25 +165,85 @@ CheckNumbers(const Scenario& scenario)
     CheckRange("radio.tx_range_m", scenario.radio.tx_range_m, LEAST, MOST);
     CheckRange("radio.cs_range_m", scenario.radio.cs_range_m, scenario.radio.tx_range_m, MOST);
     CheckRange("radio.queue_packets", scenario.radio.queue_packets, 1, MOST);
+    CheckRange("radio.radios", scenario.radio.radios, 1, MOST_RADIOS);
+    CheckRange("radio.data_attempts", scenario.radio.data_attempts, 0, MOST);
+    CheckRange("radio.path_loss_exponent", scenario.radio.path_loss_exponent, 1, MOST_EXPONENT);
+    CheckRange("radio.tx_power_dbm", scenario.radio.tx_power_dbm, -MOST_DBM, MOST_DBM);
+    CheckRange("radio.sense_dbm", scenario.radio.sense_dbm, -MOST_DBM, 0);
+    CheckRange("map.assumed_exponent", scenario.map.assumed_exponent, 1, MOST_EXPONENT);
+    CheckRange("map.least_h_cs", scenario.map.least_h_cs, 1, MP_REACH_HOPS);
+    CheckRange("routing.hello_s", scenario.routing.hello_s, LEAST, MOST);
+    CheckRange("routing.tc_s", scenario.routing.tc_s, LEAST, MOST);
+    CheckRange("routing.search_pause_s", scenario.routing.search_pause_s, 0, MOST);
     CheckRange("wired.mbps", scenario.wired.mbps, LEAST, MOST);
     CheckRange("wired.delay_ms", scenario.wired.delay_ms, 0, MOST);
     CheckRange("gateway.delay_bound_s", scenario.gateway.delay_bound_s, 0, MOST);
+}
+
+const std::vector<std::string> QUEUEING{"fifo", "fq_codel", "codel", "yang"};
+
+void
+CheckGateway(const GatewayConfig& gateway)
+{
+    CheckKnown("gateway.law", gateway.law, {"off", "gap", "map", "shaper"});
+    if (!gateway.queueing.empty())
+    {
+        CheckKnown("gateway.queueing", gateway.queueing, QUEUEING);
+    }
+    CheckKnown("gateway.link_rates", gateway.link_rates, {"single", "known", "piggybacked"});
+    CheckRange("gateway.rate_kbps", gateway.rate_kbps, gateway.law == "shaper" ? LEAST : 0, MOST);
+    CheckRange("gateway.bucket", gateway.bucket, 1, MOST);
+}
+
+/** Checks that links with rates of their own join mesh nodes, of a standard that has such rates. */
+void
+CheckLinks(const Scenario& scenario)
+{
+    const auto isNode = [&scenario](const std::string& name) {
+        return std::any_of(scenario.nodes.begin(), scenario.nodes.end(), [&](const auto& node) {
+            return node.name == name;
+        });
+    };
+    for (const auto& link : scenario.links)
+    {
+        const auto key = "link between \"" + link.from + "\" and \"" + link.to + "\"";
+        if (!isNode(link.from) || !isNode(link.to) || link.from == link.to)
+        {
+            throw ScenarioError(key + " does not join two mesh nodes; name two");
+        }
+        if (scenario.radio.standard != "802.11b" && scenario.radio.standard != "802.11g")
+        {
+            throw ScenarioError(key + " has a bit rate of its own, which is simulated for "
+                                "802.11b and 802.11g only; remove it");
+        }
+    }
 }
 
 void
 CheckFlow(const FlowConfig& flow, const std::set<std::string>& names)
 {
     const auto key = "flow \"" + flow.name + "\" ";
-    CheckKnown(key + "traffic", flow.traffic, {"ftp", "cbr"});
-    CheckKnown(key + "law", flow.law, {"off", "gap", "ap"});
+    CheckKnown(key + "traffic", flow.traffic, {"ftp", "cbr", "files"});
+    CheckKnown(key + "law", flow.law, {"off", "gap", "ap", "map", "shaper"});
     CheckKnown(key + "variant", flow.variant, {"newreno", "cubic", "bbr", "vegas", "westwood"});
     CheckRange(key + "start_s", flow.start_s, 0, MOST);
-    CheckRange(key + "rate_kbps", flow.rate_kbps, flow.traffic == "cbr" ? LEAST : 0, MOST);
-    CheckRange(key + "delayed_ack", flow.delayed_ack, 1, MOST);
+    const bool rated = flow.traffic == "cbr" || flow.law == "shaper";
+    CheckRange(key + "rate_kbps", flow.rate_kbps, rated ? LEAST : 0, MOST);
+    CheckRange(key + "bucket", flow.bucket, 1, MOST);
+    CheckRange(key + "delayed_ack", flow.delayed_ack.segments, 1, MOST);
+    CheckRange(key + "delayed_ack_s", flow.delayed_ack_s, LEAST, MOST);
+    CheckRange(key + "file_bytes", flow.file_bytes, 1, MOST_FILE_BYTES);
+    CheckRange(key + "pareto_shape", flow.pareto_shape, LEAST_SHAPE, MOST);
+    CheckRange(key + "pause_s", flow.pause_s, 0, MOST);
     CheckRange(key + "advertised_window", flow.advertised_window, 1, MOST);
     CheckRange(key + "segment_bytes", flow.segment_bytes, 1, MOST_SEGMENT_BYTES);
     CheckRange(key + "initial_window", flow.initial_window, 1, MOST);
     CheckRange(key + "min_rto_s", flow.min_rto_s, LEAST, MOST);
+    CheckRange(key + "stop_s", flow.stop_s, 0, MOST);
+    if (flow.stop_s > 0 && flow.stop_s <= flow.start_s)
+    {
+        throw ScenarioError(key + "stop_s is not after start_s; give more, or 0: never");
+    }
     for (const auto& end : {flow.from, flow.to})
     {
         if (names.count(end) == 0)
@@ -134,16 +254,53 @@ CheckFlow(const FlowConfig& flow, const std::set<std::string>& names)
     }
 }
 
+/** Checks that there are gateways, that AODV can do with them, and that flows name such. */
 void
-CheckGateways(const std::vector<NodeConfig>& nodes)
+CheckGateways(const Scenario& scenario)
 {
-    const auto gateways = std::count_if(nodes.begin(), nodes.end(), [](const NodeConfig& node) {
-        return node.gateway;
-    });
-    if (gateways != 1)
+    std::set<std::string> gateways;
+    for (const auto& node : scenario.nodes)
     {
-        throw ScenarioError("nodes: " + std::to_string(gateways) +
-                            " gateways; make exactly one node the gateway");
+        if (node.gateway)
+        {
+            gateways.insert(node.name);
+        }
+    }
+    if (gateways.empty())
+    {
+        throw ScenarioError("nodes: no gateway; make at least one node a gateway");
+    }
+    if (scenario.routing.protocol == "aodv" && gateways.size() > 1)
+    {
+        throw ScenarioError("routing.protocol = \"aodv\" knows one gateway, the scenario has " +
+                            std::to_string(gateways.size()) + "; use static routes, or olsr");
+    }
+    if (scenario.routing.protocol != "static" && scenario.radio.radios > 1)
+    {
+        throw ScenarioError("routing.protocol = \"" + scenario.routing.protocol +
+                            "\" knows one radio a node; use static routes, or radio.radios = 1");
+    }
+    const auto& hosts = scenario.wired_hosts;
+    const auto wired = [&hosts](const std::string& end) {
+        return std::find(hosts.begin(), hosts.end(), end) != hosts.end();
+    };
+    for (const auto& flow : scenario.flows)
+    {
+        if (!flow.via.empty() && scenario.routing.protocol == "olsr")
+        {
+            throw ScenarioError("flow \"" + flow.name +
+                                "\" has a via, but OLSR chooses the gateway; remove it");
+        }
+        if (!flow.via.empty() && gateways.count(flow.via) == 0)
+        {
+            throw ScenarioError("flow \"" + flow.name + "\" via \"" + flow.via +
+                                "\" is no gateway; name one");
+        }
+        if (!flow.via.empty() && !wired(flow.from) && !wired(flow.to))
+        {
+            throw ScenarioError("flow \"" + flow.name +
+                                "\" has a via but no wired end; remove it");
+        }
     }
 }
 
@@ -167,17 +324,74 @@ CollectNames(const Scenario& scenario)
     return names;
 }
 
+/** Checks that clients are mesh nodes, and that routes follow them. */
+void
+CheckClients(const Scenario& scenario)
+{
+    for (const auto& client : scenario.clients)
+    {
+        const auto key = "client \"" + client.name + "\" ";
+        CheckRange(key + "speed_mps", client.speed_mps, 0, MOST);
+        CheckRange(key + "start_s", client.start_s, 0, MOST);
+        CheckRange(key + "to_x_m", client.to_x_m, -MOST, MOST);
+        CheckRange(key + "to_y_m", client.to_y_m, -MOST, MOST);
+        const auto node = std::find_if(
+            scenario.nodes.begin(),
+            scenario.nodes.end(),
+            [&client](const NodeConfig& one) { return one.name == client.name; });
+        if (node == scenario.nodes.end() || node->gateway)
+        {
+            throw ScenarioError(key + "is no mesh node that may walk; name one, not a gateway");
+        }
+    }
+    const bool map = scenario.gateway.law == "map" ||
+                     std::any_of(scenario.flows.begin(),
+                                 scenario.flows.end(),
+                                 [](const FlowConfig& flow) { return flow.law == "map"; });
+    if (!scenario.clients.empty() && map)
+    {
+        throw ScenarioError("the law map knows the links of nodes that stand still, and clients "
+                            "walk; use gap");
+    }
+    if (scenario.routing.protocol == "olsr" && scenario.gateway.link_rates == "known")
+    {
+        throw ScenarioError("gateway.link_rates = \"known\" means links of paths that do not "
+                            "change, unlike OLSR's; use piggybacked");
+    }
+    if (!scenario.clients.empty() && scenario.routing.protocol == "static")
+    {
+        throw ScenarioError("routing.protocol = \"static\" follows no client that walks; use "
+                            "olsr, or aodv");
+    }
+}
+
 void
 Check(const Scenario& scenario)
 {
-    CheckKnown("radio.model", scenario.radio.model, {"range"});
-    CheckKnown("radio.standard", scenario.radio.standard, {"802.11b"});
-    CheckKnown("radio.queueing", scenario.radio.queueing, {"fifo", "fq_codel", "codel"});
-    CheckKnown("routing.protocol", scenario.routing.protocol, {"static", "aodv"});
-    CheckKnown("gateway.law", scenario.gateway.law, {"off", "gap"});
+    CheckKnown("radio.model", scenario.radio.model, {"range", "sinr"});
+    const auto sinr = scenario.radio.model == "sinr";
+    const std::vector<std::string> standards{"802.11b", "802.11g", "802.11n", "802.11ac"};
+    CheckKnown("radio.standard",
+               scenario.radio.standard,
+               sinr ? standards : std::vector<std::string>{"802.11b", "802.11g"});
+    CheckRange("radio.mcs",
+               scenario.radio.mcs,
+               0,
+               scenario.radio.standard == "802.11ac" ? MOST_VHT_MCS : MOST_HT_MCS);
+    CheckKnown("radio.interference", scenario.radio.interference, {"additive", "pairwise"});
+    if (scenario.radio.cts_ignores_nav && scenario.radio.cts_when_idle)
+    {
+        throw ScenarioError("radio.cts_ignores_nav and radio.cts_when_idle exclude each other; "
+                            "set one");
+    }
+    CheckKnown("radio.queueing", scenario.radio.queueing, QUEUEING);
+    CheckKnown("routing.protocol", scenario.routing.protocol, {"static", "aodv", "olsr"});
+    CheckGateway(scenario.gateway);
     CheckNumbers(scenario);
-    CheckGateways(scenario.nodes);
+    CheckGateways(scenario);
+    CheckClients(scenario);
     const auto names = CollectNames(scenario);
+    CheckLinks(scenario);
     for (const auto& flow : scenario.flows)
     {
         CheckFlow(flow, names);

@@ -22,22 +22,42 @@ namespace ns3
 /** The radio of every mesh node. */
 struct RadioConfig
 {
-    std::string model;      //!< "range"
-    std::string standard;   //!< "802.11b"
+    std::string model;      //!< "range", "sinr"
+    std::string standard;   //!< "802.11b", "802.11g"; of sinr also "802.11n", "802.11ac"
     double data_mbps;       //!< bit rate of data frames
-    double control_mbps;    //!< bit rate of control and broadcast frames
+    double control_mbps;    //!< bit rate of control frames
+    double broadcast_mbps;  //!< bit rate of broadcast frames; 0: as control_mbps
     bool rts_cts;           //!< whether data frames are announced by RTS/CTS
     double tx_range_m;      //!< up to where a frame is decoded
     double cs_range_m;      //!< up to where it is sensed and interferes
     uint32_t queue_packets; //!< length of the interface queue
-    bool cts_ignores_nav;   //!< ns-2's rule: an RTS is answered though the NAV is set
-    std::string queueing;   //!< "fifo", "fq_codel", "codel"
+    bool cts_ignores_nav;   //!< an RTS is answered though the NAV is set
+    std::string queueing;   //!< "fifo", "fq_codel", "codel", "yang"
+    uint32_t radios;        //!< of each node, on channels that do not interfere: 1 or 2
+    uint32_t data_attempts; //!< data frames without ACK until one is dropped; 0: ns-2's rule
+    // Of "range": how ns-2 differs from ns-3.
+    std::string interference;  //!< "additive"; "pairwise": each interferer by itself
+    bool missed_frames_deafen; //!< frames missed, if not 10 dB weaker, keep from later ones
+    bool cts_when_idle;        //!< an RTS is answered only when nothing is sensed
+    bool cts_waits_for_data;   //!< who sent a CTS is silent until the data's end
+    bool nav_reset;            //!< an RTS that nothing follows gives its NAV up
+    bool eifs_in_nav;          //!< DIFS follow EIFS, and nothing cuts EIFS short
+    bool always_back_off;      //!< a random backoff before every frame
+    // Of "sinr".
+    double path_loss_exponent; //!< of the log-distance loss
+    double tx_power_dbm;       //!< transmit power
+    double sense_dbm;          //!< carrier-sense threshold
+    uint32_t mcs;              //!< bit rate of data frames, 802.11n and 802.11ac
+    bool aggregation;          //!< A-MPDU, likewise
 };
 
 /** The routing in the mesh. */
 struct RoutingConfig
 {
-    std::string protocol; //!< "static", "aodv"
+    std::string protocol;  //!< "static", "aodv", "olsr"
+    double hello_s;        //!< of olsr: between two HELLOs of a node
+    double tc_s;           //!< of olsr: between two TCs of a node
+    double search_pause_s; //!< of aodv: after a failed search for a route, before the next
 };
 
 /** The links gateway - router - router - host. */
@@ -53,16 +73,63 @@ struct NodeConfig
     std::string name;
     double x_m;   //!< position
     double y_m;   //!< position
-    bool gateway; //!< whether it is the Internet gateway
+    bool gateway; //!< whether it is an Internet gateway
 };
 
-/** The law at the gateway. */
+/** A mesh node that walks: from where it stands to another place and back, over and over. */
+struct ClientConfig
+{
+    std::string name; //!< of the node
+    double to_x_m;    //!< the other place
+    double to_y_m;    //!< the other place
+    double speed_mps; //!< how fast
+    double start_s;   //!< when it sets out
+};
+
+/** A link of the mesh with a bit rate of its own, both ways. */
+struct LinkConfig
+{
+    std::string from; //!< name of a mesh node
+    std::string to;   //!< name of another
+    double mbps;      //!< bit rate of data frames
+};
+
+/** The law at each gateway. */
 struct GatewayConfig
 {
-    std::string law;          //!< "off", "gap"
+    std::string law;          //!< "off", "gap", "map", "shaper"
     bool goodput_control;     //!< whether goodput control is on
     bool local_retransmission; //!< whether the gateway answers duplicate ACKs
+    std::string release;      //!< "nfqueue": at its turn; "fq": departures fixed on arrival
     double delay_bound_s;     //!< RTT samples above are discarded; 0: none, also for senders
+    double rate_kbps;         //!< of "shaper": payload rate of each flow
+    uint32_t bucket;          //!< of "shaper": packets of a flow that may leave together
+    std::string queueing;     //!< at gateways, as the radio's; empty: as all nodes
+    std::string link_rates;   //!< "single", "known", "piggybacked", also for senders
+};
+
+/** The law `map`'s own parameters, of the gateway and of senders. */
+struct MapConfig
+{
+    double assumed_exponent; //!< path-loss exponent that it assumes
+    bool positions;          //!< whether it knows where the nodes stand
+    uint32_t least_h_cs;     //!< H_cs is at least this
+    bool past_end;           //!< whether OID is of h + 1 hops where H_cs reaches h
+};
+
+/** How a receiver acknowledges. */
+struct DelayedAck
+{
+    /**
+     * @param every an ACK every so many segments
+     */
+    DelayedAck(uint32_t every = 1)
+        : segments(every)
+    {
+    }
+
+    uint32_t segments;    //!< an ACK every so many
+    bool thinning{false}; //!< dynamic ACK thinning instead, "thinning" in the file
 };
 
 /** A flow. */
@@ -71,17 +138,26 @@ struct FlowConfig
     std::string name;
     std::string from;           //!< name of a node or wired host
     std::string to;             //!< name of a node or wired host
-    std::string traffic;        //!< "ftp", "cbr"
-    std::string law;            //!< of a wireless sender: "off", "gap", "ap"
+    std::string traffic;        //!< "ftp", "cbr", "files"
+    std::string law;            //!< of a wireless sender: "off", "gap", "ap", "map", "shaper"
     double start_s;             //!< when it begins
-    double rate_kbps;           //!< payload rate of cbr
+    double rate_kbps;           //!< payload rate of cbr, and of "shaper"
     std::string variant;        //!< TCP variant
     bool sack;                  //!< selective acknowledgements
-    uint32_t delayed_ack;       //!< an ACK every so many segments
+    DelayedAck delayed_ack;     //!< how its receiver acknowledges
     uint32_t advertised_window; //!< segments
     uint32_t segment_bytes;     //!< payload of a segment
     uint32_t initial_window;    //!< segments
     double min_rto_s;           //!< least RTO - SRTT, as in Linux
+    std::string via;            //!< gateway of its wired end; empty: the nearest
+    double stop_s;              //!< when its sender aborts it; 0: never
+    double delayed_ack_s;       //!< a segment waits no longer for its ACK
+    bool byte_counting;         //!< the window grows by bytes acknowledged (RFC 3465)
+    double file_bytes;          //!< mean of the sizes of files
+    double pareto_shape;        //!< of their law
+    double pause_s;             //!< mean of the pauses between files
+    bool one_connection;        //!< whether all files go over one
+    uint32_t bucket;            //!< of "shaper": packets that may leave together
 };
 
 /** A scenario. */
@@ -93,9 +169,12 @@ struct Scenario
     RadioConfig radio;
     RoutingConfig routing;
     WiredConfig wired;
-    std::vector<NodeConfig> nodes;         //!< the mesh, one of them the gateway
+    std::vector<NodeConfig> nodes;         //!< the mesh, at least one of them a gateway
+    std::vector<ClientConfig> clients;     //!< those of the nodes that walk
+    std::vector<LinkConfig> links;        //!< those with bit rates of their own
     std::vector<std::string> wired_hosts; //!< names
     GatewayConfig gateway;
+    MapConfig map;
     std::vector<FlowConfig> flows;
 };
 

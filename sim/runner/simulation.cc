@@ -4,7 +4,14 @@
 
 #include "simulation.h"
 
+#include "cbr-flow.h"
+#include "files-flow.h"
+#include "ftp-flow.h"
+#include "link-rates.h"
+#include "radio.h"
+
 #include "../model/meshpace-queue-disc.h"
+#include "../model/path-probe.h"
 #include "../model/tcp-meshpace.h"
 
 #include "ns3/boolean.h"
@@ -15,7 +22,9 @@
 #include "ns3/traffic-control-layer.h"
 #include "ns3/uinteger.h"
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace ns3
 {
@@ -24,12 +33,6 @@ namespace
 {
 
 constexpr uint16_t FIRST_PORT = 5000;
-
-uint32_t
-BitRateKbps(const Scenario& scenario)
-{
-    return std::lround(scenario.radio.data_mbps * 1000);
-}
 
 /**
  * Puts a queue disc on a device.
@@ -49,68 +52,204 @@ SetRootQueueDisc(Ptr<Node> node, Ptr<NetDevice> device, Ptr<QueueDisc> disc)
 Simulation::Simulation(const Scenario& scenario, uint32_t seed)
     : m_scenario(scenario)
 {
+    // Events come in the same order by any scheduler; this one is the fastest here.
+    Simulator::SetScheduler(ObjectFactory("ns3::PriorityQueueScheduler"));
     RngSeedManager::SetSeed(1);
     RngSeedManager::SetRun(seed);
     m_network = std::make_unique<MeshNetwork>(scenario);
+    m_routes = std::make_unique<LiveRoutes>(scenario, *m_network);
+    if (scenario.gateway.link_rates == "piggybacked")
+    {
+        InstallGathering(scenario, *m_network);
+    }
     if (scenario.gateway.law != "off")
     {
-        InstallGateway();
+        for (const auto& gateway : m_network->Gateways())
+        {
+            InstallGateway(gateway);
+        }
     }
     auto port = FIRST_PORT;
     for (const auto& config : scenario.flows)
     {
         m_flows.push_back(CreateFlow(config, port++));
+        if (config.stop_s > 0)
+        {
+            // Ahead of the flow's own event, after which the gateway may forget it.
+            Simulator::Schedule(Seconds(config.stop_s),
+                                &Simulation::KeepConnection,
+                                this,
+                                m_flows.back().get());
+        }
         m_flows.back()->Install();
     }
 }
 
 Simulation::~Simulation()
 {
-    m_gateway = nullptr;
+    m_stopped.clear();
+    m_gateways.clear();
+    for (const auto& [node, shaper] : m_shapers)
+    {
+        shaper->Dispose();
+    }
     Simulator::Destroy();
 }
 
-void
-Simulation::InstallGateway()
+Ptr<MeshpaceGateway>
+Simulation::CreateGateway() const
 {
     const auto& config = m_scenario.gateway;
-    m_gateway = CreateObjectWithAttributes<MeshpaceGateway>(
+    static const std::map<std::string, MeshpaceGateway::Law> laws{
+        {"gap", MeshpaceGateway::GAP},
+        {"map", MeshpaceGateway::MAP},
+        {"shaper", MeshpaceGateway::SHAPER}};
+    return CreateObjectWithAttributes<MeshpaceGateway>(
         "BitRate",
-        UintegerValue(BitRateKbps(m_scenario)),
+        UintegerValue(DataKbps(m_scenario.radio)),
+        "Law",
+        EnumValue(laws.at(config.law)),
+        "ShaperRate",
+        UintegerValue(std::llround(config.rate_kbps * 1e3)),
+        "Bucket",
+        UintegerValue(config.bucket),
+        "LeastHcs",
+        UintegerValue(m_scenario.map.least_h_cs),
+        "PastEnd",
+        BooleanValue(m_scenario.map.past_end),
         "GoodputControl",
         BooleanValue(config.goodput_control),
         "LocalRetransmission",
         BooleanValue(config.local_retransmission),
+        "DeparturesOnArrival",
+        BooleanValue(config.release == "fq"),
         "DelayBound",
         TimeValue(Seconds(config.delay_bound_s)));
+}
+
+/** One law for all radios of a gateway, and only for the flows of the hosts behind it. */
+void
+Simulation::InstallGateway(const std::string& name)
+{
+    auto gateway = CreateGateway();
+    m_gateways.push_back(gateway);
     for (const auto& node : m_scenario.nodes)
     {
-        m_gateway->SetHops(m_network->Address(node.name), m_network->Hops(node.name));
+        gateway->SetHops(m_network->Address(node.name), m_network->HopsBetween(node.name, name));
     }
-    auto mesh = CreateObject<MeshpaceMeshQueueDisc>();
-    mesh->SetGateway(m_gateway);
-    SetRootQueueDisc(m_network->Gateway(), m_network->GatewayMeshDevice(), mesh);
+    for (const auto& host : m_scenario.wired_hosts)
+    {
+        if (m_scenario.routing.protocol != "olsr" && m_network->GatewayOf(host) != name)
+        {
+            gateway->SetForeignHost(m_network->Address(host));
+        }
+    }
+    const auto node = m_network->GetNode(name);
+    for (uint32_t radio = 0; radio < m_network->Radios(); radio++)
+    {
+        auto mesh = CreateObject<MeshpaceMeshQueueDisc>();
+        mesh->SetGateway(gateway, radio);
+        SetRootQueueDisc(node, m_network->MeshDevice(name, radio), mesh);
+    }
+    TellLinks(gateway, name);
     auto wired = CreateObject<MeshpaceWiredQueueDisc>();
-    wired->SetGateway(m_gateway);
-    SetRootQueueDisc(m_network->Gateway(), m_network->GatewayWiredDevice(), wired);
+    wired->SetGateway(gateway);
+    SetRootQueueDisc(node, m_network->WiredDevice(name), wired);
+    m_routes->Tell(name, gateway);
+}
+
+/** What the law `map` wants to know of paths, and the bit rates of their links. */
+void
+Simulation::TellLinks(Ptr<MeshpaceGateway> gateway, const std::string& name) const
+{
+    for (const auto& flow : m_scenario.flows)
+    {
+        const bool paced = m_network->IsWired(flow.from) &&
+                           m_network->GatewayOf(flow.from) == name &&
+                           m_network->HopsBetween(flow.from, flow.to) > 0;
+        if (paced && m_scenario.gateway.law == "map")
+        {
+            gateway->SetLink(m_network->Address(flow.to), LinkBetween(flow.from, flow.to));
+        }
+        if (paced && m_scenario.gateway.link_rates == "known")
+        {
+            gateway->SetLinkRates(m_network->Address(flow.to),
+                                  PathRates(*m_network, flow.from, flow.to));
+        }
+    }
+}
+
+mp_link
+Simulation::LinkBetween(const std::string& from, const std::string& to) const
+{
+    std::vector<Ptr<WifiNetDevice>> radios;
+    for (const auto& node : m_network->MeshPath(from, to))
+    {
+        radios.push_back(DynamicCast<WifiNetDevice>(m_network->MeshDevice(node)));
+    }
+    if (radios.size() < 2)
+    {
+        return {}; // from the gateway into the wires: no link to know of
+    }
+    return ProbeLink(radios, {m_scenario.map.assumed_exponent, m_scenario.map.positions});
 }
 
 Ptr<TcpMeshpace>
 Simulation::CreateSenderLaw(const FlowConfig& config) const
 {
-    if (config.law == "off")
+    if (config.law == "off" || config.law == "shaper")
     {
         return nullptr;
     }
-    return CreateObjectWithAttributes<TcpMeshpace>(
+    static const std::map<std::string, TcpMeshpace::Law> laws{{"gap", TcpMeshpace::GAP},
+                                                              {"ap", TcpMeshpace::AP},
+                                                              {"map", TcpMeshpace::MAP}};
+    const auto law = laws.at(config.law);
+    auto control = CreateObjectWithAttributes<TcpMeshpace>(
         "Law",
-        EnumValue(config.law == "ap" ? TcpMeshpace::AP : TcpMeshpace::GAP),
+        EnumValue(law),
+        "LeastHcs",
+        UintegerValue(m_scenario.map.least_h_cs),
+        "PastEnd",
+        BooleanValue(m_scenario.map.past_end),
         "Hops",
         UintegerValue(m_network->HopsBetween(config.from, config.to)),
         "BitRate",
-        UintegerValue(BitRateKbps(m_scenario)),
+        UintegerValue(DataKbps(m_scenario.radio)),
         "DelayBound",
         TimeValue(Seconds(m_scenario.gateway.delay_bound_s)));
+    if (law == TcpMeshpace::MAP)
+    {
+        control->SetLink(LinkBetween(config.from, config.to));
+    }
+    if (m_scenario.gateway.link_rates == "known")
+    {
+        control->SetLinkRates(PathRates(*m_network, config.from, config.to));
+    }
+    m_routes->Tell(config, control);
+    return control;
+}
+
+void
+Simulation::Shape(const FlowConfig& config, const FlowEnds& ends)
+{
+    auto& shaper = m_shapers[config.from];
+    if (!shaper)
+    {
+        shaper = CreateObject<TcpShaper>();
+        shaper->Install(ends.sender);
+    }
+    shaper->Shape(ends.receiverAddress,
+                  ends.port,
+                  mp_shaper_interval_ns(config.segment_bytes, std::llround(config.rate_kbps * 1e3)),
+                  config.bucket);
+}
+
+Ptr<const TcpShaper>
+Simulation::ShaperOf(const FlowConfig& config) const
+{
+    const auto found = m_shapers.find(config.from);
+    return config.law == "shaper" && found != m_shapers.end() ? found->second : nullptr;
 }
 
 std::unique_ptr<Flow>
@@ -125,20 +264,40 @@ Simulation::CreateFlow(const FlowConfig& config, uint16_t port)
     {
         return std::make_unique<CbrFlow>(config, ends, warmup);
     }
-    return std::make_unique<TcpFlow>(config, ends, warmup, CreateSenderLaw(config));
+    if (config.law == "shaper")
+    {
+        Shape(config, ends);
+    }
+    if (config.traffic == "files")
+    {
+        auto flow =
+            std::make_unique<FilesFlow>(config, ends, warmup, CreateSenderLaw(config));
+        flow->SetEndCallback(
+            [this, one = flow.get()](uint16_t senderPort) { KeepStatistics(one, senderPort); });
+        return flow;
+    }
+    return std::make_unique<FtpFlow>(config, ends, warmup, CreateSenderLaw(config));
 }
 
 void
 Simulation::EndWarmup()
 {
     m_network->ResetStatistics();
-    if (m_gateway)
+    for (const auto& gateway : m_gateways)
     {
-        m_gateway->ResetStatistics();
+        gateway->ResetStatistics();
     }
     for (auto& flow : m_flows)
     {
         flow->ResetStatistics();
+    }
+    for (auto& [flow, ended] : m_ended)
+    {
+        ended.statistics = {};
+    }
+    for (const auto& [node, shaper] : m_shapers)
+    {
+        shaper->ResetStatistics();
     }
 }
 
@@ -168,26 +327,88 @@ Simulation::Flows() const
     return m_flows;
 }
 
-Ptr<MeshpaceGateway>
-Simulation::Gateway() const
+const std::vector<Ptr<MeshpaceGateway>>&
+Simulation::Gateways() const
 {
-    return m_gateway;
+    return m_gateways;
+}
+
+const LiveRoutes&
+Simulation::Routes() const
+{
+    return *m_routes;
 }
 
 const MeshpaceConnection*
 Simulation::ConnectionOf(const Flow& flow) const
 {
+    if (const auto stopped = m_stopped.find(&flow); stopped != m_stopped.end())
+    {
+        return &stopped->second;
+    }
     const auto* tcp = dynamic_cast<const TcpFlow*>(&flow);
-    if (!m_gateway || !tcp)
+    return tcp ? FindConnection(*tcp, tcp->SenderPort()) : nullptr;
+}
+
+const MeshpaceConnection*
+Simulation::FindConnection(const TcpFlow& flow, uint16_t senderPort) const
+{
+    const auto& config = flow.Config();
+    const bool down = m_network->IsWired(config.from);
+    const auto& host = down ? config.from : config.to;
+    if (m_gateways.empty() || !m_network->IsWired(host))
     {
         return nullptr;
     }
-    const auto& config = flow.Config();
-    const bool down = m_network->IsWired(config.from);
-    return m_gateway->Find({m_network->Address(down ? config.to : config.from).Get(),
-                            m_network->Address(down ? config.from : config.to).Get(),
-                            down ? tcp->ReceiverPort() : tcp->SenderPort(),
-                            down ? tcp->SenderPort() : tcp->ReceiverPort()});
+    const MeshpaceKey key{m_network->Address(down ? config.to : config.from).Get(),
+                          m_network->Address(down ? config.from : config.to).Get(),
+                          down ? flow.ReceiverPort() : senderPort,
+                          down ? senderPort : flow.ReceiverPort()};
+    const MeshpaceConnection* most = nullptr;
+    for (const auto& gateway : m_gateways)
+    {
+        const auto* one = gateway->Find(key);
+        if (one && (!most || one->Statistics().samples > most->Statistics().samples))
+        {
+            most = one;
+        }
+    }
+    return most;
+}
+
+MeshpaceStatistics
+Simulation::GatewayStatistics(const Flow& flow) const
+{
+    const auto ended = m_ended.find(&flow);
+    const auto known = ended != m_ended.end();
+    auto all = known ? ended->second.statistics : MeshpaceStatistics{};
+    const auto* tcp = dynamic_cast<const TcpFlow*>(&flow);
+    const auto* connection = ConnectionOf(flow);
+    if (connection && !(known && tcp && ended->second.lastPort == tcp->SenderPort()))
+    {
+        all.Add(connection->Statistics());
+    }
+    return all;
+}
+
+void
+Simulation::KeepConnection(const Flow* flow)
+{
+    if (const auto* connection = ConnectionOf(*flow))
+    {
+        m_stopped.emplace(flow, *connection);
+    }
+}
+
+void
+Simulation::KeepStatistics(const TcpFlow* flow, uint16_t senderPort)
+{
+    auto& ended = m_ended[flow];
+    if (const auto* connection = FindConnection(*flow, senderPort))
+    {
+        ended.statistics.Add(connection->Statistics());
+    }
+    ended.lastPort = senderPort;
 }
 
 } // namespace ns3

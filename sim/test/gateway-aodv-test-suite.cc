@@ -4,15 +4,19 @@
 
 #include "test-scenarios.h"
 
+#include "../runner/cbr-flow.h"
 #include "../runner/simulation.h"
 
+#include "ns3/ipv4-l3-protocol.h"
 #include "ns3/mobility-model.h"
 #include "ns3/rng-seed-manager.h"
 #include "ns3/simulator.h"
 #include "ns3/test.h"
+#include "ns3/udp-header.h"
 
 #include <algorithm>
 #include <numeric>
+#include <vector>
 
 using namespace ns3;
 
@@ -199,6 +203,89 @@ class DropQueuedTestCase : public TestCase
     }
 };
 
+/** What the gateway keeps during a discovery still comes from the wired host afterwards. */
+class SourceTestCase : public TestCase
+{
+  public:
+    SourceTestCase()
+        : TestCase("AODV leaves the source of a kept packet alone")
+    {
+    }
+
+  private:
+    void Delivered(const Ipv4Header& header, Ptr<const Packet> packet, uint32_t)
+    {
+        constexpr uint16_t AODV_PORT = 654;
+        UdpHeader udp;
+        packet->PeekHeader(udp);
+        if (udp.GetDestinationPort() != AODV_PORT)
+        {
+            m_sources.push_back(header.GetSource());
+        }
+    }
+
+    void DoRun() override
+    {
+        auto scenario = ChainScenario(3, "aodv", 2);
+        scenario.flows = {UdpFlow("B", "A", 100)};
+        RngSeedManager::ResetNextStreamIndex();
+        Simulation simulation(scenario, 1);
+        const auto& network = simulation.Network();
+        network.GetNode("A")->GetObject<Ipv4L3Protocol>()->TraceConnectWithoutContext(
+            "LocalDeliver",
+            MakeCallback(&SourceTestCase::Delivered, this));
+        simulation.Run();
+        NS_TEST_ASSERT_MSG_GT(m_sources.size(), 10, "datagrams that A gets");
+        for (const auto& source : m_sources)
+        {
+            NS_TEST_EXPECT_MSG_EQ(source, network.Address("B"), "source");
+        }
+    }
+
+    std::vector<Ipv4Address> m_sources;
+};
+
+/** A is away long enough for the search to fail, and comes back. */
+class SearchPauseTestCase : public TestCase
+{
+  public:
+    explicit SearchPauseTestCase(double pauseS)
+        : TestCase("A pause of " + std::to_string(pauseS) + " s after a search that failed"),
+          m_pauseS(pauseS)
+    {
+    }
+
+  private:
+    static void MoveTo(Ptr<Node> node, double x)
+    {
+        node->GetObject<MobilityModel>()->SetPosition(Vector(x, 0, 0));
+    }
+
+    void DoRun() override
+    {
+        constexpr uint32_t DURATION_S = 60;
+        auto scenario = ChainScenario(1, "aodv", DURATION_S);
+        scenario.routing.search_pause_s = m_pauseS;
+        scenario.flows = {UdpFlow("IG", "A", 100)};
+        RngSeedManager::ResetNextStreamIndex();
+        Simulation simulation(scenario, 1);
+        const auto node = simulation.Network().GetNode("A");
+        Simulator::Schedule(Seconds(5), &MoveTo, node, 1e6);
+        Simulator::Schedule(Seconds(20), &MoveTo, node, 200);
+        simulation.Run();
+        const auto bins = simulation.Flows().at(0)->Delivery().Bins(Seconds(DURATION_S));
+        const auto between = [&](uint32_t from, uint32_t to) {
+            return std::accumulate(bins.begin() + from, bins.begin() + to, uint64_t{0});
+        };
+        NS_TEST_EXPECT_MSG_GT(between(0, 5), 0, "delivered before");
+        // The search fails after 5 s, of 10 s at most.
+        NS_TEST_EXPECT_MSG_EQ((between(20, 34) == 0), (m_pauseS > 0), "searched for at once");
+        NS_TEST_EXPECT_MSG_GT(between(46, 60), 0, "delivered in the end");
+    }
+
+    double m_pauseS;
+};
+
 class GatewayAodvTestSuite : public TestSuite
 {
   public:
@@ -214,6 +301,9 @@ class GatewayAodvTestSuite : public TestSuite
         add(new LastingRouteTestCase("B", "A"));
         add(new LastingRouteTestCase("A", "B"));
         add(new DropQueuedTestCase);
+        add(new SourceTestCase);
+        add(new SearchPauseTestCase(0));
+        add(new SearchPauseTestCase(30));
         for (const auto& flow : {UdpFlow("B", "A", 100), UdpFlow("A", "B", 100)})
         {
             add(new RouteBreakTestCase(flow));

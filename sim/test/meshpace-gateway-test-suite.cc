@@ -439,6 +439,41 @@ class GoodputControlTestCase : public TestCase
     }
 };
 
+/**
+ * Departures fixed on arrival, a window ahead, as sch_fq does it: the law's answer comes so late that
+ * the flow gets a fraction of its goodput.
+ */
+class DeparturesOnArrivalTestCase : public TestCase
+{
+  public:
+    DeparturesOnArrivalTestCase()
+        : TestCase("Departures fixed on arrival follow the law too late")
+    {
+    }
+
+  private:
+    static double GoodputBytes(const std::string& release)
+    {
+        auto scenario = ChainScenario(2, "static", 30);
+        scenario.warmup_s = 10;
+        scenario.gateway.law = "gap";
+        scenario.gateway.delay_bound_s = 0.5;
+        scenario.gateway.release = release;
+        scenario.flows = {FtpFlow("B", "A")};
+        Simulation simulation(scenario, 1);
+        simulation.Run();
+        return simulation.Flows()[0]->Delivery().GoodputBytes();
+    }
+
+    void DoRun() override
+    {
+        const auto atItsTurn = GoodputBytes("nfqueue");
+        const auto onArrival = GoodputBytes("fq");
+        NS_TEST_EXPECT_MSG_GT(onArrival, 0.05 * atItsTurn, "something arrives");
+        NS_TEST_EXPECT_MSG_LT(onArrival, 0.6 * atItsTurn, "but much less");
+    }
+};
+
 class MeshpaceGatewayTestSuite : public TestSuite
 {
   public:
@@ -453,6 +488,7 @@ class MeshpaceGatewayTestSuite : public TestSuite
         AddTestCase(new LocalRetransmissionTestCase, Duration::QUICK);
         AddTestCase(new LifeTestCase, Duration::QUICK);
         AddTestCase(new GoodputControlTestCase, Duration::QUICK);
+        AddTestCase(new DeparturesOnArrivalTestCase, Duration::QUICK);
     }
 };
 

@@ -43,7 +43,7 @@ RadioLine::RadioLine(const std::vector<double>& positionsM, const RadioConfig& c
     MobilityHelper mobility;
     mobility.SetPositionAllocator(positions);
     mobility.Install(nodes);
-    m_devices = InstallRangeRadio(nodes, config);
+    m_devices = InstallRadio(nodes, config);
     for (uint32_t i = 0; i < m_devices.GetN(); i++)
     {
         auto device = Device(i);

@@ -219,6 +219,45 @@ class InterposedErrorRateTestCase : public TestCase
     static constexpr uint64_t BITS = 1000;
 };
 
+/**
+ * 802.11g at 54 Mbit/s, by hand: DIFS 28 us, on average 7.5 slots of 9 us, and at 6 and 54 Mbit/s,
+ * each with 20 us of preamble and 6 us at the end, RTS 58 us, CTS 50 us, 1536 bytes 254 us, ACK 50
+ * us, with three SIFS of 10 us between them.
+ */
+class OfdmTestCase : public TestCase
+{
+  public:
+    OfdmTestCase()
+        : TestCase("How long an exchange takes with 802.11g")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        constexpr double EXCHANGE_US = 28 + 7.5 * 9 + 58 + 10 + 50 + 10 + 254 + 10 + 50;
+        auto radio = PapersRadio();
+        radio.standard = "802.11g";
+        radio.data_mbps = 54;
+        radio.control_mbps = 6;
+        RadioLine line({0, 249, 499}, radio);
+        line.Saturate(0, 1); // a frame each millisecond
+        line.Saturate(0, 1);
+        line.RunUntil(Seconds(2));
+        NS_TEST_EXPECT_MSG_EQ_TOL(2e6 / line.Received(1), EXCHANGE_US, 6, "a frame");
+        NS_TEST_EXPECT_MSG_EQ(line.Dropped(0), 0, "frames given up");
+        NS_TEST_EXPECT_MSG_EQ(line.Received(2), 0, "nothing for the third");
+        const auto duration = [&line](uint32_t node, WifiMacType type) {
+            const auto frame = line.Sent(node, type).at(0);
+            return (frame.end - frame.start).GetMicroSeconds();
+        };
+        NS_TEST_EXPECT_MSG_EQ(duration(0, WIFI_MAC_CTL_RTS), 58, "RTS");
+        NS_TEST_EXPECT_MSG_EQ(duration(1, WIFI_MAC_CTL_CTS), 50, "CTS");
+        NS_TEST_EXPECT_MSG_EQ(duration(0, WIFI_MAC_DATA), 254, "data");
+        NS_TEST_EXPECT_MSG_EQ(duration(1, WIFI_MAC_CTL_ACK), 50, "ACK");
+    }
+};
+
 class RangePhyTestSuite : public TestSuite
 {
   public:
@@ -241,6 +280,7 @@ class RangePhyTestSuite : public TestSuite
         add(new HiddenTerminalTestCase(4, 5, true));
         add(new HiddenTerminalTestCase(5, 6, false));
         add(new InterposedErrorRateTestCase);
+        add(new OfdmTestCase);
     }
 };
 

@@ -23,19 +23,30 @@ Resolved()
     return Json::parse(R"({
         "title": "Chain", "duration_s": 110.0, "warmup_s": 10.0,
         "radio": {"model": "range", "standard": "802.11b", "data_mbps": 11.0, "control_mbps": 1.0,
+                  "broadcast_mbps": 0.0,
                   "rts_cts": true, "tx_range_m": 250.0, "cs_range_m": 550.0, "queue_packets": 50,
-                  "cts_ignores_nav": false, "queueing": "fifo"},
-        "routing": {"protocol": "static"},
+                  "cts_ignores_nav": false,
+                  "interference": "additive", "missed_frames_deafen": false,
+                  "cts_when_idle": false, "cts_waits_for_data": false, "nav_reset": true,
+                  "eifs_in_nav": false, "always_back_off": false,
+                  "queueing": "fifo", "radios": 1,
+                  "data_attempts": 0, "path_loss_exponent": 3.0, "tx_power_dbm": 16.0,
+                  "sense_dbm": -82.0, "mcs": 4, "aggregation": true},
+        "routing": {"protocol": "static", "hello_s": 2.0, "tc_s": 5.0, "search_pause_s": 0.0},
         "wired": {"mbps": 10.0, "delay_ms": 40.0},
         "nodes": [{"name": "IG", "x_m": 0.0, "y_m": 0.0, "gateway": true},
                   {"name": "A", "x_m": 200.0, "y_m": -1.5, "gateway": false}],
-        "wired_hosts": ["B"],
+        "clients": [], "links": [], "wired_hosts": ["B"],
         "gateway": {"law": "gap", "goodput_control": true, "local_retransmission": true,
-                    "delay_bound_s": 0.5},
+                    "release": "nfqueue", "delay_bound_s": 0.5, "rate_kbps": 0.0, "bucket": 1,
+                    "queueing": "", "link_rates": "single"},
+        "map": {"assumed_exponent": 3.0, "positions": false, "least_h_cs": 1, "past_end": false},
         "flows": [{"name": "FTP 1", "from": "B", "to": "A", "traffic": "ftp", "law": "off",
                    "start_s": 0.0, "rate_kbps": 0.0, "variant": "newreno", "sack": true,
                    "delayed_ack": 1, "advertised_window": 64, "segment_bytes": 1460,
-                   "initial_window": 2, "min_rto_s": 0.2}]})");
+                   "initial_window": 2, "min_rto_s": 0.2, "via": "", "stop_s": 0.0,
+                   "delayed_ack_s": 0.2, "byte_counting": false, "file_bytes": 30000.0,
+                   "pareto_shape": 1.5, "pause_s": 1.0, "one_connection": false, "bucket": 1}]})");
 }
 
 /** Writes a text to a file and reads it as a scenario. */
@@ -83,9 +94,22 @@ class RefuseTestCase : public TestCase
                    const std::string& path,
                    Json value,
                    const std::string& named)
+        : RefuseTestCase(name,
+                         Json{{{"op", value.is_null() ? "remove" : "add"},
+                               {"path", path},
+                               {"value", value}}},
+                         named)
+    {
+    }
+
+    /**
+     * @param name the case
+     * @param patch what to change, a JSON patch
+     * @param named what the error has to name
+     */
+    RefuseTestCase(const std::string& name, Json patch, const std::string& named)
         : TestCase(name),
-          m_path(path),
-          m_value(std::move(value)),
+          m_patch(std::move(patch)),
           m_named(named)
     {
     }
@@ -94,13 +118,10 @@ class RefuseTestCase : public TestCase
     void DoRun() override
     {
         auto json = Resolved();
-        const Json patch{{{"op", m_value.is_null() ? "remove" : "add"},
-                          {"path", m_path},
-                          {"value", m_value}}};
         std::string message;
         try
         {
-            Read(CreateTempDirFilename("bad.json"), json.patch(patch).dump());
+            Read(CreateTempDirFilename("bad.json"), json.patch(m_patch).dump());
         }
         catch (const ScenarioError& error)
         {
@@ -110,8 +131,7 @@ class RefuseTestCase : public TestCase
         NS_TEST_EXPECT_MSG_EQ(message.find('\n'), message.npos, "one line: " << message);
     }
 
-    std::string m_path;
-    Json m_value;
+    Json m_patch;
     std::string m_named;
 };
 
@@ -169,16 +189,65 @@ class ScenarioTestSuite : public TestSuite
         add("A wrong type", "/duration_s", "long", "number");
         add("No duration", "/duration_s", 0, "duration_s");
         add("All warm-up", "/warmup_s", 111, "warmup_s");
-        add("Unknown radio", "/radio/model", "sinr", "radio.model");
+        add("Unknown radio", "/radio/model", "unit disk", "radio.model");
         add("Unknown standard", "/radio/standard", "802.11n", "radio.standard");
         add("Unknown queueing", "/radio/queueing", "red", "radio.queueing");
         add("Negative queue", "/radio/queue_packets", -5, "radio.queue_packets");
         add("Deaf carrier sense", "/radio/cs_range_m", 249, "radio.cs_range_m");
-        add("Unknown routing", "/routing/protocol", "olsr", "routing.protocol");
-        add("Unknown law", "/gateway/law", "map", "gateway.law");
+        add("More than one stream", "/radio/mcs", 8, "radio.mcs");
+        add("No path loss", "/radio/path_loss_exponent", 0, "radio.path_loss_exponent");
+        add("Unheard-of power", "/radio/tx_power_dbm", 121, "radio.tx_power_dbm");
+        add("Sensing positive powers", "/radio/sense_dbm", 1, "radio.sense_dbm");
+        add("No assumed exponent", "/map/assumed_exponent", 0, "map.assumed_exponent");
+        add("Everything is hidden", "/map/least_h_cs", 0, "map.least_h_cs");
+        add("Unknown routing", "/routing/protocol", "babel", "routing.protocol");
+        add("No HELLOs", "/routing/hello_s", 0, "routing.hello_s");
+        add("A client on static routes",
+            "/clients",
+            Json::parse(R"([{"name": "A", "to_x_m": 0, "to_y_m": 0, "speed_mps": 1, "start_s": 0}])"),
+            "follows no client");
+        AddTestCase(new RefuseTestCase(
+                        "Clients and the law map",
+                        Json::parse(R"([
+                            {"op": "add", "path": "/gateway/law", "value": "map"},
+                            {"op": "add", "path": "/routing/protocol", "value": "olsr"},
+                            {"op": "add", "path": "/clients", "value":
+                             [{"name": "A", "to_x_m": 0, "to_y_m": 0, "speed_mps": 1,
+                               "start_s": 0}]}])"),
+                        "law map"),
+                    Duration::QUICK);
+        AddTestCase(new RefuseTestCase(
+                        "Known links of OLSR's routes",
+                        Json::parse(R"([
+                            {"op": "add", "path": "/gateway/link_rates", "value": "known"},
+                            {"op": "add", "path": "/routing/protocol", "value": "olsr"}])"),
+                        "gateway.link_rates"),
+                    Duration::QUICK);
+        add("A gateway that walks",
+            "/clients",
+            Json::parse(R"([{"name": "IG", "to_x_m": 0, "to_y_m": 0, "speed_mps": 1, "start_s": 0}])"),
+            "\"IG\"");
+        add("Unknown law", "/gateway/law", "even", "gateway.law");
         add("Wires without a rate", "/wired/mbps", 0, "wired.mbps");
-        add("No gateway", "/nodes/0/gateway", false, "0 gateways");
-        add("Two gateways", "/nodes/1/gateway", true, "2 gateways");
+        add("No gateway", "/nodes/0/gateway", false, "no gateway");
+        add("Three radios", "/radio/radios", 3, "radio.radios");
+        add("A via that is no gateway", "/flows/0/via", "A", "\"FTP 1\" via \"A\"");
+        add("A via without a wired end",
+            Json::parse(R"([{"op": "add", "path": "/flows/0/from", "value": "IG"},
+                            {"op": "add", "path": "/flows/0/via", "value": "IG"}])"),
+            "no wired end");
+        add("Two gateways under AODV",
+            Json::parse(R"([{"op": "add", "path": "/nodes/1/gateway", "value": true},
+                            {"op": "add", "path": "/routing/protocol", "value": "aodv"}])"),
+            "one gateway");
+        add("Two radios under AODV",
+            Json::parse(R"([{"op": "add", "path": "/radio/radios", "value": 2},
+                            {"op": "add", "path": "/routing/protocol", "value": "aodv"}])"),
+            "one radio");
+        add("A stop before the start",
+            Json::parse(R"([{"op": "add", "path": "/flows/0/start_s", "value": 9.0},
+                            {"op": "add", "path": "/flows/0/stop_s", "value": 9.0}])"),
+            "\"FTP 1\" stop_s");
         add("A name twice", "/nodes/1/name", "B", "\"B\"");
         add("A flow to nowhere", "/flows/0/to", "C", "\"C\"");
         add("Unknown traffic", "/flows/0/traffic", "http", "\"FTP 1\" traffic");
@@ -186,6 +255,11 @@ class ScenarioTestSuite : public TestSuite
         add("Unknown variant", "/flows/0/variant", "hybla", "\"FTP 1\" variant");
         add("Long segments", "/flows/0/segment_bytes", 1461, "\"FTP 1\" segment_bytes");
         add("No ACKs", "/flows/0/delayed_ack", 0, "\"FTP 1\" delayed_ack");
+        add("A word for ACKs", "/flows/0/delayed_ack", "thick", "number");
+        add("No wait for ACKs", "/flows/0/delayed_ack_s", 0, "\"FTP 1\" delayed_ack_s");
+        add("Files of no size", "/flows/0/file_bytes", 0, "\"FTP 1\" file_bytes");
+        add("Sizes without a mean", "/flows/0/pareto_shape", 1, "\"FTP 1\" pareto_shape");
+        add("A pause before the end", "/flows/0/pause_s", -1, "\"FTP 1\" pause_s");
     }
 };
 

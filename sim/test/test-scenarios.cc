@@ -14,12 +14,27 @@ PapersRadio()
             .standard = "802.11b",
             .data_mbps = 11,
             .control_mbps = 1,
+            .broadcast_mbps = 0,
             .rts_cts = true,
             .tx_range_m = 250,
             .cs_range_m = 550,
             .queue_packets = 50,
             .cts_ignores_nav = false,
-            .queueing = "fifo"};
+            .queueing = "fifo",
+            .radios = 1,
+            .data_attempts = 0,
+            .interference = "additive",
+            .missed_frames_deafen = false,
+            .cts_when_idle = false,
+            .cts_waits_for_data = false,
+            .nav_reset = true,
+            .eifs_in_nav = false,
+            .always_back_off = false,
+            .path_loss_exponent = 3,
+            .tx_power_dbm = 16,
+            .sense_dbm = -82,
+            .mcs = 4,
+            .aggregation = true};
 }
 
 Scenario
@@ -30,14 +45,28 @@ ChainScenario(uint32_t hops, const std::string& routing, double durationS)
                       .duration_s = durationS,
                       .warmup_s = 0,
                       .radio = PapersRadio(),
-                      .routing = {.protocol = routing},
+                      .routing = {.protocol = routing,
+                                  .hello_s = 2,
+                                  .tc_s = 5,
+                                  .search_pause_s = 0},
                       .wired = {.mbps = 10, .delay_ms = 40},
                       .nodes = {{.name = "IG", .x_m = 0, .y_m = 0, .gateway = true}},
+                      .clients = {},
+                      .links = {},
                       .wired_hosts = {"B"},
                       .gateway = {.law = "off",
                                   .goodput_control = false,
                                   .local_retransmission = false,
-                                  .delay_bound_s = 0},
+                                  .release = "nfqueue",
+                                  .delay_bound_s = 0,
+                                  .rate_kbps = 0,
+                                  .bucket = 1,
+                                  .queueing = "",
+                                  .link_rates = "single"},
+                      .map = {.assumed_exponent = 3,
+                              .positions = false,
+                              .least_h_cs = 1,
+                              .past_end = false},
                       .flows = {}};
     for (uint32_t hop = 1; hop <= hops; hop++)
     {
@@ -65,7 +94,16 @@ FtpFlow(const std::string& from, const std::string& to)
             .advertised_window = 64,
             .segment_bytes = 1460,
             .initial_window = 2,
-            .min_rto_s = 0.2};
+            .min_rto_s = 0.2,
+            .via = "",
+            .stop_s = 0,
+            .delayed_ack_s = 0.2,
+            .byte_counting = false,
+            .file_bytes = 30000,
+            .pareto_shape = 1.5,
+            .pause_s = 1,
+            .one_connection = false,
+            .bucket = 1};
 }
 
 FlowConfig

@@ -43,6 +43,15 @@ MP_INLINE uint64_t mp_distance(uint64_t a, uint64_t b)
 	return (d ^ sign) - sign;
 }
 
+/* which ? a : b, for which of 0 or 1, without a branch: the compiler cannot see what mask is. */
+MP_INLINE uint64_t mp_select_u64(uint32_t which, uint64_t a, uint64_t b)
+{
+	uint64_t mask = 0 - (uint64_t)(which & 1);
+
+	__asm__ volatile("" : "+r"(mask));
+	return (a & mask) | (b & ~mask);
+}
+
 /*
  * Bits needed to write v: 0 for 0, 64 for 2^63 and above. Sets every bit below the highest and
  * counts them: clang's __builtin_clzll does not compile for BPF, and branches cost a verifier.

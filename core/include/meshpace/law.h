@@ -4,8 +4,17 @@
 #define MESHPACE_LAW_H
 
 #include "ewma.h"
+#include "oid.h"
+#include "pace.h"
 #include "path.h"
+#include "shaper.h"
 #include "window.h"
+
+/*
+ * When a packet no longer interferes with the next: four hops away (GAP, AP), or beyond the range
+ * in which the sender is sensed (MAP).
+ */
+enum mp_reuse { MP_REUSE_FOUR_HOPS = 0, MP_REUSE_CARRIER_SENSE = 1 };
 
 struct mp_law {
 	uint32_t window;              /* N, samples */
@@ -15,6 +24,11 @@ struct mp_law {
 	bool one_hop_below_four;      /* on paths under four hops: one-hop, else h-hop delay */
 	uint64_t delay_bound_ns;      /* samples above are discarded; 0: none are */
 	uint64_t initial_interval_ns; /* before the first sample; 0: unpaced */
+	enum mp_reuse reuse;
+	uint32_t least_h_cs;          /* map: H_cs is at least this */
+	bool past_end;                /* map: where H_cs reaches h, OID is of h + 1 hops, not h */
+	bool constant;                /* shaper: samples change nothing */
+	uint32_t bucket;              /* shaper: packets that may leave together; 0 counts as 1 */
 };
 
 /* What the papers leave out and the authors' own TCP-AP agent has: see mp_law_gap. */
@@ -35,6 +49,11 @@ MP_INLINE struct mp_law mp_law_gap(void)
 		.one_hop_below_four = false,
 		.delay_bound_ns = MP_DELAY_BOUND_NS,
 		.initial_interval_ns = 0,
+		.reuse = MP_REUSE_FOUR_HOPS,
+		.least_h_cs = 0,
+		.past_end = false,
+		.constant = false,
+		.bucket = 1,
 	};
 	return law;
 }
@@ -50,10 +69,36 @@ MP_INLINE struct mp_law mp_law_ap(void)
 	return law;
 }
 
+/*
+ * MAP as published, eq. (1) to (15): GAP's CoV and average, of the out-of-interference delay. What
+ * the path's radios are like stands in mp_path.link. Two readings of the paper are options: eq. (7)
+ * and (12) make OID a delay over h + 1 hops where the last node is the hidden terminal, though the
+ * packet has but h to go (past_end, off); eq. (7) has H_cs >= 1, the text x >= 2 (least_h_cs, 1).
+ */
+MP_INLINE struct mp_law mp_law_map(void)
+{
+	struct mp_law law = mp_law_gap();
+
+	law.reuse = MP_REUSE_CARRIER_SENSE;
+	law.least_h_cs = 1;
+	return law;
+}
+
+/* A token bucket: one packet each interval_ns, bucket of them at once at most (shaper.h). */
+MP_INLINE struct mp_law mp_law_shaper(uint64_t interval_ns, uint32_t bucket)
+{
+	struct mp_law law = mp_law_gap();
+
+	law.constant = true;
+	law.bucket = bucket;
+	law.initial_interval_ns = interval_ns;
+	return law;
+}
+
 /* What a flow's samples have told so far. */
 struct mp_estimate {
 	struct mp_window window;
-	struct mp_ewma delay_ns; /* smoothed FHD (or h-hop delay), eq. (2) */
+	struct mp_ewma delay_ns; /* smoothed FHD (or h-hop delay), eq. (2), or OID, MAP eq. (15) */
 	uint32_t cov_q16;        /* eq. (5) */
 	uint32_t samples;        /* taken */
 	uint32_t discarded;      /* above the delay bound */
@@ -62,28 +107,68 @@ struct mp_estimate {
 /* From now on samples are of another quantity: nothing learnt so far holds. */
 MP_INLINE void mp_estimate_forget(struct mp_estimate *estimate)
 {
-	estimate->window.next = 0;
-	estimate->window.count = 0;
+	mp_window_clear(&estimate->window);
 	estimate->delay_ns.started = false;
 	estimate->cov_q16 = 0;
 }
 
-/* The spatial-reuse delay of one sample under this law, in ns. */
-MP_INLINE uint64_t mp_law_delay_ns(const struct mp_law *law, const struct mp_path *path,
-				   uint64_t rtt_ns)
+/* FHD, or what GAP and AP have on paths under four hops, in ns. */
+MP_INLINE uint64_t mp_law_four_hops_ns(const struct mp_law *law, const struct mp_path *path,
+				       uint64_t rtt_ns)
 {
 	if (law->one_hop_below_four && path->hops < MP_REUSE_HOPS)
 		return mp_hop_delay_ns(path, rtt_ns);
 	return mp_reuse_delay_ns(path, rtt_ns);
 }
 
-/* Takes a sample of RTT_wireless, in ticks (0: no sample). Returns whether it counted. */
+/* Hops that a packet takes to be out of interference, under this law and on this path. */
+MP_INLINE uint32_t mp_law_reuse_hops(const struct mp_law *law, const struct mp_path *path)
+{
+	uint64_t hops = path->hops ? path->hops : 1;
+
+	if (law->reuse == MP_REUSE_CARRIER_SENSE)
+		return mp_oid_hops(path, law->least_h_cs, law->past_end);
+	if (law->one_hop_below_four && hops < MP_REUSE_HOPS)
+		return 1;
+	return (uint32_t)mp_min_u64(hops, MP_REUSE_HOPS);
+}
+
+/*
+ * Tells the path the rates of its links: mp_path_set_links for what this law needs of them. None, or
+ * more than MP_PATH_LINKS, change nothing.
+ */
+MP_INLINE void mp_law_set_links(const struct mp_law *law, struct mp_path *path,
+				const uint32_t *kbps, uint32_t links)
+{
+	if (links == 0 || links > MP_PATH_LINKS)
+		return;
+	path->hops = links;
+	mp_path_set_links(path, kbps, links, mp_law_reuse_hops(law, path));
+}
+
+/*
+ * The spatial-reuse delay of one sample under this law, in ns. Both are computed: a branch would
+ * have the kernel's verifier walk twice through all that a host does with a sample.
+ */
+MP_INLINE uint64_t mp_law_delay_ns(const struct mp_law *law, const struct mp_path *path,
+				   uint64_t rtt_ns)
+{
+	uint32_t oid_hops = mp_oid_hops(path, law->least_h_cs, law->past_end);
+
+	return mp_uneven_delay_ns(path, mp_select_u64(law->reuse, mp_oid_ns(path, oid_hops, rtt_ns),
+						      mp_law_four_hops_ns(law, path, rtt_ns)));
+}
+
+/*
+ * Takes a sample of RTT_wireless, in ticks (0: no sample). Returns whether it counted; under a
+ * constant law none does.
+ */
 MP_INLINE bool mp_estimate_add(struct mp_estimate *estimate, const struct mp_law *law,
 			       const struct mp_path *path, uint32_t rtt_ticks)
 {
 	uint64_t rtt_ns = (uint64_t)rtt_ticks << MP_TICK_SHIFT;
 
-	if (rtt_ticks == 0)
+	if (rtt_ticks == 0 || law->constant)
 		return false;
 	if (law->delay_bound_ns && rtt_ns > law->delay_bound_ns) {
 		estimate->discarded++;
@@ -122,8 +207,8 @@ MP_INLINE uint32_t mp_rtt_wired_us(uint32_t rtt_ticks)
 }
 
 /*
- * Interval between packets 1/R = FHD (1 + 2 CoV), eq. (1), in ns; at least
- * floor_ns, by which goodput control slows a flow (0: not throttled). 0 means unpaced.
+ * Interval between packets 1/R = FHD (1 + 2 CoV), eq. (1), or OID (1 + 2 CoV), MAP eq. (14), in ns;
+ * at least floor_ns, by which goodput control slows a flow (0: not throttled). 0 means unpaced.
  */
 MP_INLINE uint64_t mp_interval_ns(const struct mp_estimate *estimate, const struct mp_law *law,
 				  uint64_t floor_ns)
@@ -146,6 +231,24 @@ MP_INLINE uint64_t mp_rate_bytes_per_s(uint64_t interval_ns, uint32_t bytes)
 MP_INLINE uint64_t mp_rate_mpps(uint64_t interval_ns)
 {
 	return mp_rate_bytes_per_s(interval_ns, 1000);
+}
+
+/* As mp_departure_ns, and under a constant law as mp_bucket_departure_ns. */
+MP_INLINE uint64_t mp_law_departure_ns(const struct mp_law *law, const struct mp_pacer *pacer,
+				       uint64_t now_ns, uint64_t interval_ns)
+{
+	return law->constant ? mp_bucket_departure_ns(pacer, now_ns, interval_ns, law->bucket)
+			     : mp_departure_ns(pacer, now_ns, interval_ns);
+}
+
+/* As mp_departed, and under a constant law as mp_bucket_departed. */
+MP_INLINE void mp_law_departed(const struct mp_law *law, struct mp_pacer *pacer,
+			       uint64_t departure_ns, uint64_t interval_ns)
+{
+	if (law->constant)
+		mp_bucket_departed(pacer, departure_ns, interval_ns);
+	else
+		mp_departed(pacer, departure_ns);
 }
 
 #endif

@@ -6,11 +6,15 @@
 #include "dupack.h"
 #include "goodput.h"
 #include "law.h"
+#include "links.h"
 #include "option.h"
 #include "pace.h"
 #include "path.h"
+#include "radio.h"
 #include "sent.h"
 #include "seq.h"
+#include "shaper.h"
 #include "window.h"
+#include "yang.h"
 
 #endif

@@ -8,6 +8,7 @@
 #define MP_WINDOW_MAX 50u /* the papers' N */
 
 struct mp_window {
+	uint64_t sum;   /* of the samples held */
 	uint16_t next;  /* where the next sample goes */
 	uint16_t count; /* samples held, at most MP_WINDOW_MAX */
 	uint32_t rtt_ticks[MP_WINDOW_MAX];
@@ -23,43 +24,41 @@ MP_INLINE void mp_window_add(struct mp_window *window, uint32_t n, uint32_t rtt_
 	uint32_t at = window->next < MP_WINDOW_MAX ? window->next : 0;
 
 	n = n < 1 ? 1 : n > MP_WINDOW_MAX ? MP_WINDOW_MAX : n;
+	if (at < window->count)
+		window->sum -= window->rtt_ticks[at];
+	window->sum += rtt_ticks;
 	window->rtt_ticks[at] = rtt_ticks;
 	window->next = (uint16_t)(at + 1 < n ? at + 1 : 0);
 	if (window->count < n)
 		window->count++;
 }
 
+MP_INLINE void mp_window_clear(struct mp_window *window)
+{
+	window->sum = 0;
+	window->next = 0;
+	window->count = 0;
+}
+
 /*
- * Samples are scaled so that the largest has 23 bits: squares of deviations of
- * 50 of them then fit 64 bits (their sum is at most n^3 max^2 / 4 < 2^61).
+ * Samples are scaled so that their sum has 26 bits. No deviation d_i (see below) then exceeds
+ * n 2^26, and the sum of the squares of 50 of them, at most n (n - 1) 2^52, fits 64 bits.
  */
-#define MP_WINDOW_BITS 23
+#define MP_WINDOW_BITS 26
 
 struct mp_window_scale {
 	uint32_t left, right; /* shifts, one of them 0 */
-	uint64_t sum;         /* of the scaled samples, in (0, 2^29) unless all are 0 */
 };
 
-MP_INLINE uint64_t mp_window_scaled(const struct mp_window *window, uint32_t i,
-				    const struct mp_window_scale *scale)
+MP_INLINE struct mp_window_scale mp_window_scale(const struct mp_window *window)
 {
-	return ((uint64_t)window->rtt_ticks[i] << scale->left) >> scale->right;
-}
+	struct mp_window_scale scale = { 0, 0 };
+	uint32_t bits = mp_bit_length(window->sum);
 
-MP_INLINE struct mp_window_scale mp_window_scale(const struct mp_window *window, uint32_t n)
-{
-	struct mp_window_scale scale = { 0, 0, 0 };
-	uint32_t i, bits, all = 0;
-
-	for (i = 0; i < MP_WINDOW_MAX && i < n; i++)
-		all |= window->rtt_ticks[i]; /* as many bits as the largest has */
-	bits = mp_bit_length(all);
 	if (bits > MP_WINDOW_BITS)
 		scale.right = bits - MP_WINDOW_BITS;
 	else
 		scale.left = MP_WINDOW_BITS - bits;
-	for (i = 0; i < MP_WINDOW_MAX && i < n; i++)
-		scale.sum += mp_window_scaled(window, i, &scale);
 	return scale;
 }
 
@@ -69,41 +68,35 @@ MP_INLINE struct mp_window_scale mp_window_scale(const struct mp_window *window,
  *
  * With d_i = n x_i - sum(x), an integer, the standard deviation over the mean is
  * sqrt(sum(d_i^2) / (n - 1)) / sum(x), and the mean absolute deviation over the
- * mean is sum(|d_i|) / (n sum(x)): no division before the last step.
+ * mean is sum(|d_i|) / (n sum(x)): no division before the last step. Each d_i is
+ * scaled as a whole, so that what is cut off is of no more than itself.
  */
 MP_INLINE uint32_t mp_window_cov_q16(const struct mp_window *window, enum mp_spread spread)
 {
 	uint32_t n = window->count < MP_WINDOW_MAX ? window->count : MP_WINDOW_MAX;
+	struct mp_window_scale scale = mp_window_scale(window);
+	uint64_t sum = window->sum << scale.left >> scale.right;
 	uint64_t squares = 0, absolutes = 0;
-	struct mp_window_scale scale;
 	uint32_t i;
 
-	if (n < 2)
-		return 0;
-	scale = mp_window_scale(window, n);
-	if (scale.sum == 0)
+	if (n < 2 || sum == 0)
 		return 0;
 	for (i = 0; i < MP_WINDOW_MAX && i < n; i++) {
-		uint64_t d = mp_distance(n * mp_window_scaled(window, i, &scale), scale.sum);
+		uint64_t d = mp_distance((uint64_t)n * window->rtt_ticks[i], window->sum);
 
+		d = d << scale.left >> scale.right;
 		squares += d * d;
 		absolutes += d;
 	}
 	if (spread == MP_SPREAD_MEAN_ABSOLUTE)
-		return (uint32_t)((absolutes << 16) / (n * scale.sum));
-	return (uint32_t)(((uint64_t)mp_isqrt(squares / (n - 1)) << 16) / scale.sum);
+		return (uint32_t)((absolutes << 16) / (n * sum));
+	return (uint32_t)(((uint64_t)mp_isqrt(squares / (n - 1)) << 16) / sum);
 }
 
 /* Mean of the samples held, in ns; 0 when there is none. */
 MP_INLINE uint64_t mp_window_mean_ns(const struct mp_window *window)
 {
-	uint32_t n = window->count < MP_WINDOW_MAX ? window->count : MP_WINDOW_MAX;
-	uint64_t sum = 0;
-	uint32_t i;
-
-	for (i = 0; i < MP_WINDOW_MAX && i < n; i++)
-		sum += window->rtt_ticks[i];
-	return n ? (sum << MP_TICK_SHIFT) / n : 0;
+	return window->count ? (window->sum << MP_TICK_SHIFT) / window->count : 0;
 }
 
 #endif

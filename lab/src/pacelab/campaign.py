@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pacelab.errors import InputError, RunError
-from pacelab.runner import Job, cached, execute, program_hash
+from pacelab.runner import Job, cached, execute, same_run
 from pacelab.schema import Table
 
 if TYPE_CHECKING:
@@ -28,13 +28,10 @@ class Progress:
         self.begin_s = time.monotonic()
         self.shown = sys.stderr.isatty() and total > 1
 
-    def advance(self, *, counts_for_time: bool = True) -> None:
-        """One more run is done; cached ones do not tell how long the others take."""
+    def advance(self) -> None:
+        """One more run is done."""
         self.done += 1
-        if not counts_for_time:
-            self.total -= 1
-            self.done -= 1
-        if self.shown and self.done:
+        if self.shown:
             elapsed_s = time.monotonic() - self.begin_s
             left_s = elapsed_s / self.done * (self.total - self.done)
             width = 30
@@ -77,7 +74,7 @@ def connect(jobs: int | None, scheduler: str | None) -> Iterator[Client]:
             n_workers=1,
             threads_per_worker=jobs or os.cpu_count() or 1,
             processes=False,
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",  # its HTTP server: any port, for nobody else
         ) as cluster,
         Client(cluster) as client,
     ):
@@ -87,39 +84,39 @@ def connect(jobs: int | None, scheduler: str | None) -> Iterator[Client]:
 def run_all(
     jobs: Sequence[Job], workers: int | None = None, scheduler: str | None = None
 ) -> list[Table]:
-    """The results of all jobs, in their order. Raises RunError when one fails."""
-    results: list[Table | None] = [cached(job) for job in jobs]
-    progress = Progress(len(jobs))
-    for result in results:
+    """The results of all jobs, in their order. Raises RunError when one fails, InputError when
+    the simulator refuses a scenario.
+    """
+    names = [same_run(job) for job in jobs]
+    unique = dict(zip(names, jobs, strict=True))
+    known: dict[str, Table] = {}
+    for name, job in unique.items():
+        result = cached(job)
         if result is not None:
-            progress.advance(counts_for_time=False)
-    missing = [i for i, result in enumerate(results) if result is None]
+            known[name] = result
+    missing = {name: job for name, job in unique.items() if name not in known}
     if missing:
-        program_hash()
+        progress = Progress(len(missing))
         with connect(workers, scheduler) as client:
-            _run_missing(client, jobs, missing, results, progress)
-    progress.end()
-    return [result for result in results if result is not None]
+            _run_missing(client, missing, known, progress)
+        progress.end()
+    return [known[name] for name in names]
 
 
 def _run_missing(
-    client: Client,
-    jobs: Sequence[Job],
-    missing: Sequence[int],
-    results: list[Table | None],
-    progress: Progress,
+    client: Client, missing: dict[str, Job], known: dict[str, Table], progress: Progress
 ) -> None:
     from distributed import as_completed
 
     futures = {
-        client.submit(execute, jobs[i], key=f"run-{i}-{id(jobs)}", pure=False, retries=0): i
-        for i in missing
+        client.submit(execute, job, key=f"run-{name}", pure=False, retries=0): name
+        for name, job in missing.items()
     }
     try:
         for future in as_completed(futures):
-            results[futures[future]] = future.result()
+            known[futures[future]] = future.result()
             progress.advance()
-    except RunError:
+    except (InputError, RunError):
         progress.end()
         client.cancel(list(futures))
         raise

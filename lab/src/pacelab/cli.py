@@ -9,13 +9,17 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pacelab import __version__, tables
-from pacelab.errors import InputError, RunError
+from pacelab.errors import InconclusiveError, InputError, RunError
 from pacelab.scenario import load, parse_setting
 from pacelab.schema import Table
 
-DONE, FAILED, USAGE = 0, 1, 2
+if TYPE_CHECKING:
+    from pacelab.experiment import Experiment
+
+DONE, FAILED, USAGE, INCONCLUSIVE = 0, 1, 2, 77
 INTERRUPTED_TEXT = "pacelab: interrupted; what is done is kept, run it again to go on"
 
 
@@ -50,6 +54,21 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings")
     run.add_argument("--no-cache", action="store_true", help="simulate even what is known")
     run.set_defaults(act=_run)
+
+    emulate = commands.add_parser("emulate", help="run a scenario with real kernels and gateway")
+    emulate.add_argument("file", metavar="FILE")
+    emulate.add_argument("--seeds", type=_positive, default=1, metavar="N", help="seeds 1 .. N")
+    emulate.add_argument("--out", type=Path, metavar="DIR", help="results, figures and report")
+    emulate.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings")
+    emulate.add_argument("--json", action="store_true", help="print one JSON document")
+    emulate.set_defaults(act=_emulate)
+
+    check = commands.add_parser("validate", help="compare the emulation with the simulation")
+    check.add_argument("--quick", action="store_true", help="one short run of each case")
+    check.add_argument("--seeds", type=_positive, metavar="N", help="emulated runs of each case")
+    check.add_argument("--out", type=Path, default=Path("results") / "validate", metavar="DIR")
+    check.add_argument("--json", action="store_true", help="print one JSON document")
+    check.set_defaults(act=_validate)
 
     listing = commands.add_parser("list", help="the experiments and what they cost")
     listing.add_argument("--json", action="store_true", help="print one JSON document")
@@ -119,17 +138,55 @@ def _run(arguments: argparse.Namespace) -> int:
     return DONE
 
 
-def _list(arguments: argparse.Namespace) -> int:
-    from pacelab.experiment import experiment_files, load_experiment
+def _emulate(arguments: argparse.Namespace) -> int:
+    from pacelab.emulation.emulate import emulate
 
+    settings = dict(parse_setting(text) for text in arguments.settings)
+    scenario = load(arguments.file, settings, emulated=True)
+    out = _folder(arguments.out) if arguments.out else None
+    result = emulate(scenario, range(1, arguments.seeds + 1))
+    if out:
+        from pacelab.report import write_report, write_result
+
+        write_result(result, out, Path(arguments.file).stem)
+        write_report(out)
+    if arguments.json:
+        _print_json(result)
+    else:
+        print(tables.result_table(result))
+    return DONE
+
+
+def _validate(arguments: argparse.Namespace) -> int:
+    from pacelab.emulation import validate
+    from pacelab.report import write_comparison, write_report
+
+    out = _folder(arguments.out)
+    document = validate.validate(quick=arguments.quick, runs=arguments.seeds)
+    write_comparison(document, out)
+    page = write_report(out)
+    if arguments.json:
+        _print_json(document)
+    else:
+        print(f"{validate.table(document)}\nreport: {page}")
+    return {"confirmed": DONE, "failed": FAILED, "inconclusive": INCONCLUSIVE}[document["verdict"]]
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    from pacelab.catalogue import experiment_files, other_names
+    from pacelab.experiment import load_experiment
+
+    others = other_names()
     entries: list[Table] = []
     for name, file in experiment_files().items():
         full, quick = load_experiment(file, quick=False), load_experiment(file, quick=True)
         entries.append(
             {
                 "id": name,
+                "also": [other for other, of in others.items() if of == name],
                 "figure": full.about["figure"],
                 "title": full.title,
+                "listed": full.about["listed"],
                 "runs": full.runs(),
                 "cpu_min": round(full.cpu_s() / 60, 1),
                 "quick_runs": quick.runs(),
@@ -142,20 +199,33 @@ def _list(arguments: argparse.Namespace) -> int:
     header = ["id", "runs", "CPU min", "quick", "CPU min", "what"]
     keys = ("id", "runs", "cpu_min", "quick_runs", "quick_cpu_min", "title")
     rows = [[str(entry[key]) for key in keys] for entry in entries]
+    of_all = [entry for entry in entries if entry["listed"]]
+    sums = [sum(entry[key] for entry in of_all) for key in keys[1:-1]]
+    rows.append(["all", *(f"{s:.0f}" for s in sums), ""])
     print(tables.layout(header, rows))
     return DONE
 
 
+def _print_cost(experiments: Sequence[Experiment]) -> None:
+    """What experiments will cost, before they run; on a terminal only."""
+    if not sys.stderr.isatty():
+        return
+    rows = [[e.id, str(e.runs()), f"{e.cpu_s() / 60:.1f}"] for e in experiments]
+    if len(rows) > 1:
+        total_min = sum(e.cpu_s() for e in experiments) / 60
+        rows.append(["all", str(sum(e.runs() for e in experiments)), f"{total_min:.1f}"])
+    table = tables.layout(["less what is cached", "runs", "CPU min"], rows)
+    print(table, file=sys.stderr)
+
+
 def _reproduce(arguments: argparse.Namespace) -> int:
-    from pacelab.experiment import find_experiments
+    from pacelab.catalogue import find_experiments
     from pacelab.report import write_outcome, write_report
     from pacelab.reproduce import Workers, reproduce
 
     experiments = find_experiments(arguments.ids, quick=arguments.quick)
     out = _folder(arguments.out)
-    if sys.stderr.isatty():
-        cost_min = sum(e.cpu_s() for e in experiments) / 60
-        print(f"about {cost_min:.0f} CPU minutes, less what is cached", file=sys.stderr)
+    _print_cost(experiments)
     outcomes = reproduce(experiments, Workers(arguments.jobs, arguments.scheduler))
     for outcome in outcomes:
         write_outcome(outcome, out)
@@ -177,7 +247,7 @@ def _report(arguments: argparse.Namespace) -> int:
 
 
 def _demo(arguments: argparse.Namespace) -> int:
-    from pacelab.demo import demo
+    from pacelab.emulation.demo import demo
 
     print(demo(_folder(arguments.out)))
     return DONE
@@ -189,7 +259,7 @@ def _print_json(document: Table) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs a command; returns the exit status: 0 done, 1 failed, 2 bad input."""
+    """Runs a command; returns the exit status: 0 done, 1 failed, 2 bad input, 77 inconclusive."""
     arguments = _parser().parse_args(argv)
     try:
         status: int = arguments.act(arguments)
@@ -200,11 +270,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except RunError as error:
         print(f"pacelab: {_one_line(error)}", file=sys.stderr)
         return FAILED
+    except InconclusiveError as error:
+        print(f"pacelab: {_one_line(error)}", file=sys.stderr)
+        return INCONCLUSIVE
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except KeyboardInterrupt:
-        print(f"\n{INTERRUPTED_TEXT}", file=sys.stderr)
+        kept = arguments.command not in ("emulate", "validate")
+        print(f"\n{INTERRUPTED_TEXT if kept else 'pacelab: interrupted'}", file=sys.stderr)
         # Runs under way end with the process group; their threads must not hold up the exit.
         sys.stderr.flush()
         os._exit(FAILED)

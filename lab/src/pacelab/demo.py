@@ -9,7 +9,8 @@ from matplotlib import pyplot as plt
 
 from pacelab.experiment import SCENARIOS, load_experiment
 from pacelab.figures import COLOURS, PANEL_INCHES, bars, save
-from pacelab.reproduce import Workers, find, reproduce
+from pacelab.judge import find
+from pacelab.reproduce import Workers, reproduce
 from pacelab.schema import Table
 from pacelab.tables import gain_text, layout, with_interval
 
@@ -47,8 +48,9 @@ def _table(chain: Table, oncoming: Table) -> str:
 
 
 def _result(outcome: Table, system: str, value: object) -> Table:
-    result = find(outcome, outcome["variants"][0], system, value)
-    assert result is not None, "every point has been simulated"
+    point = find(outcome, outcome["variants"][0], system, value)
+    assert point is not None, "every point has been simulated"
+    result: Table = point["result"]
     return result
 
 

@@ -13,6 +13,10 @@ class RunError(Exception):
     """A run failed: exit status 1."""
 
 
+class InconclusiveError(Exception):
+    """A run shows nothing, neither good nor bad: exit status 77."""
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """A remedy for an unknown name: the nearest known one, else all of them."""
     names = sorted(known)

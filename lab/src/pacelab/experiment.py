@@ -7,25 +7,30 @@ sweep one key; each combination is a *point*, a resolved scenario that runs with
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pacelab.errors import InputError, nearest
+from pacelab.cost import cpu_s
+from pacelab.errors import nearest
+from pacelab.measures import MEASURES
 from pacelab.runner import ROOT
 from pacelab.scenario import override, read_document, resolve
 from pacelab.schema import FOREIGN, Key, Table, Where, check_table
 
 SCENARIOS = ROOT / "scenarios"
 
+PICTURES = ("sweep", "flows", "time", "links")
+
 EXPERIMENT = {
     "id": Key(str, required=True),
+    "also": Key(list),
+    "listed": Key(bool, True),
     "paper": Key(str, required=True),
     "figure": Key(str, required=True),
     "claim": Key(str, required=True),
-    "plot": Key(str, "sweep", choices=("sweep", "flows")),
+    "reason": Key(str, ""),
+    "plot": Key(str, "sweep", choices=PICTURES),
     "xlabel": Key(str, ""),
     "seeds": Key(int, 10, least=1, most=1000),
     "sweep": Key(dict),
@@ -35,32 +40,60 @@ EXPERIMENT = {
     "system": Key(list, required=True),
     "variant": Key(list),
     "check": Key(list),
+    "picture": Key(list),
 }
-SWEEP = {"key": Key(str, required=True), "values": Key(list, required=True)}
+SWEEP = {"key": Key(str, required=True), "values": Key(list, required=True), "set": Key(list)}
 SEARCH = {
     "key": Key(str, required=True),
-    "low": Key(float, required=True, above=0),
-    "high": Key(float, required=True, above=0),
-    "loss": Key(float, required=True, least=0, most=1),
-    "rounds": Key(int, 6, least=1, most=20),
+    "goal": Key(str, "loss", choices=("loss", "goodput")),
+    "low": Key(float, above=0),
+    "high": Key(float, above=0),
+    "loss": Key(float, least=0, most=1),
+    "values": Key(list),
+    "flows": Key(list),
+    "rounds": Key(int, 6, least=0, most=20),
+    "each": Key(str, "point", choices=("point", "system")),
 }
 QUICK = {
     "seeds": Key(int, 3, least=1),
     "values": Key(list),
     "variants": Key(list),
+    "systems": Key(list),
+    "search": Key(list),
+    "rounds": Key(int, least=0, most=20),
     "set": Key(dict),
 }
-ALTERNATIVE = {"name": Key(str, required=True), "set": Key(dict)}
-REFERENCE = {"name": Key(str, required=True), "values": Key(dict, required=True)}
+VARIANT = {"name": Key(str, required=True), "set": Key(dict)}
+SYSTEM = {**VARIANT, "search": Key(bool, True), "reference": Key(dict)}
+REFERENCE = {"name": Key(str, required=True), "values": Key(dict)}
+PICTURE = {
+    "id": Key(str, required=True),
+    "title": Key(str, ""),
+    "kind": Key(str, "sweep", choices=PICTURES),
+    "measure": Key(str, "goodput", choices=tuple(MEASURES)),
+    "systems": Key(list),
+    "variants": Key(list),
+    "at": Key(object),
+    "log": Key(bool, False),
+}
 CHECK = {
     "text": Key(str, required=True),
     "measure": Key(
-        str, required=True, choices=("gain", "jain", "jain_10s", "flow_difference", "reference")
+        str, required=True, choices=("gain", "jain_gain", "flow_difference", "reference", *MEASURES)
     ),
     "of": Key(str, required=True),
     "over": Key(str),
+    "over_at": Key(object),
+    "over_variant": Key(str),
     "at": Key(list),
-    "variant": Key(str, ""),
+    "variant": Key(str),
+    "flows": Key(list),
+    "while": Key(list),
+    "over_while": Key(list),
+    "links": Key(list),
+    "over_links": Key(list),
+    "which": Key(str, "every", choices=("every", "some")),
+    "trend": Key(str, choices=("rises", "falls")),
     "least": Key(float),
     "most": Key(float),
 }
@@ -75,6 +108,7 @@ class Point:
     value: Any
     document: Table
     file: str
+    searched: bool = True
 
     def scenario(self, settings: Table | None = None) -> Table:
         """The resolved scenario, with further settings."""
@@ -90,6 +124,7 @@ class Experiment:
     about: Table
     seeds: int
     points: list[Point]
+    bases: list[Point]
     quick: bool
     systems: list[str] = field(default_factory=list)
     variants: list[str] = field(default_factory=list)
@@ -100,72 +135,141 @@ class Experiment:
         """Its name for ``pacelab reproduce``."""
         return str(self.about["id"])
 
-    def rounds(self) -> int:
-        """How often each point is simulated with each seed (a search takes several)."""
-        return self.about["search"]["rounds"] if self.about["search"] else 1
+    @property
+    def search(self) -> Table | None:
+        """The search, None where there is none."""
+        found: Table | None = self.about["search"]
+        return found
+
+    def tries(self) -> list[tuple[Point, int]]:
+        """What is simulated: points, and how often each (a search takes several tries)."""
+        if not self.search:
+            return [(point, 1) for point in self.points]
+        rounds = self.search["rounds"]
+        per_search = rounds
+        if self.search["goal"] == "goodput":
+            per_search = len(self.search["values"]) + 2 * rounds
+        if self.search["each"] == "system":
+            done = [(point, per_search) for point in self.bases if point.searched]
+            return done + [(point, 1) for point in self.points]
+        return [(point, per_search if point.searched else 1) for point in self.points]
 
     def runs(self) -> int:
         """How many runs it takes."""
-        return len(self.points) * self.seeds * self.rounds()
+        return self.seeds * sum(count for _, count in self.tries())
 
     def cpu_s(self) -> float:
-        """What it costs, roughly, in CPU seconds."""
-        return sum(_cpu_s(p.scenario()) for p in self.points) * self.seeds * self.rounds()
+        """What it costs, roughly, in CPU seconds, if nothing of it is cached."""
+        return self.seeds * sum(cpu_s(_tried(p, self.search)) * n for p, n in self.tries())
 
 
-def _cpu_s(scenario: Table) -> float:
-    """About 0.014 CPU seconds for each node and simulated second of a saturated chain."""
-    return 0.014 * (len(scenario["nodes"]) - 1) * float(scenario["duration_s"])
+def _tried(point: Point, search: Table | None) -> Table:
+    """The scenario of a point somewhere in the middle of its search."""
+    if not search or not point.searched:
+        return point.scenario()
+    values = search["values"] or [search["low"], search["high"]]
+    return point.scenario({search["key"]: values[len(values) // 2 - 1]})
 
 
 def load_experiment(file: Path, *, quick: bool) -> Experiment:
     """The experiment of a scenario file; InputError on any mistake."""
     document = read_document(str(file))
     name = file.name
-    where = Where(name, ("experiment",))
-    about = _check_about(document.get("experiment"), where)
+    about = _check_about(document.get("experiment"), Where(name, ("experiment",)))
     hurry = about["quick"] if quick else None
     base = {k: v for k, v in document.items() if k not in FOREIGN}
     if hurry and hurry["set"]:
         base = override(base, hurry["set"], name)
     variants = about["variant"] or [{"name": "", "set": None}]
-    if hurry and hurry["variants"]:
-        variants = [v for v in variants if v["name"] in hurry["variants"]]
+    variants = _some(variants, hurry["variants"] if hurry else None)
+    systems = _some(about["system"], hurry["systems"] if hurry else None)
+    if hurry and about["search"]:
+        about["search"]["values"] = hurry["search"] or about["search"]["values"]
+        if hurry["rounds"] is not None:
+            about["search"]["rounds"] = hurry["rounds"]
     values = _sweep_values(about, hurry)
-    points = [
-        _point(base, about, variant, system, value, name)
-        for variant in variants
-        for system in about["system"]
-        for value in values
-    ]
+    pairs = [(variant, system) for variant in variants for system in systems]
+    points = [_point(base, about, v, s, value, name) for v, s in pairs for value in values]
+    # A search for a system as a whole is made where the file stands, the sweep's key unset.
+    bases = [_point(base, about, v, s, None, name) for v, s in pairs]
     for point in points:
-        point.scenario()
+        _tried(point, about["search"])
     return Experiment(
         file=name,
         title=str(document.get("title", about["id"])),
         about=about,
         seeds=hurry["seeds"] if hurry else about["seeds"],
         points=points,
+        bases=bases,
         quick=quick,
-        systems=[s["name"] for s in about["system"]],
+        systems=[s["name"] for s in systems],
         variants=[v["name"] for v in variants],
         values=values,
     )
 
 
+def _some(alternatives: list[Table], names: list[str] | None) -> list[Table]:
+    return [a for a in alternatives if not names or a["name"] in names]
+
+
 def _check_about(table: Any, where: Where) -> Table:
     about = check_table(table if table is not None else {}, EXPERIMENT, where)
-    for name, keys in (("sweep", SWEEP), ("search", SEARCH), ("quick", QUICK)):
+    for name, keys in (
+        ("sweep", SWEEP),
+        ("search", SEARCH),
+        ("quick", QUICK),
+        ("reference", REFERENCE),
+    ):
         if about[name] is not None:
             about[name] = check_table(about[name], keys, where.at(name))
-    if about["reference"] is not None:
-        about["reference"] = check_table(about["reference"], REFERENCE, where.at("reference"))
-    for name, keys in (("system", ALTERNATIVE), ("variant", ALTERNATIVE), ("check", CHECK)):
+    for name, keys in (
+        ("system", SYSTEM),
+        ("variant", VARIANT),
+        ("check", CHECK),
+        ("picture", PICTURE),
+    ):
         about[name] = [
             check_table(entry, keys, where.at(name, str(i)))
             for i, entry in enumerate(about[name] or [])
         ]
+    _check_names(about, where)
+    _check_search(about["search"], where.at("search"))
+    sweep = about["sweep"]
+    if sweep and sweep["set"] and len(sweep["set"]) != len(sweep["values"]):
+        raise where.at("sweep", "set").error("has not one table for each of values; give as many")
+    if not about["picture"]:
+        first = {"id": about["id"], "kind": about["plot"]}
+        about["picture"] = [check_table(first, PICTURE, where.at("picture"))]
     return about
+
+
+def _check_names(about: Table, where: Where) -> None:
+    """That checks and pictures name systems, variants and values that there are."""
+    known = {
+        "system": [s["name"] for s in about["system"]],
+        "variant": [v["name"] for v in about["variant"]] or [""],
+        "value": list(about["sweep"]["values"]) if about["sweep"] else [None],
+    }
+    kinds = {"of": "system", "over": "system", "systems": "system", "variant": "variant"}
+    kinds |= {"over_variant": "variant", "variants": "variant", "at": "value", "over_at": "value"}
+    for name in ("check", "picture"):
+        for i, entry in enumerate(about[name]):
+            for key, kind in kinds.items():
+                stated = entry.get(key)
+                for one in stated if isinstance(stated, list) else [stated]:
+                    if one is not None and one not in known[kind]:
+                        raise where.at(name, str(i), key).error(
+                            f'unknown {kind} "{one}"; {nearest(str(one), map(str, known[kind]))}'
+                        )
+
+
+def _check_search(search: Table | None, where: Where) -> None:
+    if not search:
+        return
+    needed = ("values",) if search["goal"] == "goodput" else ("low", "high", "loss")
+    for key in needed:
+        if search[key] is None:
+            raise where.at(key).error(f'is missing; goal = "{search["goal"]}" needs it')
 
 
 def _sweep_values(about: Table, hurry: Table | None) -> list[Any]:
@@ -178,35 +282,13 @@ def _point(
     base: Table, about: Table, variant: Table, system: Table, value: Any, file: str
 ) -> Point:
     settings = dict(variant["set"] or {}) | dict(system["set"] or {})
-    if about["sweep"]:
-        settings[about["sweep"]["key"]] = value
-    return Point(variant["name"], system["name"], value, override(base, settings, file), file)
-
-
-def experiment_files() -> dict[str, Path]:
-    """All experiments of the project: id and file."""
-    files: dict[str, Path] = {}
-    for file in sorted(SCENARIOS.glob("*.toml")):
-        about = read_document(str(file)).get("experiment")
-        if isinstance(about, dict) and "id" in about:
-            files[str(about["id"])] = file
-    return dict(sorted(files.items(), key=lambda item: _natural(item[0])))
-
-
-def _natural(name: str) -> list[tuple[int, int, str]]:
-    """Sorts gap-fig9 before gap-fig10."""
-    return [
-        (0, int(part), "") if part.isdecimal() else (1, 0, part)
-        for part in re.split(r"(\d+)", name)
-        if part
-    ]
-
-
-def find_experiments(ids: Sequence[str], *, quick: bool) -> list[Experiment]:
-    """The experiments with these ids ("all": every one); InputError for an unknown one."""
-    files = experiment_files()
-    wanted = list(files) if "all" in ids else list(dict.fromkeys(ids))
-    for name in wanted:
-        if name not in files:
-            raise InputError(f'reproduce: unknown experiment "{name}"; {nearest(name, files)}')
-    return [load_experiment(files[name], quick=quick) for name in wanted]
+    sweep = about["sweep"]
+    if sweep and value is not None:
+        if sweep["set"]:
+            settings |= sweep["set"][sweep["values"].index(value)]
+        else:
+            settings[sweep["key"]] = value
+    # Whole tables before single keys, which may stand in them.
+    settings = dict(sorted(settings.items(), key=lambda item: "." in item[0]))
+    document = override(base, settings, file)
+    return Point(variant["name"], system["name"], value, document, file, system["search"])

@@ -12,6 +12,7 @@ import matplotlib as mpl
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
+from pacelab.measures import MEASURES, Selection, measured
 from pacelab.schema import Table
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart.
@@ -61,48 +62,146 @@ def _panels(count: int) -> tuple[Any, list[Any]]:
     return figure, flat[:count]
 
 
-def outcome_figure(outcome: Table) -> Any:
-    """An experiment's figure: a panel for each variant."""
-    figure, axes = _panels(len(outcome["variants"]))
-    draw = _sweep_panel if outcome["about"]["plot"] == "sweep" else _flows_panel
-    for axis, variant in zip(axes, outcome["variants"], strict=True):
-        draw(axis, outcome, variant)
-        axis.set_title(variant, loc="left", fontsize=10)
+def outcome_figure(outcome: Table, picture: Table) -> Any:
+    """One of an experiment's pictures.
+
+    By kind: "sweep" (a measure over the swept key), "flows" (bars of each flow), "links" (bars of
+    what each link dropped), a panel for each variant; "time" (goodput over time), a panel for each
+    system and variant.
+    """
+    points = [p for p in outcome["points"] if shown(picture, p)]
+    if picture["kind"] == "time":
+        panels = [(", ".join(filter(None, (p["system"], p["variant"]))), [p]) for p in points]
+    else:
+        variants = [v for v in outcome["variants"] if not _left_out(picture["variants"], v)]
+        panels = [(v, [p for p in points if p["variant"] == v]) for v in variants]
+    figure, axes = _panels(len(panels))
+    draw = {
+        "sweep": _sweep_panel,
+        "flows": _flows_panel,
+        "links": _links_panel,
+        "time": _time_panel,
+    }[picture["kind"]]
+    for axis, (title, own) in zip(axes, panels, strict=True):
+        draw(axis, outcome, picture, own)
+        axis.set_title(title, loc="left", fontsize=10)
         axis.set_ylim(bottom=0)
         axis.tick_params(labelleft=True)
-    if draw is _sweep_panel:
-        axes[0].legend(loc="best")
-    figure.supylabel("goodput, kbit/s", fontsize=10)
-    figure.suptitle(outcome["title"], x=0.02, ha="left", fontsize=12, fontweight="bold")
+    if picture["kind"] in ("sweep", "time"):
+        axes[0].legend(loc="best", fontsize=8)
+    figure.supylabel(_ylabel(picture), fontsize=10)
+    title = picture["title"] or outcome["title"]
+    figure.suptitle(title, x=0.02, ha="left", fontsize=12, fontweight="bold")
     return figure
 
 
-def _sweep_panel(axis: Any, outcome: Table, variant: str) -> None:
+def _left_out(names: Sequence[str] | None, name: str) -> bool:
+    return bool(names) and name not in names  # type: ignore[operator]
+
+
+def shown(picture: Table, point: Table) -> bool:
+    """Whether a picture shows a point."""
+    if _left_out(picture["systems"], point["system"]):
+        return False
+    if _left_out(picture["variants"], point["variant"]):
+        return False
+    return picture["kind"] == "sweep" or picture["at"] is None or picture["at"] == point["value"]
+
+
+def _ylabel(picture: Table) -> str:
+    if picture["kind"] == "links":
+        return MEASURES["drops"].label
+    return MEASURES[picture["measure"] if picture["kind"] == "sweep" else "goodput"].label
+
+
+def _time_panel(axis: Any, _outcome: Table, _picture: Table, points: Sequence[Table]) -> None:
+    _goodput_over_time(axis, points[0]["result"])
+
+
+def _goodput_over_time(axis: Any, result: Table) -> None:
+    """Goodput of each flow over time, the first run's, as the papers show it."""
+    run = result["runs"][0]
+    for i, flow in enumerate(run["flows"]):
+        series = _smooth([b * 8 / 1e3 / run["bin_s"] for b in flow["delivered_bytes"]])
+        times = [(k + 0.5) * run["bin_s"] for k in range(len(series))]
+        axis.plot(times, series, color=COLOURS[i % len(COLOURS)], label=flow["name"])
+    axis.axvline(run["warmup_s"], color="#999999", linestyle=":", linewidth=1)
+    axis.set_xlabel(f"time, s (seed {run['seed']}; 5 s means)")
+    axis.set_ylim(bottom=0)
+
+
+def _sweep_panel(axis: Any, outcome: Table, picture: Table, points: Sequence[Table]) -> None:
     for i, system in enumerate(outcome["systems"]):
-        points = [p for p in outcome["points"] if p["variant"] == variant and p["system"] == system]
-        sums = [p["result"]["aggregate_kbps"] for p in points]
-        axis.errorbar(
-            [p["value"] for p in points],
-            [s["mean"] for s in sums],
-            yerr=[s["ci95"] or 0 for s in sums],
-            color=COLOURS[i % len(COLOURS)],
-            marker=MARKERS[i % len(MARKERS)],
-            markersize=5,
-            capsize=3,
-            label=system,
-        )
-    reference = outcome["about"]["reference"]
-    if reference:
-        shown = [v for v in outcome["values"] if str(v) in reference["values"]]
-        known = [reference["values"][str(v)] for v in shown]
-        axis.plot(shown, known, "--", color="#666666", label=reference["name"])
-    axis.set_xticks(outcome["values"])
+        own = [p for p in points if p["system"] == system]
+        found = [(p["value"], measured(picture["measure"], p)) for p in own]
+        there = [(value, m) for value, m in found if m is not None]
+        if there:
+            axis.errorbar(
+                [value for value, _ in there],
+                [m["mean"] for _, m in there],
+                yerr=[m["ci95"] or 0 for _, m in there],
+                color=COLOURS[i % len(COLOURS)],
+                marker=MARKERS[i % len(MARKERS)],
+                linestyle="-" if i < len(COLOURS) else "--",
+                markersize=5,
+                capsize=3,
+                label=system,
+            )
+    if picture["measure"] == "goodput":
+        _draw_references(axis, outcome)
+    if picture["log"]:
+        axis.set_xscale("log")
+    axis.set_xticks(outcome["values"], [f"{v:g}" for v in outcome["values"]])
+    axis.minorticks_off()
     axis.set_xlabel(outcome["about"]["xlabel"] or outcome["about"]["sweep"]["key"])
 
 
-def _flows_panel(axis: Any, outcome: Table, variant: str) -> None:
-    results = {p["system"]: p["result"] for p in outcome["points"] if p["variant"] == variant}
-    bars(axis, results)
+def _draw_references(axis: Any, outcome: Table) -> None:
+    """What is known from elsewhere, dashed: the experiment's, or each system's own."""
+    reference = outcome["about"]["reference"]
+    if not reference:
+        return
+    own = [(s["name"], s.get("reference")) for s in outcome["about"]["system"]]
+    rows = [(f"{reference['name']}, {name}", values) for name, values in own if values]
+    if reference["values"]:
+        rows.append((reference["name"], reference["values"]))
+    for i, (label, values) in enumerate(rows):
+        there = [v for v in outcome["values"] if str(v) in values]
+        colour = COLOURS[i % len(COLOURS)] if len(rows) > 1 else "#666666"
+        axis.plot(there, [values[str(v)] for v in there], "--", color=colour, label=label)
+
+
+def _flows_panel(axis: Any, _outcome: Table, _picture: Table, points: Sequence[Table]) -> None:
+    bars(axis, {p["system"]: p["result"] for p in points})
+
+
+def _links_panel(axis: Any, _outcome: Table, _picture: Table, points: Sequence[Table]) -> None:
+    """Packets of TCP that the link layer gave up on each link, in each run's time."""
+    ends = {(k["from"], k["to"]) for p in points for k in p["result"]["links"]}
+    found = {
+        p["system"]: {link: measured("drops", p, Selection(links=[link])) for link in sorted(ends)}
+        for p in points
+    }
+    shown = [
+        link
+        for link in sorted(ends)
+        if any((of := own[link]) is not None and of["mean"] >= 1 for own in found.values())
+    ]
+    width = 0.8 / max(len(found), 1)
+    for i, (system, own) in enumerate(found.items()):
+        drops = [of for link in shown if (of := own[link]) is not None]
+        axis.bar(
+            [k + (i - (len(found) - 1) / 2) * width for k in range(len(shown))],
+            [d["mean"] for d in drops],
+            width * 0.94,
+            yerr=[d["ci95"] or 0 for d in drops],
+            capsize=2,
+            color=COLOURS[i % len(COLOURS)],
+            label=system,
+        )
+    names = [f"{sender} > {receiver}" for sender, receiver in shown]
+    axis.set_xticks(range(len(names)), names, rotation=90, fontsize=7)
+    axis.legend(loc="best", fontsize=8)
 
 
 def bars(axis: Any, results: dict[str, Table]) -> None:
@@ -122,10 +221,11 @@ def bars(axis: Any, results: dict[str, Table]) -> None:
             capsize=3,
             label=label,
         )
-    axis.set_xticks(range(len(groups)), groups)
-    axis.legend(loc="upper left", fontsize=8)
+    many = len(groups) > 6
+    axis.set_xticks(range(len(groups)), groups, rotation=45 if many else 0)
+    axis.legend(loc="upper left", fontsize=8, ncols=1 if len(results) < 5 else 2)
     top = max(r["aggregate_kbps"]["mean"] for r in results.values())
-    axis.set_ylim(0, top * 1.45)
+    axis.set_ylim(0, top * (1.45 + 0.04 * len(results)))
 
 
 def result_figure(result: Table) -> Any:
@@ -143,16 +243,33 @@ def result_figure(result: Table) -> Any:
     )
     left.set_xticks(range(len(flows)), [f["name"] for f in flows])
     left.set_ylabel("goodput, kbit/s")
-    run = result["runs"][0]
-    for i, flow in enumerate(run["flows"]):
-        series = _smooth([b * 8 / 1e3 / run["bin_s"] for b in flow["delivered_bytes"]])
-        times = [(k + 0.5) * run["bin_s"] for k in range(len(series))]
-        right.plot(times, series, color=COLOURS[i % len(COLOURS)], label=flow["name"])
-    right.axvline(run["warmup_s"], color="#999999", linestyle=":", linewidth=1)
-    right.set_xlabel(f"time, s (seed {run['seed']}; 5 s means)")
-    right.set_ylim(bottom=0)
+    _goodput_over_time(right, result)
     right.legend(loc="best")
     figure.suptitle(result["scenario"]["title"], x=0.02, ha="left", fontsize=12, fontweight="bold")
+    return figure
+
+
+def comparison_figure(document: Table) -> Any:
+    """Goodput of every case, simulated beside emulated."""
+    figure, axis = plt.subplots(
+        figsize=(PANEL_INCHES[0] * 2, PANEL_INCHES[1]), layout="constrained"
+    )
+    entries = document["comparison"]
+    for i, side in enumerate(("simulated", "emulated")):
+        sums = [e[side] and e[side]["aggregate_kbps"] for e in entries]
+        axis.bar(
+            [k + (i - 0.5) * 0.4 for k in range(len(entries))],
+            [s["mean"] if s else 0 for s in sums],
+            0.38,
+            yerr=[(s["ci95"] or 0) if s else 0 for s in sums],
+            color=COLOURS[i],
+            capsize=3,
+            label=side,
+        )
+    names = [f"{e['name']}\n{e['law']}" for e in entries]
+    axis.set_xticks(range(len(entries)), names, fontsize=7)
+    axis.set_ylabel("goodput, kbit/s")
+    axis.legend(loc="upper right")
     return figure
 
 

@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from pacelab.catalogue import natural
 from pacelab.errors import InputError
-from pacelab.figures import outcome_figure, result_figure, save
+from pacelab.figures import comparison_figure, outcome_figure, result_figure, save
+from pacelab.judge import FAILED, INSIDE, PASSED
 from pacelab.schema import Table
 from pacelab.tables import measured_text, outcome_rows, with_interval
 
@@ -22,7 +24,8 @@ def write_outcome(outcome: Table, folder: Path) -> None:
     own = folder / outcome["id"]
     own.mkdir(parents=True, exist_ok=True)
     (own / RESULT).write_text(json.dumps(outcome, indent=1) + "\n", encoding="utf-8")
-    save(outcome_figure(outcome), own / outcome["id"])
+    for picture in outcome["about"]["picture"]:
+        save(outcome_figure(outcome, picture), own / picture["id"])
 
 
 def write_result(result: Table, folder: Path, name: str) -> None:
@@ -33,13 +36,22 @@ def write_result(result: Table, folder: Path, name: str) -> None:
     save(result_figure(result), own / name)
 
 
+def write_comparison(document: Table, folder: Path) -> None:
+    """Writes a comparison of emulation and simulation, and its figure."""
+    own = folder / "validation"
+    own.mkdir(parents=True, exist_ok=True)
+    (own / RESULT).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    save(comparison_figure(document), own / "validation")
+
+
 def write_report(folder: Path) -> Path:
     """Makes the report of all results in a folder; InputError when there are none."""
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder; give one that pacelab wrote results into")
     sections: list[Table] = []
     versions: Table = {}
-    for file in sorted(folder.glob(f"*/{RESULT}")):
+    files = sorted(folder.glob(f"*/{RESULT}"), key=lambda file: natural(file.parent.name))
+    for file in files:
         document = _read(file)
         try:
             section, of_section = _section(document, file)
@@ -67,42 +79,108 @@ def _read(file: Path) -> Table:
 def _section(document: Table, file: Path) -> tuple[Table, Table]:
     """What the page shows of a result or an outcome, and the versions in it."""
     name = file.parent.name
-    svg_file = file.with_name(f"{name}.svg")
-    svg = svg_file.read_text(encoding="utf-8") if svg_file.exists() else ""
-    svg = svg[svg.find("<svg") :]
-    make = _outcome_section if "points" in document else _result_section
+    kinds = {"points": _outcome_section, "comparison": _comparison_section}
+    make = next((kinds[key] for key in kinds if key in document), _result_section)
     section, versions = make(document)
-    return {**section, "id": name, "svg": svg}, versions
+    ids = (
+        [picture["id"] for picture in document["about"]["picture"]]
+        if "about" in document
+        else [name]
+    )
+    svgs = [_svg(file.with_name(f"{i}.svg")) for i in ids]
+    return {**EMPTY, **section, "id": name, "svgs": svgs}, versions
+
+
+def _svg(file: Path) -> str:
+    """A picture to stand in the page, "" when it is not there."""
+    text = file.read_text(encoding="utf-8") if file.exists() else ""
+    return text[text.find("<svg") :]
+
+
+# What a section shows where its document has nothing of the kind.
+EMPTY: Table = {
+    "paper": "",
+    "figure": "",
+    "claim": "",
+    "verdict": "",
+    "style": "",
+    "reason": "",
+    "measured": "",
+    "cost": "",
+    "checks": [],
+}
+
+STYLES = {"holds": "passed", "partly": "inside", "does not hold": "failed"}
 
 
 def _outcome_section(outcome: Table) -> tuple[Table, Table]:
     about = outcome["about"]
     first = outcome["points"][0]["result"]
-    seeds = outcome["seeds"]
     return {
         "title": outcome["title"],
         "paper": about["paper"],
         "figure": about["figure"],
         "claim": about["claim"],
         "verdict": outcome["verdict"],
+        "style": STYLES.get(outcome["verdict"], ""),
+        "reason": about["reason"] if outcome["verdict"] != "holds" else "",
+        "measured": _in_short(outcome["checks"]),
+        "cost": _cost_text(outcome["cpu_s"]),
         "checks": [_check_row(check) for check in outcome["checks"]],
-        "alt": f"Goodput in kbit/s with 95% intervals: {', '.join(outcome['systems'])}",
+        "alt": f"{outcome['title']}, with 95% intervals: {', '.join(outcome['systems'])}",
         "tables": [
-            {"caption": variant, "header": header, "rows": rows}
-            for variant in outcome["variants"]
-            for header, rows in [outcome_rows(outcome, variant)]
+            {"caption": caption, "header": header, "rows": rows}
+            for caption, header, rows in outcome_rows(outcome)
         ],
         "scenario": json.dumps(first["scenario"], indent=1),
         "scenario_note": f" of the first point, resolved ({outcome['file']})",
-        "runs_text": f"{len(outcome['points'])} points, {seeds} seeds each, "
-        f"{'quick' if outcome['quick'] else 'full'}.",
+        "runs_text": f"{len(outcome['points'])} points, {outcome['seeds']} seeds each, runs of "
+        f"{first['scenario']['duration_s']:g} s, {'quick' if outcome['quick'] else 'full'}.",
     }, first["versions"]
 
 
+def _in_short(checks: Sequence[Table]) -> str:
+    """How many criteria are met, and what the first of them measured."""
+    judged = [check["passed"] for check in checks if check["passed"] is not None]
+    first = measured_text(checks[0]) if checks else ""
+    count = f"{sum(judged)} of {len(judged)} criteria"
+    return f"{count}; {checks[0]['text']}: {first}" if first else count
+
+
+def _cost_text(cpu_s: float | None) -> str:
+    return "" if cpu_s is None else f"{cpu_s / 60:.1f}"
+
+
+def _comparison_section(document: Table) -> tuple[Table, Table]:
+    from pacelab.emulation.validate import rows
+
+    header, lines = rows(document)
+    words = {True: "passed", False: "failed", None: "not measured"}
+    return {
+        "title": document["title"],
+        "verdict": document["verdict"],
+        "checks": [
+            {**check, "word": words[check["passed"]], "style": words[check["passed"]]}
+            for check in document["checks"]
+        ],
+        "alt": "Goodput simulated and emulated, with 95% intervals",
+        "tables": [{"caption": "Side by side", "header": header, "rows": lines}],
+        "scenario": json.dumps(document["comparison"][0]["simulated"]["scenario"], indent=1),
+        "scenario_note": " of the first case, resolved",
+        "runs_text": "Emulated: real Linux TCP and the real gateway over ns-3 in real time. RTT in "
+        "ms: of each sample simulated, smoothed by Linux emulated.",
+    }, document["versions"]
+
+
 def _check_row(check: Table) -> Table:
-    word = {True: "passed", False: "failed", None: "not measured"}[check["passed"]]
-    measured = measured_text(check).removeprefix(" (measured ").removesuffix(")")
-    return {"text": check["text"], "measured": measured, "word": word, "style": word}
+    word = check["outcome"]
+    style = {PASSED: "passed", FAILED: "failed", INSIDE: "inside"}.get(word, "")
+    return {
+        "text": check["text"],
+        "measured": measured_text(check),
+        "word": word,
+        "style": style,
+    }
 
 
 def _result_section(result: Table) -> tuple[Table, Table]:
@@ -129,13 +207,14 @@ def _result_section(result: Table) -> tuple[Table, Table]:
         )
     ]
     total = [["all flows", with_interval(result["aggregate_kbps"], 1)], *fairness]
+    for flow in result["flows"]:
+        if flow.get("page_load_s"):
+            pages = f"{with_interval(flow['page_load_s'], 2)} ({flow['pages']} pages)"
+            total.append([f"{flow['name']}: seconds a page", pages])
+    if "lag_ms" in result:
+        total.append(["emulated; lag of the radio, ms, p99", f"{result['lag_ms']['p99']:.2f}"])
     return {
         "title": result["scenario"]["title"],
-        "paper": "",
-        "figure": "",
-        "claim": "",
-        "verdict": "",
-        "checks": [],
         "alt": "Goodput of each flow with 95% intervals, and over time",
         "tables": [
             {"caption": "", "header": header, "rows": rows},
@@ -152,6 +231,8 @@ def _render(sections: Sequence[Table], versions: Table) -> str:
 
     environment = Environment(loader=PackageLoader("pacelab", "."), autoescape=True)
     title = sections[0]["title"] if len(sections) == 1 else "meshpace: experiments"
+    verdicts = [section["verdict"] for section in sections]
+    counts = {word: verdicts.count(word) for word in STYLES if word in verdicts}
     return environment.get_template("report.html").render(
-        title=title, sections=sections, versions=versions
+        title=title, sections=sections, versions=versions, counts=counts, styles=STYLES
     )

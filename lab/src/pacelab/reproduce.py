@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs experiments and judges them by their checks."""
+"""Runs experiments, and searches for the best value of a key; their outcomes are judged."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 
 from pacelab.campaign import run_all
 from pacelab.experiment import Experiment, Point
-from pacelab.runner import make_job
+from pacelab.judge import judge, verdict
+from pacelab.runner import Job, cost_s, make_job
 from pacelab.schema import Table
 from pacelab.summary import summarize
 
@@ -22,70 +23,155 @@ class Workers:
     scheduler: str | None = None
 
 
-def _simulate(
-    requests: Sequence[tuple[Point, Table | None]], seeds: int, workers: Workers
-) -> list[Table]:
-    """The results of points with settings, all their runs in one campaign."""
-    scenarios = [point.scenario(settings) for point, settings in requests]
-    jobs = [make_job(s, seed) for s in scenarios for seed in range(1, seeds + 1)]
-    runs = run_all(jobs, workers.jobs, workers.scheduler)
-    return [
-        summarize(scenario, runs[i * seeds : (i + 1) * seeds])
-        for i, scenario in enumerate(scenarios)
-    ]
+Request = tuple[Point, Table | None]
 
 
-def _search(experiment: Experiment, workers: Workers) -> list[Table]:
+class Simulations:
+    """Simulates points; keeps what all their runs cost."""
+
+    def __init__(self, seeds: int, workers: Workers) -> None:
+        self.seeds = seeds
+        self.workers = workers
+        self.jobs: set[Job] = set()
+
+    def plan(self, requests: Sequence[Request]) -> tuple[list[Table], list[Job]]:
+        """The scenarios of points with settings, and their runs, seed by seed."""
+        scenarios = [point.scenario(settings) for point, settings in requests]
+        jobs = [make_job(s, seed) for s in scenarios for seed in range(1, self.seeds + 1)]
+        self.jobs |= set(jobs)
+        return scenarios, jobs
+
+    def summaries(self, scenarios: Sequence[Table], runs: Sequence[Table]) -> list[Table]:
+        """A result for each scenario, of the runs in the order of their jobs."""
+        n = self.seeds
+        return [summarize(s, runs[i * n : (i + 1) * n]) for i, s in enumerate(scenarios)]
+
+    def results(self, requests: Sequence[Request]) -> list[Table]:
+        """The results of points with settings, all their runs in one campaign."""
+        scenarios, jobs = self.plan(requests)
+        return self.summaries(scenarios, run_all(jobs, self.workers.jobs, self.workers.scheduler))
+
+    def cpu_s(self) -> float | None:
+        """What the runs cost where they were made; None where that is not known here."""
+        costs = [cost_s(job) for job in self.jobs]
+        known = [c for c in costs if c is not None]
+        return sum(known) if len(known) == len(costs) else None
+
+
+def _greatest_without_loss(
+    points: Sequence[Point], search: Table, simulations: Simulations
+) -> list[tuple[Any, Table]]:
     """For each point the greatest value of the searched key at which no more is lost than allowed.
 
     Bisection, all points side by side; the result is that of the greatest value that passed,
     or of ``low``, which is not tried but taken to pass.
     """
-    search = experiment.about["search"]
-    low = [search["low"]] * len(experiment.points)
-    high = [search["high"]] * len(experiment.points)
-    best: list[Table | None] = [None] * len(experiment.points)
+    low = [search["low"]] * len(points)
+    high = [search["high"]] * len(points)
+    best: list[Table | None] = [None] * len(points)
     for _ in range(search["rounds"]):
         tried = [(a + b) / 2 for a, b in zip(low, high, strict=True)]
-        requests = [
-            (point, {search["key"]: rate})
-            for point, rate in zip(experiment.points, tried, strict=True)
-        ]
-        for i, result in enumerate(_simulate(requests, experiment.seeds, workers)):
+        requests = [(p, {search["key"]: rate}) for p, rate in zip(points, tried, strict=True)]
+        for i, result in enumerate(simulations.results(requests)):
             if max(flow["loss"] for flow in result["flows"]) <= search["loss"]:
                 low[i], best[i] = tried[i], result
             else:
                 high[i] = tried[i]
-    last = [(p, {search["key"]: low[i]}) for i, p in enumerate(experiment.points)]
     missing = [i for i, result in enumerate(best) if result is None]
-    fallback = _simulate([last[i] for i in missing], experiment.seeds, workers) if missing else []
+    fallback = simulations.results([(points[i], {search["key"]: low[i]}) for i in missing])
     for i, result in zip(missing, fallback, strict=True):
         best[i] = result
-    return [result for result in best if result is not None]
+    return [(low[i], result) for i, result in enumerate(best) if result is not None]
+
+
+def _greatest_goodput(
+    points: Sequence[Point], search: Table, simulations: Simulations
+) -> list[tuple[Any, Table]]:
+    """For each point the value of the searched key at which most is delivered.
+
+    First all of ``values``; then, in each round, the means of the best and its neighbours.
+    """
+    known: list[dict[float, Table]] = [{} for _ in points]
+    new = [[float(v) for v in search["values"]] for _ in points]
+    for left in range(search["rounds"], -1, -1):
+        requests = [
+            (p, {search["key"]: v}) for p, own in zip(points, new, strict=True) for v in own
+        ]
+        results = iter(simulations.results(requests))
+        for i, own in enumerate(new):
+            known[i] |= {value: next(results) for value in own}
+        best = [_best(own, search["flows"]) for own in known]
+        new = [_beside(b, own) if left else [] for b, own in zip(best, known, strict=True)]
+    return [(b, own[b]) for b, own in zip(best, known, strict=True)]
+
+
+def _best(known: dict[float, Table], flows: Sequence[str] | None) -> float:
+    """The value at which the flows (None: all) get most; of several the least."""
+
+    def goodput_kbps(value: float) -> float:
+        of = known[value]["flows"]
+        chosen = [f for f in of if flows is None or f["name"] in flows]
+        return float(sum(f["goodput_kbps"]["mean"] for f in chosen))
+
+    return max(sorted(known), key=goodput_kbps)
+
+
+def _beside(best: float, known: dict[float, Table]) -> list[float]:
+    tried = sorted(known)
+    place = tried.index(best)
+    neighbours = tried[max(place - 1, 0) : place] + tried[place + 1 : place + 2]
+    return [round((best + other) / 2, 3) for other in neighbours]
+
+
+def _search(experiment: Experiment, simulations: Simulations) -> list[tuple[Any, Table]]:
+    """For each point what its search found, and the result there."""
+    search = experiment.search
+    assert search is not None, "the caller has seen to it"
+    find = _greatest_without_loss if search["goal"] == "loss" else _greatest_goodput
+    points = experiment.points
+    if search["each"] == "point":
+        searched = [p for p in points if p.searched]
+        found = dict(zip(map(id, searched), find(searched, search, simulations), strict=True))
+        plain = [p for p in points if not p.searched]
+        results = simulations.results([(p, None) for p in plain])
+        found |= {id(p): (None, r) for p, r in zip(plain, results, strict=True)}
+        return [found[id(p)] for p in points]
+    bases = [p for p in experiment.bases if p.searched]
+    best = {
+        (base.variant, base.system): value
+        for base, (value, _) in zip(bases, find(bases, search, simulations), strict=True)
+    }
+    values = [best.get((p.variant, p.system)) for p in points]
+    requests: list[Request] = [
+        (p, None if v is None else {search["key"]: v}) for p, v in zip(points, values, strict=True)
+    ]
+    return list(zip(values, simulations.results(requests), strict=True))
 
 
 def reproduce(experiments: Sequence[Experiment], workers: Workers) -> list[Table]:
     """Runs experiments, those without a search in one campaign; returns their outcomes."""
-    plain = [e for e in experiments if not e.about["search"]]
-    outcomes: dict[str, list[Table]] = {}
-    by_seeds: dict[int, list[Experiment]] = {}
-    for experiment in plain:
-        by_seeds.setdefault(experiment.seeds, []).append(experiment)
-    for seeds, group in by_seeds.items():
-        results = _simulate([(p, None) for e in group for p in e.points], seeds, workers)
-        for experiment in group:
-            count = len(experiment.points)
-            outcomes[experiment.id], results = results[:count], results[count:]
+    simulations = {e.id: Simulations(e.seeds, workers) for e in experiments}
+    plain = [e for e in experiments if not e.search]
+    plans = [simulations[e.id].plan([(p, None) for p in e.points]) for e in plain]
+    runs = iter(
+        run_all([job for _, jobs in plans for job in jobs], workers.jobs, workers.scheduler)
+    )
+    found: dict[str, list[tuple[Any, Table]]] = {}
+    for experiment, (scenarios, jobs) in zip(plain, plans, strict=True):
+        own = simulations[experiment.id].summaries(scenarios, [next(runs) for _ in jobs])
+        found[experiment.id] = [(None, result) for result in own]
     for experiment in experiments:
-        if experiment.about["search"]:
-            outcomes[experiment.id] = _search(experiment, workers)
-    return [_outcome(e, outcomes[e.id]) for e in experiments]
+        if experiment.search:
+            found[experiment.id] = _search(experiment, simulations[experiment.id])
+    return [_outcome(e, found[e.id], simulations[e.id].cpu_s()) for e in experiments]
 
 
-def _outcome(experiment: Experiment, results: Sequence[Table]) -> Table:
+def _outcome(
+    experiment: Experiment, found: Sequence[tuple[Any, Table]], cpu_s: float | None
+) -> Table:
     points = [
-        {"variant": p.variant, "system": p.system, "value": p.value, "result": r}
-        for p, r in zip(experiment.points, results, strict=True)
+        {"variant": p.variant, "system": p.system, "value": p.value, "searched": s, "result": r}
+        for p, (s, r) in zip(experiment.points, found, strict=True)
     ]
     outcome: Table = {
         "id": experiment.id,
@@ -93,65 +179,14 @@ def _outcome(experiment: Experiment, results: Sequence[Table]) -> Table:
         "file": experiment.file,
         "quick": experiment.quick,
         "seeds": experiment.seeds,
+        "runs": experiment.runs(),
+        "cpu_s": cpu_s,
         "about": experiment.about,
         "systems": experiment.systems,
         "variants": experiment.variants,
         "values": experiment.values,
         "points": points,
     }
-    outcome["checks"] = [_judge(check, outcome) for check in experiment.about["check"]]
+    outcome["checks"] = [judge(check, outcome) for check in experiment.about["check"]]
     outcome["verdict"] = verdict(outcome["checks"])
     return outcome
-
-
-def find(outcome: Table, variant: str, system: str, value: Any) -> Table | None:
-    """The result at a point, None when it was not simulated."""
-    for point in outcome["points"]:
-        if (point["variant"], point["system"], point["value"]) == (variant, system, value):
-            result: Table = point["result"]
-            return result
-    return None
-
-
-def _measure(check: Table, outcome: Table, at: Any) -> float | None:
-    result = find(outcome, check["variant"], check["of"], at)
-    if result is None:
-        return None
-    goodput = result["aggregate_kbps"]["mean"]
-    if check["measure"] == "gain":
-        other = find(outcome, check["variant"], check["over"], at)
-        if other is None or other["aggregate_kbps"]["mean"] == 0:
-            return None
-        return float(goodput / other["aggregate_kbps"]["mean"] - 1)
-    if check["measure"] == "reference":
-        known = outcome["about"]["reference"]["values"].get(str(at))
-        return float(goodput / known - 1) if known else None
-    if check["measure"] == "flow_difference":
-        flows = [flow["goodput_kbps"]["mean"] for flow in result["flows"]]
-        return float(max(flows) / max(min(flows), 1e-9) - 1)
-    return float(result[check["measure"]]["mean"])
-
-
-def _judge(check: Table, outcome: Table) -> Table:
-    """The check with what was measured at each value and whether it passed (None: not measured)."""
-    places = check["at"] or [None]
-    measured = [(at, _measure(check, outcome, at)) for at in places]
-    values = [v for _, v in measured if v is not None]
-    low = check["least"] if check["least"] is not None else float("-inf")
-    high = check["most"] if check["most"] is not None else float("inf")
-    passed = all(low <= v <= high for v in values) if values else None
-    return {
-        **check,
-        "measured": [{"at": at, "value": v} for at, v in measured if v is not None],
-        "passed": passed,
-    }
-
-
-def verdict(checks: Sequence[Table]) -> str:
-    """holds / partly / does not hold, from the checks that could be measured."""
-    passed = [check["passed"] for check in checks if check["passed"] is not None]
-    if not passed:
-        return "not judged"
-    if all(passed):
-        return "holds"
-    return "partly" if any(passed) else "does not hold"

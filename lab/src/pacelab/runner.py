@@ -2,7 +2,9 @@
 """Runs of the simulator: one resolved scenario, one seed, one result; cached.
 
 A result is kept under the hash of scenario, seed and program, so that an interrupted campaign
-goes on where it stopped and a repeated one costs nothing.
+goes on where it stopped and a repeated one costs nothing. The title is no part of the hash:
+experiments share the runs that they have in common. What a run cost is kept beside its result,
+not in it: results are the same wherever they are made.
 """
 
 from __future__ import annotations
@@ -18,11 +20,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pacelab.errors import RunError
+from pacelab.errors import InputError, RunError
 from pacelab.schema import Table
 
 ROOT = Path(__file__).resolve().parents[3]
 DEFAULT_PROGRAM = ROOT / "build" / "sim" / "meshpace-sim"
+
+# What a file with a run's CPU seconds ends in.
+COST = ".cost"
+
+# The exit status at which it refuses a scenario.
+BAD_SCENARIO = 2
 
 
 @dataclass(frozen=True)
@@ -59,8 +67,16 @@ def cache_folder() -> Path:
     return Path(os.environ.get("PACELAB_CACHE") or Path(base) / "pacelab")
 
 
+def same_run(job: Job) -> str:
+    """A name that two jobs share just when their runs are the same."""
+    scenario = json.loads(job.scenario)
+    scenario.pop("title", None)
+    text = json.dumps(scenario, sort_keys=True)
+    return hashlib.sha256(f"{program_hash()}\n{job.seed}\n{text}".encode()).hexdigest()
+
+
 def _cache_file(job: Job) -> Path:
-    key = hashlib.sha256(f"{program_hash()}\n{job.seed}\n{job.scenario}".encode()).hexdigest()
+    key = same_run(job)
     return cache_folder() / key[:2] / f"{key}.json"
 
 
@@ -75,9 +91,16 @@ def cached(job: Job) -> Table | None:
     return result if isinstance(result, dict) and "flows" in result else None
 
 
-def _store(job: Job, text: str) -> None:
-    """Writes a result so that a reader sees all of it or nothing; a full disk is no failure."""
-    file = _cache_file(job)
+def cost_s(job: Job) -> float | None:
+    """The CPU seconds that a run took when it was made; None where it was made elsewhere."""
+    try:
+        return float(_cache_file(job).with_suffix(COST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def _store(file: Path, text: str) -> None:
+    """Writes a file so that a reader sees all of it or nothing; a full disk is no failure."""
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(
@@ -90,7 +113,8 @@ def _store(job: Job, text: str) -> None:
 def execute(job: Job) -> Table:
     """Runs a job, or takes its cached result.
 
-    Raises RunError with the simulator's last line when it fails.
+    Raises InputError when the simulator refuses the scenario, RunError when it fails; either
+    with its last line.
     """
     known = cached(job)
     if known is not None:
@@ -98,18 +122,40 @@ def execute(job: Job) -> Table:
     with tempfile.TemporaryDirectory(prefix="pacelab-") as folder:
         file = Path(folder) / "scenario.json"
         file.write_text(job.scenario, encoding="utf-8")
-        done = subprocess.run(
-            [program(), file, "--seed", str(job.seed)],
-            capture_output=True,
-            text=True,
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
-    if done.returncode != 0:
-        lines = done.stderr.strip().splitlines()
+        done = _run([str(program()), str(file), "--seed", str(job.seed)], Path(folder))
+    if done.status != 0:
+        lines = done.error.strip().splitlines()
         title = json.loads(job.scenario).get("title")
-        reason = lines[-1] if lines else f"status {done.returncode}"
+        reason = lines[-1] if lines else f"status {done.status}"
+        if done.status == BAD_SCENARIO:
+            raise InputError(f'"{title}": {reason.removeprefix("meshpace-sim: ")}')
         raise RunError(f'"{title}", seed {job.seed}: the simulator failed: {reason}')
-    result: Any = json.loads(done.stdout)
-    _store(job, done.stdout)
+    result: Any = json.loads(done.output)
+    _store(_cache_file(job), done.output)
+    _store(_cache_file(job).with_suffix(COST), f"{done.cpu_s:.3f}\n")
     return dict(result)
+
+
+@dataclass(frozen=True)
+class _Done:
+    """A program that has ended."""
+
+    status: int
+    output: str
+    error: str
+    cpu_s: float
+
+
+def _run(command: list[str], folder: Path) -> _Done:
+    """Runs a program to its end; its output goes through files, so that its CPU time is its own."""
+    output, error = folder / "output", folder / "error"
+    with output.open("wb") as out, error.open("wb") as err:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    return _Done(
+        process.returncode,
+        output.read_text(encoding="utf-8", errors="replace"),
+        error.read_text(encoding="utf-8", errors="replace"),
+        usage.ru_utime + usage.ru_stime,
+    )

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ from pacelab.stats import (
     jain,
     windows,
 )
+from pacelab.transfers import flow_transfers, scenario_transfers
 
 WINDOW_S = 10.0
 STARVED_SHARE = 0.05  # of what a window delivers in all
@@ -38,6 +40,23 @@ def _bins(run: Table) -> list[list[float]]:
     ]
 
 
+def shared_period_s(scenario: Table) -> tuple[float, float]:
+    """From when to when, after the warm-up, all flows are there; all the time if that is never."""
+    whole = (float(scenario["warmup_s"]), float(scenario["duration_s"]))
+    begin = max(whole[0], *(float(f["start_s"]) for f in scenario["flows"]))
+    end = min(whole[1], *(float(f["stop_s"] or whole[1]) for f in scenario["flows"]))
+    return (begin, end) if begin < end else whole
+
+
+def _shared_bins(run: Table, period_s: tuple[float, float]) -> list[list[float]]:
+    """What each flow gets in each bin that lies wholly within a period."""
+    last = math.floor(period_s[1] / run["bin_s"] + 1e-9)
+    return [
+        bins_after_warmup(flow["delivered_bytes"][:last], run["bin_s"], period_s[0])
+        for flow in run["flows"]
+    ]
+
+
 def _goodput_interval(runs: Sequence[Table], flows: Sequence[int]) -> Interval:
     """Of some flows together: over replications, or over batches when there is one run."""
     if len(runs) > 1:
@@ -48,20 +67,33 @@ def _goodput_interval(runs: Sequence[Table], flows: Sequence[int]) -> Interval:
     return {"mean": mean, "ci95": interval(batch_means(together, runs[0]["bin_s"]))["ci95"]}
 
 
-def run_jain(run: Table) -> float:
-    """Jain's index of the flows' goodput over a whole run."""
-    return jain([flow["goodput_bytes"] for flow in run["flows"]])
+def _shares(run: Table, period_s: tuple[float, float]) -> list[float]:
+    """What each flow gets in a period; goodput itself where that is all the time."""
+    if period_s == (run["warmup_s"], run["duration_s"]):
+        return [flow["goodput_bytes"] for flow in run["flows"]]
+    return [sum(bins) for bins in _shared_bins(run, period_s)]
 
 
-def run_jain_10s(run: Table) -> float:
+def run_jain(run: Table, period_s: tuple[float, float]) -> float:
+    """Jain's index of the flows' goodput over a period."""
+    return jain(_shares(run, period_s))
+
+
+def run_spread(run: Table, period_s: tuple[float, float]) -> float:
+    """By how much of the best flow's goodput the worst flow's lies below it, 0 .. 1."""
+    shares = _shares(run, period_s)
+    return 1 - min(shares) / max(shares) if max(shares) else 0.0
+
+
+def run_jain_10s(run: Table, period_s: tuple[float, float]) -> float:
     """Mean of Jain's index over windows of 10 s: capture that alternates shows here."""
-    shares = windows(_bins(run), run["bin_s"], WINDOW_S)
-    return sum(map(jain, shares)) / len(shares) if shares else run_jain(run)
+    shares = windows(_shared_bins(run, period_s), run["bin_s"], WINDOW_S)
+    return sum(map(jain, shares)) / len(shares) if shares else run_jain(run, period_s)
 
 
-def run_starved_10s(run: Table) -> float:
+def run_starved_10s(run: Table, period_s: tuple[float, float]) -> float:
     """Share of 10 s windows in which some flow gets under 5% of what the window delivers."""
-    shares = windows(_bins(run), run["bin_s"], WINDOW_S)
+    shares = windows(_shared_bins(run, period_s), run["bin_s"], WINDOW_S)
     starved = [min(s) < STARVED_SHARE * sum(s) or sum(s) == 0 for s in shares]
     return sum(starved) / len(starved) if starved else 0.0
 
@@ -89,6 +121,14 @@ def _flow_summary(runs: Sequence[Table], index: int) -> Table:
         sent = sum(flow["sent_bytes"] for flow in flows)
         lost = sent - sum(flow["goodput_bytes"] for flow in flows)
         summary["loss"] = max(lost / sent, 0.0) if sent else 0.0
+    if "transfers" in flows[0]:
+        summary |= flow_transfers(flows)
+    if "page_loads_s" in flows[0]:
+        # Loads of one run follow each other; runs are independent.
+        loads = [flow["page_loads_s"] for flow in flows]
+        means = [sum(own) / len(own) for own in loads if own]
+        summary["page_load_s"] = interval(means) if means else None
+        summary["pages"] = sum(map(len, loads))
     return summary
 
 
@@ -109,18 +149,22 @@ def summarize(scenario: Table, runs: Sequence[Table]) -> Table:
     """The result of a scenario: means over runs with 95% intervals.
 
     With several seeds the runs are replications; with one, intervals of goodput come from
-    batch means, and other figures have none. Drops on links are means per run.
+    batch means, and other figures have none. Drops on links are means per run. Fairness (``jain``,
+    ``spread``, ``jain_10s``, ``starved_10s``) is that of the time in which all flows are there.
     """
     flows = range(len(runs[0]["flows"]))
+    shared_s = shared_period_s(scenario)
     return {
         "scenario": scenario,
         "seeds": [run["seed"] for run in runs],
         "statistics": "replications" if len(runs) > 1 else "batch means",
         "flows": [_flow_summary(runs, i) for i in flows],
         "aggregate_kbps": _goodput_interval(runs, list(flows)),
-        "jain": interval([run_jain(run) for run in runs]),
-        "jain_10s": interval([run_jain_10s(run) for run in runs]),
-        "starved_10s": interval([run_starved_10s(run) for run in runs]),
+        "jain": interval([run_jain(run, shared_s) for run in runs]),
+        "spread": interval([run_spread(run, shared_s) for run in runs]),
+        "jain_10s": interval([run_jain_10s(run, shared_s) for run in runs]),
+        "starved_10s": interval([run_starved_10s(run, shared_s) for run in runs]),
+        **scenario_transfers(runs),
         "links": _links(runs),
         "gateway": _mean_table([run["gateway"] for run in runs]),
         "runs": list(runs),

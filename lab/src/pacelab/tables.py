@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pacelab.judge import FAILED, base_measure, compares, in_percent
+from pacelab.measures import MEASURES, measured
 from pacelab.schema import Table
 from pacelab.stats import Interval, difference
 
@@ -72,64 +74,158 @@ def result_table(result: Table) -> str:
     )
     how = f"{seeds} seeds" if seeds > 1 else "1 seed, batch means"
     return (
-        f"{result['scenario']['title']}\n{layout(header, rows)}\n{fairness}"
+        f"{result['scenario']['title']}\n{layout(header, rows)}\n"
+        f"{_pages(result)}{_transfers(result)}{fairness}"
         f"mean ± 95% interval, {how}"
     )
+
+
+def _pages(result: Table) -> str:
+    """A line for each flow of web pages."""
+    lines = [
+        f"{flow['name']}: {with_interval(flow['page_load_s'], 2)} s a page, {flow['pages']} pages\n"
+        for flow in result["flows"]
+        if flow.get("page_load_s")
+    ]
+    return "".join(lines)
+
+
+def _transfers(result: Table) -> str:
+    """A line for each flow of files, one for all of them."""
+    lines = [
+        f"{flow['name']}: {with_interval(flow['transfer_kbps'])} kbit/s a transfer, "
+        f"{flow['transfers']} transfers, {flow['unfinished']} unfinished\n"
+        for flow in result["flows"]
+        if "transfers" in flow
+    ]
+    if len(lines) > 1:
+        lines.append(
+            f"transfers together: {with_interval(result['transfer_kbps'])} kbit/s, "
+            f"Jain {with_interval(result['transfer_jain'], 3)}\n"
+        )
+    return "".join(lines)
 
 
 def outcome_table(outcome: Table) -> str:
     """An experiment's points, then its checks."""
     parts = [f"{outcome['about']['figure']}: {outcome['title']}"]
-    for variant in outcome["variants"]:
-        parts.append(f"\n{variant or 'kbit/s'}")
-        parts.append(layout(*outcome_rows(outcome, variant)))
+    for caption, header, rows in outcome_rows(outcome):
+        parts.append(f"\n{caption}")
+        parts.append(layout(header, rows))
     parts.append("")
     parts += [check_line(check) for check in outcome["checks"]]
     return "\n".join(parts)
 
 
-def outcome_rows(outcome: Table, variant: str) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of a variant's table: systems side by side."""
+Rows = tuple[str, list[str], list[list[str]]]
 
-    def result(system: str, value: object) -> Table:
-        return next(
-            p["result"]
-            for p in outcome["points"]
-            if (p["variant"], p["system"], p["value"]) == (variant, system, value)
-        )
 
-    systems = outcome["systems"]
-    if outcome["about"]["plot"] == "sweep":
-        return [outcome["about"]["sweep"]["key"], *systems], [
-            [str(v), *(with_interval(result(s, v)["aggregate_kbps"]) for s in systems)]
-            for v in outcome["values"]
-        ]
-    results = [result(system, None) for system in systems]
-    names = [flow["name"] for flow in results[0]["flows"]]
+def outcome_rows(outcome: Table) -> list[Rows]:
+    """Captions, headers and rows of an experiment's tables, a set for each variant."""
+    tables: list[Rows] = []
+    for variant in outcome["variants"]:
+        points = [p for p in outcome["points"] if p["variant"] == variant]
+        before = f"{variant}: " if variant else ""
+        if outcome["about"]["sweep"]:
+            for name in _swept_measures(outcome):
+                tables.append(_swept(outcome, points, name, before))
+        else:
+            tables.append(_of_flows(points, before))
+        if outcome["about"]["sweep"] and len(points[0]["result"]["flows"]) > 1:
+            tables.append(_fairness(points, before))
+    return tables
+
+
+def _swept_measures(outcome: Table) -> list[str]:
+    """What the pictures show, goodput first."""
+    pictures = [p["measure"] for p in outcome["about"]["picture"] if p["kind"] == "sweep"]
+    return list(dict.fromkeys(["goodput", *pictures]))
+
+
+def _swept(outcome: Table, points: Sequence[Table], name: str, before: str) -> Rows:
+    """A measure, systems side by side, a row for each value of the swept key."""
+    about = outcome["about"]
+    cells = {(p["system"], p["value"]): _cell(name, p) for p in points}
     rows = [
-        [name, *(with_interval(r["flows"][i]["goodput_kbps"]) for r in results)]
-        for i, name in enumerate(names)
+        [str(v), *(cells.get((s, v), "-") for s in outcome["systems"])] for v in outcome["values"]
     ]
-    rows.append(["aggregate", *(with_interval(r["aggregate_kbps"]) for r in results)])
-    rows.append(["Jain", *(with_interval(r["jain"], 3) for r in results)])
-    rows.append(["Jain over 10 s", *(with_interval(r["jain_10s"], 3) for r in results)])
-    starved = (f"{100 * r['starved_10s']['mean']:.0f}%" for r in results)
-    rows.append(["10 s with a flow < 5%", *starved])
-    return ["kbit/s", *systems], rows
+    header = [about["xlabel"] or about["sweep"]["key"], *outcome["systems"]]
+    return f"{before}{MEASURES[name].label}", header, rows
+
+
+def _cell(name: str, point: Table) -> str:
+    value = measured(name, point)
+    if value is None:
+        return "-"
+    if not MEASURES[name].percent:
+        return with_interval(value, MEASURES[name].digits)
+    width = None if value["ci95"] is None else 100 * value["ci95"]
+    return f"{with_interval({'mean': 100 * value['mean'], 'ci95': width}, 1)}%"
+
+
+def _of_flows(points: Sequence[Table], before: str) -> Rows:
+    """Flows, their sum, fairness and TCP's losses, systems side by side."""
+    results = [p["result"] for p in points]
+    names = list(dict.fromkeys(f["name"] for r in results for f in r["flows"]))
+    rows = [[name, *(_flow_cell(r, name) for r in results)] for name in names]
+    rows.append(["aggregate", *(_cell("goodput", p) for p in points)])
+    shown = ["retransmits", "timeouts"]
+    if max(len(r["flows"]) for r in results) > 1 and all(map(ever_together, results)):
+        shown = ["jain", "jain_10s", "starved_10s", *shown]
+    if any(r.get("transfer_kbps") for r in results):
+        shown = ["transfer_kbps", "transfer_jain", *shown]
+    rows += [[MEASURES[m].label, *(_cell(m, p) for p in points)] for m in shown]
+    return f"{before}goodput, kbit/s", ["flow", *(p["system"] for p in points)], rows
+
+
+def ever_together(result: Table) -> bool:
+    """Whether there is a time in which all flows are there; else no fairness is theirs."""
+    flows = result["scenario"]["flows"]
+    begin_s = max(float(f["start_s"]) for f in flows)
+    return all(not f["stop_s"] or float(f["stop_s"]) > begin_s for f in flows)
+
+
+def _flow_cell(result: Table, name: str) -> str:
+    of = next((f["goodput_kbps"] for f in result["flows"] if f["name"] == name), None)
+    return "-" if of is None else with_interval(of)
+
+
+def _fairness(points: Sequence[Table], before: str) -> Rows:
+    """Fairness over the run and over 10 s, a row for each point."""
+    shown = ("jain", "jain_10s", "starved_10s")
+    rows = [[f"{p['system']}, {p['value']}", *(_cell(m, p) for m in shown)] for p in points]
+    return f"{before}fairness", ["", *(MEASURES[m].label for m in shown)], rows
 
 
 def check_line(check: Table) -> str:
-    """'passed: text (measured +16%)'."""
-    word = {True: "passed", False: "FAILED", None: "not measured"}[check["passed"]]
-    return f"{word}: {check['text']}{measured_text(check)}"
+    """'passed: text (measured +16 ± 3%)'."""
+    word = check["outcome"].upper() if check["outcome"] == FAILED else check["outcome"]
+    text = measured_text(check)
+    return f"{word}: {check['text']}" + (f" (measured {text})" if text else "")
 
 
 def measured_text(check: Table) -> str:
-    """What a check measured, in brackets."""
-    percent = check["measure"] in ("gain", "reference", "flow_difference")
-    shown = [
-        (f"{m['at']}: " if len(check["measured"]) > 1 else "")
-        + (f"{100 * m['value']:+.1f}%" if percent else f"{m['value']:.3f}")
+    """What a check measured, at each of its values."""
+    percent = in_percent(check)
+    digits = 3 if percent or check["measure"] == "flow_difference" else _digits(check)
+    many = len(check["measured"]) > 1
+    return ", ".join(
+        (f"{m['at']}: " if many else "") + _number(m, percent, digits, compares(check))
         for m in check["measured"]
-    ]
-    return f" (measured {', '.join(shown)})" if shown else ""
+    )
+
+
+def _digits(check: Table) -> int:
+    if check["measure"] == "reference":
+        return 3
+    return MEASURES[base_measure(check)].digits
+
+
+def _number(m: Table, percent: bool, digits: int, signed: bool) -> str:
+    factor = 100 if percent else 1
+    places = 1 if percent else digits
+    sign = "+" if signed else ""
+    text = f"{factor * m['value']:{sign}.{places}f}"
+    if m["ci95"] is not None:
+        text += f" ± {factor * m['ci95']:.{places}f}"
+    return text + ("%" if percent else "")

@@ -7,10 +7,13 @@ Names follow the papers' figures: relays are numbered from the far end towards t
 """
 
 import math
+import random
 from collections import deque
 from typing import Any
 
 Node = dict[str, Any]
+
+DRAWS = 2000
 
 
 def node(name: str, x_m: float, y_m: float, gateway: bool = False) -> Node:
@@ -34,6 +37,52 @@ def parallel(hops: int, spacing_m: float) -> list[Node]:
             nodes.append(node(f"RL{last_relay - i + 1}", (1 - i) * spacing_m, y_m))
         nodes.append(node(f"A{number}", (1 - hops) * spacing_m, y_m))
     return nodes
+
+
+def cross(hops: int, spacing_m: float) -> list[Node]:
+    """Four lines that meet at the gateway, their ends ``A1`` .. ``A4`` (GAP figure 17).
+
+    Arms point west, north, east, south; relays are numbered arm by arm, from the far end on.
+    """
+    nodes = [node("IG", 0.0, 0.0, gateway=True)]
+    for number, (x, y) in enumerate(((-1, 0), (0, 1), (1, 0), (0, -1)), start=1):
+        last_relay = number * (hops - 1)
+        for i in range(1, hops + 1):
+            name = f"A{number}" if i == hops else f"RL{last_relay - i + 1}"
+            nodes.append(node(name, float(x * i * spacing_m), float(y * i * spacing_m)))
+    return nodes
+
+
+def grid(rows: int, columns: int, spacing_m: float) -> list[Node]:
+    """Rows and columns, ``R1C1`` in a corner, which is the gateway, to ``R<rows>C<columns>``.
+
+    A row's neighbours and a column's are spacing_m apart.
+    """
+    return [
+        node(f"R{r + 1}C{c + 1}", c * spacing_m, r * spacing_m, gateway=r == c == 0)
+        for r in range(rows)
+        for c in range(columns)
+    ]
+
+
+def random_nodes(
+    count: int, gateways: int, area_m: tuple[float, float], reach_m: float, seed: int
+) -> list[Node] | None:
+    """Nodes drawn uniformly over an area until all are connected over hops of at most reach_m.
+
+    The first ``gateways`` drawn are gateways ``IG1`` .., the others ``N1`` .. Positions are whole
+    centimetres. None when DRAWS draws have not given a connected mesh.
+    """
+    draw = random.Random(seed).random
+    names = [f"IG{i + 1}" for i in range(gateways)] + [f"N{i + 1}" for i in range(count - gateways)]
+    for _ in range(DRAWS):
+        nodes = [
+            node(name, round(draw() * area_m[0], 2), round(draw() * area_m[1], 2), i < gateways)
+            for i, name in enumerate(names)
+        ]
+        if not unreachable(nodes, reach_m):
+            return nodes
+    return None
 
 
 def unreachable(nodes: list[Node], range_m: float) -> list[str]:

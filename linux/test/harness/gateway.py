@@ -86,6 +86,15 @@ class Gateway:
             check=False,
         )
 
+    def watch(self, *words: str, seconds: float) -> str:
+        """What a command that goes on prints in so long, ended by Ctrl-C."""
+        process = subprocess.Popen(
+            self._command(*words), env=self._environment, stdout=subprocess.PIPE, text=True
+        )
+        time.sleep(seconds)
+        process.send_signal(signal.SIGINT)
+        return process.communicate(timeout=5)[0]
+
     @property
     def pid(self) -> int:
         assert self._process

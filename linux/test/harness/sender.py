@@ -24,6 +24,8 @@ PINS = Path("/sys/fs/bpf/meshpace-under-test")
 _AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 # Enough samples that the window of the law (50) has forgotten how the flow began.
 SETTLED = 60
+# Longer than any of these tests takes.
+PATIENCE_S = 300.0
 
 Done = subprocess.CompletedProcess[str]
 Flow = dict[str, Any]
@@ -37,7 +39,15 @@ def registered() -> bool:
 def _alone() -> TextIO:
     """Waits until no other run of these tests has a sender; the file holds the place."""
     place = open(Path(tempfile.gettempdir(), "meshpace-sender-under-test.lock"), "w")  # noqa: SIM115
-    fcntl.flock(place, fcntl.LOCK_EX)
+
+    def taken() -> bool:
+        try:
+            fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    until(taken, PATIENCE_S)
     return place
 
 
@@ -52,6 +62,8 @@ class Sender:
         self._lock = _alone()
         self.end()  # what a killed test left
         if registered():
+            # A skipped test is kept, and what it holds with it: the next would wait for ever.
+            self._lock.close()
             pytest.skip("this machine's own `meshpace sender` is on: there can be one only")
 
     @property

@@ -115,7 +115,7 @@ impl Changes {
     pub fn open(mesh: &str) -> Result<Self> {
         let file = system::run_folder().join(format!("{mesh}.changes"));
         let made = match std::fs::read_to_string(&file) {
-            // A file that was cut off by a crash tells nothing that could be undone.
+            // What another version wrote and this one cannot read, it cannot undo either.
             Ok(text) => text
                 .lines()
                 .filter_map(|line| serde_json::from_str(line).ok())
@@ -138,8 +138,10 @@ impl Changes {
     }
 
     fn write(&self) -> Result<()> {
+        let new = self.file.with_extension("changes.new");
         if self.made.is_empty() {
             let _ = std::fs::remove_file(&self.file);
+            let _ = std::fs::remove_file(&new);
             return Ok(());
         }
         let lines: Vec<_> = self
@@ -148,7 +150,9 @@ impl Changes {
             .map(serde_json::to_string)
             .collect::<Result<_, _>>()?;
         let text = lines.join("\n") + "\n";
-        std::fs::write(&self.file, text).with_context(|| self.file.display().to_string())
+        // In one step: a kill between truncating and writing would forget what was changed.
+        std::fs::write(&new, text).with_context(|| new.display().to_string())?;
+        std::fs::rename(&new, &self.file).with_context(|| self.file.display().to_string())
     }
 
     /// Undoes all of them, the latest first; returns how many there were.
@@ -166,5 +170,33 @@ impl Changes {
             self.write()?;
         }
         Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kill_while_writing_forgets_nothing() {
+        let folder = std::env::temp_dir().join(format!("meshpace-changes-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let (file, before) = (folder.join("m.changes"), folder.join("before"));
+        let sysctl = |was: &str| Change::Sysctl {
+            path: "/proc/none".into(),
+            was: was.into(),
+        };
+        let mut changes = Changes {
+            file: file.clone(),
+            made: Vec::new(),
+        };
+        changes.note(sysctl("1")).unwrap();
+        // A second name of the notes shows whether they are written over or replaced.
+        std::fs::hard_link(&file, &before).unwrap();
+        let noted = std::fs::read(&before).unwrap();
+        changes.note(sysctl("2")).unwrap();
+        assert_eq!(std::fs::read(&before).unwrap(), noted);
+        assert_eq!(std::fs::read_to_string(&file).unwrap().lines().count(), 2);
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

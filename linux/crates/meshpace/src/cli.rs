@@ -2,10 +2,11 @@
 //! The command line; man pages and shell completions are made from it.
 use std::path::PathBuf;
 
+use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueHint};
 
 use crate::config::{Law, Overrides, ReleaseChoice, Source};
-use crate::errors::{Context, Result};
+use crate::errors::{usage, Context, Result};
 
 /// TCP made fast and fair across multihop Wi-Fi meshes, from their Internet gateway
 #[derive(Parser)]
@@ -29,7 +30,7 @@ pub enum Command {
         command: SenderCommand,
     },
     /// Tell what this machine lacks, and what each missing thing costs
-    Doctor(StatusArgs),
+    Doctor(DoctorArgs),
     /// Check a configuration
     Config {
         #[command(subcommand)]
@@ -55,6 +56,19 @@ pub struct MeshArg {
 pub struct StatusArgs {
     #[command(flatten)]
     pub mesh: MeshArg,
+    /// One JSON document on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct DoctorArgs {
+    /// The interface towards the mesh: its qdisc, offloads and sources are looked at too
+    #[arg(long, value_name = "IF")]
+    pub mesh: Option<String>,
+    /// Configuration in TOML, for what the law map lacks beside it
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub config: Option<PathBuf>,
     /// One JSON document on standard output
     #[arg(long)]
     pub json: bool,
@@ -107,12 +121,21 @@ pub struct SenderOn {
     /// The interface towards the mesh; by default that of the default route
     #[arg(long, value_name = "IF")]
     pub mesh: Option<String>,
+    /// The law that sets the rate: gap or map; by default that of the configuration, else gap
+    #[arg(long)]
+    pub law: Option<Law>,
+    /// The gateway's configuration in TOML; of it law, delay_bound_ms, mesh, default_path, host,
+    /// radio and node count here
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub config: Option<PathBuf>,
     /// Wireless hops to the gateway; by default what the mesh's tables tell, else 1
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=255))]
+    #[arg(long, allow_negative_numbers = true,
+        value_parser = clap::value_parser!(u32).range(1..=255))]
     pub hops: Option<u32>,
-    /// Bit rate of the links in Mbit/s; by default what the radio tells, else 11
-    #[arg(long, value_parser = bit_rate)]
-    pub mbps: Option<f64>,
+    /// Bit rate of the links in Mbit/s, or of each, this host's first: 11,5.5,2; by default what
+    /// the radio tells, else 11
+    #[arg(long, allow_negative_numbers = true, value_parser = bit_rate, value_delimiter = ',')]
+    pub mbps: Vec<f64>,
     /// Make it the default of all new flows of this host
     #[arg(long)]
     pub default: bool,
@@ -127,7 +150,10 @@ pub struct SenderOn {
 fn bit_rate(text: &str) -> std::result::Result<f64, String> {
     match text.parse::<f64>() {
         Ok(mbps) if (0.001..=100_000.0).contains(&mbps) => Ok(mbps),
-        _ => Err("give Mbit/s, 0.001 to 100000".into()),
+        Ok(mbps) => Err(format!(
+            "{mbps} is out of range; give 0.001 to 100000 Mbit/s"
+        )),
+        Err(_) => Err("no number; give 0.001 to 100000 Mbit/s".into()),
     }
 }
 
@@ -138,6 +164,56 @@ pub enum ConfigCommand {
         #[arg(value_hint = ValueHint::FilePath)]
         file: PathBuf,
     },
+}
+
+/// Reads the command line. Help and version are printed, and end the program here; a fault in it is
+/// an error of the user's.
+pub fn parse() -> Result<Cli> {
+    Cli::try_parse().map_err(|error| match error.kind() {
+        ErrorKind::DisplayHelp
+        | ErrorKind::DisplayVersion
+        | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
+        _ => usage(format!(
+            "{}; see {} --help",
+            one_line(&error.render().to_string()),
+            command_of(std::env::args().skip(1))
+        )),
+    })
+}
+
+/// What clap says of a fault, on several lines and with the usage below, in one.
+fn one_line(said: &str) -> String {
+    let fault = said
+        .lines()
+        .map(str::trim)
+        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
+        .filter(|line| !line.is_empty());
+    let mut out = String::new();
+    for line in fault {
+        // After a colon, and in brackets, goes on what was begun.
+        let goes_on = out.ends_with(':') || line.starts_with('[');
+        out += match out.as_str() {
+            "" => "",
+            _ if goes_on => " ",
+            _ => "; ",
+        };
+        out += line.strip_prefix("error: ").unwrap_or(line);
+    }
+    out
+}
+
+/// The command that words name, as far as they do: "meshpace sender on".
+fn command_of(words: impl Iterator<Item = String>) -> String {
+    let mut command = Cli::command();
+    let mut path = command.get_name().to_string();
+    for word in words {
+        let Some(sub) = command.find_subcommand(&word).cloned() else {
+            continue;
+        };
+        path = format!("{path} {word}");
+        command = sub;
+    }
+    path
 }
 
 impl GatewayArgs {
@@ -173,4 +249,52 @@ pub fn generate(folder: &std::path::Path) -> Result<()> {
         clap_complete::generate_to(shell, &mut command, "meshpace", folder)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(words: &str) -> String {
+        let error = Cli::try_parse_from(words.split(' ')).err().unwrap();
+        one_line(&error.render().to_string())
+    }
+
+    #[test]
+    fn a_fault_is_told_in_one_line() {
+        for (words, parts) in [
+            (
+                "meshpace gateway --release fast",
+                &["fast", "--release", "nfqueue"][..],
+            ),
+            ("meshpace gateway --config", &["--config <FILE>"]),
+            ("meshpace config check", &["not provided: <FILE>"]),
+            (
+                "meshpace sender on --mbps -3",
+                &["--mbps", "-3 is out of range", "100000"],
+            ),
+            (
+                "meshpace sender on --hops -3",
+                &["--hops", "-3 is not in 1..=255"],
+            ),
+            ("meshpace sender on --mbps fast", &["--mbps", "no number"]),
+            ("meshpace sender on --hop 3", &["--hop", "--hops"]),
+            ("meshpace florw", &["florw"]),
+        ] {
+            let said = fault(words);
+            assert!(!said.contains('\n') && !said.contains("Usage"), "{said}");
+            assert!(!said.starts_with("error"), "{said}");
+            for part in parts {
+                assert!(said.contains(part), "{words}: no {part} in: {said}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_command_whose_help_tells_is_named() {
+        let named = |words: &str| command_of(words.split(' ').map(String::from));
+        assert_eq!(named("sender on --mbps -3"), "meshpace sender on");
+        assert_eq!(named("--mesh x florw"), "meshpace");
+        assert_eq!(named("gateway --law warp"), "meshpace gateway");
+    }
 }

@@ -170,9 +170,12 @@ impl Gateway {
         if let Some(address) = self.config.metrics {
             metrics::serve(address, self.shared.clone())?;
         }
+        for lack in self.hosts.lacks(&self.config) {
+            log::info!("law map: {lack}");
+        }
         system::notify_ready();
         log::info!(
-            "ready: {}, law {:?}, release {}, attached by {}, wired side {}",
+            "ready: {}, law {}, release {}, attached by {}, wired side {}",
             self.mesh,
             self.config.law,
             self.release,
@@ -213,19 +216,20 @@ impl Gateway {
 
     fn settings(&self) -> mp_settings {
         let config = &self.config;
-        // Safe: a plain function of core/.
-        let mut law = unsafe { intf::mp_law_gap() };
-        law.delay_bound_ns = (config.delay_bound_ms * 1e6) as u64;
+        let mut law = config.law.parameters();
+        law.delay_bound_ns = config.delay_bound_ns();
         mp_settings {
             heartbeat_ns: now_ns(),
             law,
             default_hops: config.default_path.hops,
             default_kbps: (config.default_path.mbps * 1e3) as u32,
+            default_link: self.hosts.default_link(),
             pace: (config.law != Law::Off && !self.ending).into(),
             stamp: (self.release == Release::Fq && config.law != Law::Off).into(),
             option: self.option_policy() as u8,
             local_retransmission: (self.holds() && config.local_retransmission).into(),
             full: self.gauge.full.load(Ordering::Relaxed).into(),
+            changes: self.maps.changes(),
         }
     }
 
@@ -252,12 +256,12 @@ impl Gateway {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => bail!("the signals' thread has ended"),
             }
-            self.beat()?;
             if Instant::now() >= next_tick {
                 next_tick += TICK;
                 self.check_interface()?;
                 self.tick()?;
             }
+            self.beat()?;
         }
     }
 
@@ -318,7 +322,10 @@ impl Gateway {
             ("mesh", config.mesh != old.mesh),
             ("wired", config.wired != old.wired),
             ("release", config.release != old.release),
-            ("law (from or to off)", config.law != old.law),
+            (
+                "law (from or to off)",
+                (config.law == Law::Off) != (old.law == Law::Off),
+            ),
             ("max_flows", config.max_flows != old.max_flows),
             ("store_mib", config.store_mib != old.store_mib),
             ("queue", config.queue != old.queue),
@@ -331,7 +338,9 @@ impl Gateway {
         for (key, _) in fixed.iter().filter(|(_, changed)| *changed) {
             log::warn!("{key} takes effect at the next start");
         }
-        config.law = old.law;
+        if old.law == Law::Off || config.law == Law::Off {
+            config.law = old.law;
+        }
         config.local_retransmission &= old.local_retransmission;
         self.config = config;
         self.hosts.write_stated(&self.maps, &self.config)?;

@@ -2,12 +2,16 @@
 //! `meshpace doctor`: what this machine has of what the gateway uses, and what a missing thing costs.
 use std::fmt::Write as _;
 
+use meshpace_paths::{FirstHop, Sources};
 use serde::Serialize;
 
+use crate::cli::DoctorArgs;
+use crate::config::{Config, Radio};
 use crate::errors::Result;
 use crate::intf::mp_limits;
 use crate::offload::{self, Offload};
 use crate::programs::Programs;
+use crate::radio::Ranges;
 use crate::release;
 use crate::routes;
 use crate::system;
@@ -44,7 +48,12 @@ fn finding(
 }
 
 /// Findings in the order in which an operator would ask.
-pub fn run(mesh: Option<&str>, json: bool) -> Result<()> {
+pub fn run(arguments: &DoctorArgs) -> Result<()> {
+    let config = match &arguments.config {
+        Some(file) => Config::read(file)?,
+        None => Config::default(),
+    };
+    let mesh = arguments.mesh.as_deref().or(config.mesh.as_deref());
     if let Some(mesh) = mesh {
         system::interface_index(mesh)?;
     }
@@ -52,7 +61,9 @@ pub fn run(mesh: Option<&str>, json: bool) -> Result<()> {
     if let Some(mesh) = mesh {
         findings.push(root_qdisc(mesh));
         findings.extend(receive_offloads(mesh));
-        findings.extend(hop_sources(mesh));
+        let (sources, found) = Sources::probe(mesh);
+        findings.extend(hop_sources(found));
+        findings.extend(law_map(&config, &sources));
     } else {
         findings.push(finding(
             "mesh interface",
@@ -63,7 +74,7 @@ pub fn run(mesh: Option<&str>, json: bool) -> Result<()> {
     }
     findings.push(flow_offload());
     findings.push(sender());
-    crate::print(&if json {
+    crate::print(&if arguments.json {
         serde_json::to_string_pretty(&findings)? + "\n"
     } else {
         table(&findings)
@@ -158,10 +169,16 @@ fn sender() -> Finding {
 /// Whether a namespace of its own takes an fq: nothing of the host's is touched.
 fn fq() -> Finding {
     let what = "release fq";
-    match in_own_namespace(|| system::run("tc", &["qdisc", "add", "dev", "lo", "root", "fq"]).map(drop)) {
-        Ok(()) => finding(what, Grade::Ok, "sch_fq is there", ""),
-        Err(error) => finding(what, Grade::Note, format!("not available: {error:#}"),
-            "packets are released by nfqueue instead: 4 us of CPU each; a kernel with CONFIG_NET_SCH_FQ helps"),
+    match in_own_namespace(|| {
+        system::run("tc", &["qdisc", "add", "dev", "lo", "root", "fq"]).map(drop)
+    }) {
+        Ok(()) => finding(what, Grade::Ok, "sch_fq is there, for who asks for it", ""),
+        Err(error) => finding(
+            what,
+            Grade::Ok,
+            format!("not available, not needed: {error:#}"),
+            "",
+        ),
     }
 }
 
@@ -183,10 +200,24 @@ fn netfilter() -> Finding {
     };
     match (add("iptables"), add("ip6tables")) {
         (Ok(()), Ok(())) => finding(what, Grade::Ok, "IPv4 and IPv6", ""),
-        (Ok(()), Err(e)) => finding(what, Grade::Note, "IPv4 only", format!("IPv6 goes unpaced without fq: {e:#}")),
-        (Err(e), Ok(())) => finding(what, Grade::Note, "IPv6 only", format!("IPv4 goes unpaced without fq: {e:#}")),
-        (Err(e), _) => finding(what, Grade::Note, format!("not available: {e:#}"),
-            "without fq as well, flows are measured and not paced; install iptables, enable xt_NFQUEUE"),
+        (Ok(()), Err(e)) => finding(
+            what,
+            Grade::Note,
+            "IPv4 only",
+            format!("IPv6 goes unpaced: {e:#}"),
+        ),
+        (Err(e), Ok(())) => finding(
+            what,
+            Grade::Note,
+            "IPv6 only",
+            format!("IPv4 goes unpaced: {e:#}"),
+        ),
+        (Err(e), _) => finding(
+            what,
+            Grade::Note,
+            format!("not available: {e:#}"),
+            "flows are measured and not paced; install iptables, enable xt_NFQUEUE",
+        ),
     }
 }
 
@@ -209,13 +240,7 @@ fn in_own_namespace<T: Send>(action: impl FnOnce() -> Result<T> + Send) -> Resul
 fn root_qdisc(mesh: &str) -> Finding {
     let what = "qdisc of the mesh";
     match release::root_qdisc(mesh) {
-        Ok(root) if root.is_default || root.kind == "fq" => finding(what, Grade::Ok, root.kind, ""),
-        Ok(root) => finding(
-            what,
-            Grade::Note,
-            format!("{}, set by somebody", root.kind),
-            "stays as it is; packets are released by nfqueue instead of fq",
-        ),
+        Ok(root) => finding(what, Grade::Ok, root.kind, ""),
         Err(error) => finding(
             what,
             Grade::Note,
@@ -235,14 +260,13 @@ fn receive_offloads(mesh: &str) -> Vec<Finding> {
         match on.is_empty() {
             true => finding("offloads (wired)", Grade::Ok, format!("{interface}: no GRO, no LRO"), ""),
             false => finding("offloads (wired)", Grade::Note, format!("{interface}: {}", on.join(", ")),
-                "joined segments leave in bursts; release fq switches this off while the gateway runs"),
+                "release nfqueue takes joined segments apart; release fq switches this off while the gateway runs"),
         }
     };
     routes::default_interfaces(mesh).iter().map(check).collect()
 }
 
-fn hop_sources(mesh: &str) -> Vec<Finding> {
-    let (_, findings) = meshpace_paths::Sources::probe(mesh);
+fn hop_sources(findings: Vec<meshpace_paths::Finding>) -> Vec<Finding> {
     let mut all: Vec<_> = findings
         .into_iter()
         .map(|f| {
@@ -258,6 +282,49 @@ fn hop_sources(mesh: &str) -> Vec<Finding> {
         "right for routed meshes only; [[host]] in the configuration goes before all",
     ));
     all
+}
+
+/// What the law `map` would work with here, and what it would do without.
+fn law_map(config: &Config, sources: &Sources) -> Vec<Finding> {
+    const WHAT: &str = "law map";
+    let mut ranges = Ranges::default();
+    let (_, _, around) = ranges.look_up(config, None, None, &sources.first_hop());
+    let mut list = vec![finding(WHAT, Grade::Ok, around.summary(), "")];
+    let neighbours = sources.neighbours();
+    for (mac, signal_dbm) in &neighbours {
+        let hop = FirstHop {
+            signal_dbm: *signal_dbm,
+            ..sources.first_hop()
+        };
+        let (_, _, to) = ranges.look_up(config, None, None, &hop);
+        list.push(match signal_dbm {
+            Some(dbm) => finding(
+                WHAT,
+                Grade::Ok,
+                format!("neighbour {mac}: {dbm} dBm, H_cs {}", to.h_cs),
+                "",
+            ),
+            None => finding(
+                WHAT,
+                Grade::Note,
+                format!("neighbour {mac}: signal unknown"),
+                "H_cs 3 assumed, as GAP; set radio.signal_dbm",
+            ),
+        });
+    }
+    if config.radio.sense_dbm == Radio::default().sense_dbm {
+        list.push(finding(
+            WHAT,
+            Grade::Note,
+            "carrier-sense threshold not stated",
+            "the standard's is taken, many radios sense weaker signals: H_cs comes out too small; \
+             set radio.sense_dbm",
+        ));
+    }
+    let heard = neighbours.iter().any(|(_, signal)| signal.is_some());
+    let lacks = around.lacks(heard).into_iter();
+    list.extend(lacks.map(|lack| finding(WHAT, Grade::Note, lack.what, lack.cost)));
+    list
 }
 
 /// Flows that bypass the qdiscs bypass the law.

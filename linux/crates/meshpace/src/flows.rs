@@ -8,8 +8,8 @@ use crate::hosts::{address_of, HostPath};
 use crate::intf::{self, mp_flow, mp_flow_key};
 use crate::status::Flow;
 
-/// A flow whose end was seen is kept so long for its last packets.
-const FINISHED_NS: u64 = 2_000_000_000;
+/// A flow whose end was seen is kept so long: for its last packets, and for who watches.
+const FINISHED_NS: u64 = 10_000_000_000;
 
 /// What the daemon looks at of a flow: the kernel's entry without its rings of times, a tenth of it.
 #[derive(Clone, Copy, Debug, Default)]

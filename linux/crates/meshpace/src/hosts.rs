@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Hops and bit rate of each mesh host, from the first source that knows: configuration, the mesh's
-//! own tables (802.11s, batman-adv), TTL, default. What is known goes into the kernel's table.
+//! own tables (802.11s, batman-adv), TTL, default; for the law `map` H_cs of the first hop and more.
+//! What is known goes into the kernel's table.
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 
 use meshpace_paths::{Link, Sources};
 use serde::Serialize;
 
-use crate::config::{Config, Host};
+use crate::config::{Config, Host, Law};
 use crate::errors::Result;
-use crate::intf::{mp_hops_of_ttl, mp_host};
+use crate::intf::{mp_hops_of_ttl, mp_host, mp_link};
 use crate::programs::Maps;
+use crate::radio::{Lack, Ranges, Surroundings};
 
 /// A path with the names of what told it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -22,6 +24,9 @@ pub struct HostPath {
     pub mbps_source: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signal_dbm: Option<i32>,
+    /// under the law `map`; apart, since without it a path of each of many hosts stays small
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub surroundings: Option<Box<Surroundings>>,
 }
 
 pub fn address_of(bytes: &[u8; 16]) -> IpAddr {
@@ -37,16 +42,21 @@ pub fn bytes_of(address: IpAddr) -> [u8; 16] {
 }
 
 /// What goes into the kernel's table: 0 where only TTL or default are left.
-fn known(stated: Option<&Host>, link: Option<&Link>) -> mp_host {
-    let stated_hops = stated.and_then(|host| host.hops);
-    let stated_kbps = stated
-        .and_then(|host| host.mbps)
-        .map(|mbps| (mbps * 1e3) as u32);
+fn known(law: Law, stated: Option<&Host>, link: Option<&Link>, first_hop: mp_link) -> mp_host {
+    let stated_hops = stated.and_then(Config::hops_of);
+    let told = stated
+        .and_then(|host| host.mbps.as_ref())
+        .map(|rates| rates.told(&law.parameters(), first_hop));
     let hops = stated_hops.or(link.and_then(|l| l.hops));
     mp_host {
         hops: hops.unwrap_or(0),
-        kbps: stated_kbps.or(link.and_then(|l| l.kbps)).unwrap_or(0),
+        kbps: told
+            .map(|(kbps, _)| kbps)
+            .or(link.and_then(|l| l.kbps))
+            .unwrap_or(0),
         outside: (hops == Some(0)).into(),
+        link: first_hop,
+        uneven_q16: told.map_or(0, |(_, uneven)| uneven),
     }
 }
 
@@ -56,18 +66,22 @@ fn describe(config: &Config, address: IpAddr, link: Option<&Link>, ttl: u8) -> H
     let from_link = || link.map_or_else(String::new, |link| link.source.to_string());
     // Safe: a plain function of core/.
     let by_ttl = unsafe { mp_hops_of_ttl(ttl) };
-    let (hops, hops_source) = match (stated.and_then(|h| h.hops), link.and_then(|l| l.hops)) {
+    let (hops, hops_source) = match (stated.and_then(Config::hops_of), link.and_then(|l| l.hops)) {
         (Some(hops), _) => (hops, "config".into()),
         (None, Some(hops)) => (hops, from_link()),
         (None, None) if by_ttl > 0 => (by_ttl, "ttl".into()),
         (None, None) => (config.default_path.hops, "default".into()),
     };
-    let (mbps, mbps_source) = match (stated.and_then(|h| h.mbps), link.and_then(|l| l.kbps)) {
-        (Some(mbps), _) => (mbps, "config".into()),
+    let rates = stated.and_then(|host| host.mbps.as_ref());
+    let (mbps, mbps_source) = match (rates, link.and_then(|l| l.kbps)) {
+        (Some(rates), _) => {
+            let (kbps, _) = rates.told(&config.law.parameters(), mp_link::default());
+            (f64::from(kbps) / 1e3, "config".into())
+        }
         (None, Some(kbps)) => (f64::from(kbps) / 1e3, from_link()),
         (None, None) => (config.default_path.mbps, "default".into()),
     };
-    let signal_dbm = link.and_then(|link| link.signal_dbm);
+    let signal_dbm = link.and_then(|link| link.first_hop.signal_dbm);
     HostPath {
         address: address.to_string(),
         hops,
@@ -75,6 +89,7 @@ fn describe(config: &Config, address: IpAddr, link: Option<&Link>, ttl: u8) -> H
         mbps,
         mbps_source,
         signal_dbm,
+        surroundings: None,
     }
 }
 
@@ -82,6 +97,9 @@ fn describe(config: &Config, address: IpAddr, link: Option<&Link>, ttl: u8) -> H
 pub struct Hosts {
     sources: Sources,
     written: HashMap<[u8; 16], mp_host>,
+    ranges: Ranges,
+    /// of hosts that were not looked up yet
+    default_link: mp_link,
     /// the sources' latest complaint, so that it is not repeated every second
     complaint: Option<String>,
 }
@@ -91,19 +109,57 @@ impl Hosts {
         Self {
             sources,
             written: HashMap::new(),
+            ranges: Ranges::default(),
+            default_link: mp_link::default(),
             complaint: None,
+        }
+    }
+
+    /// For [`crate::intf::mp_settings`]: the first hop to a host of which nothing is known yet.
+    pub fn default_link(&self) -> mp_link {
+        self.default_link
+    }
+
+    /// What the law `map` has to do without, and that costs.
+    pub fn lacks(&mut self, config: &Config) -> Vec<Lack> {
+        let heard = self.sources.neighbours().iter().any(|(_, s)| s.is_some());
+        let (_, around) = self.first_hop(config, None, None);
+        around.map_or_else(Vec::new, |around| around.lacks(heard))
+    }
+
+    /// What the law `map` wants of the first hop to a host; all zero, and no work, under others.
+    fn first_hop(
+        &mut self,
+        config: &Config,
+        address: Option<IpAddr>,
+        link: Option<&Link>,
+    ) -> (mp_link, Option<Box<Surroundings>>) {
+        if config.law != Law::Map {
+            return (mp_link::default(), None);
+        }
+        let unknown = || self.sources.first_hop();
+        let hop = link.map_or_else(unknown, |link| link.first_hop.clone());
+        let (link, _, around) = self.ranges.look_up(config, address, link, &hop);
+        (link, Some(Box::new(around)))
+    }
+
+    fn set_default_link(&mut self, maps: &Maps, config: &Config) {
+        let (link, _) = self.first_hop(config, None, None);
+        if link != self.default_link {
+            self.default_link = link;
+            maps.changed();
         }
     }
 
     /// What the configuration states of single addresses is known before their first packet.
     pub fn write_stated(&mut self, maps: &Maps, config: &Config) -> Result<()> {
         self.written.clear();
+        self.set_default_link(maps, config);
         for host in config.host.iter().filter(|host| host.address.is_single()) {
-            self.write(
-                maps,
-                bytes_of(host.address.address),
-                known(Some(host), None),
-            )?;
+            let address = host.address.address;
+            let (first_hop, _) = self.first_hop(config, Some(address), None);
+            let host = known(config.law, Some(host), None, first_hop);
+            self.write(maps, bytes_of(address), host)?;
         }
         Ok(())
     }
@@ -130,13 +186,25 @@ impl Hosts {
             log::warn!("the mesh's tables cannot be read: {now}; TTL and defaults are used");
         }
         self.complaint = complaint;
+        self.set_default_link(maps, config);
         let mut paths = HashMap::new();
         for (bytes, ttl) in hosts {
             let address = address_of(bytes);
             let link = self.sources.lookup(address);
-            self.write(maps, *bytes, known(config.host_of(address), link.as_ref()))?;
-            paths.insert(*bytes, describe(config, address, link.as_ref(), *ttl));
+            let link = link.as_ref();
+            let (first_hop, surroundings) = self.first_hop(config, Some(address), link);
+            self.write(
+                maps,
+                *bytes,
+                known(config.law, config.host_of(address), link, first_hop),
+            )?;
+            let shown = HostPath {
+                surroundings,
+                ..describe(config, address, link, *ttl)
+            };
+            paths.insert(*bytes, shown);
         }
+        self.ranges.keep_latest();
         self.written
             .retain(|bytes, _| hosts.contains_key(bytes) || is_stated(config, bytes));
         Ok(paths)

@@ -18,6 +18,7 @@ mod nfqueue;
 mod offload;
 mod packet;
 mod programs;
+mod radio;
 mod release;
 mod report;
 mod routes;
@@ -29,17 +30,15 @@ mod top;
 
 use std::sync::mpsc;
 
-use clap::Parser;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use cli::{Cli, Command, ConfigCommand, GatewayArgs, StatusArgs};
+use cli::{Command, ConfigCommand, GatewayArgs, StatusArgs};
 use daemon::{Gateway, Order};
 use errors::Result;
 
 fn main() {
-    let cli = Cli::parse();
     logger::start();
-    if let Err(error) = dispatch(cli.command) {
+    if let Err(error) = cli::parse().and_then(|cli| dispatch(cli.command)) {
         // A reader that has seen enough is no failure.
         let broken_pipe = |cause: &(dyn std::error::Error + 'static)| {
             cause
@@ -60,7 +59,7 @@ fn dispatch(command: Command) -> Result<()> {
         Command::Status(arguments) => show_status(&arguments),
         Command::Top(arguments) => top::run(arguments.mesh.as_deref()),
         Command::Sender { command } => sender::run(&command),
-        Command::Doctor(arguments) => doctor::run(arguments.mesh.mesh.as_deref(), arguments.json),
+        Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Config {
             command: ConfigCommand::Check { file },
         } => {

@@ -25,7 +25,9 @@ const VERDICT_HEADER: u16 = 2;
 
 const NETLINK_HEADER: usize = 16;
 const FAMILY_HEADER: usize = 4;
-const RECEIVE_BYTES: usize = 1 << 18;
+/// Datagrams taken by one system call, and room for each: a packet's copied bytes and attributes.
+const BATCH: usize = 32;
+const DATAGRAM_BYTES: usize = 2048;
 const SOCKET_BUFFER_BYTES: i32 = 16 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,7 +133,7 @@ impl Queue {
         let mut queue = Self {
             socket,
             number,
-            buffer: vec![0; RECEIVE_BYTES],
+            buffer: vec![0; BATCH * DATAGRAM_BYTES],
             verdicts: Vec::new(),
         };
         queue.set_option(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, SOCKET_BUFFER_BYTES);
@@ -164,7 +166,7 @@ impl Queue {
         }
         writer.end();
         self.send(&out)?;
-        let received = self.receive_bytes(0)?;
+        let received = self.receive_one()?;
         // Packets of the queue may already be among the answers; unanswered they wait for the end.
         for (kind, body) in messages(&self.buffer[..received]) {
             if i32::from(kind) == libc::NLMSG_ERROR {
@@ -190,34 +192,69 @@ impl Queue {
         check(sent).map(drop)
     }
 
-    fn receive_bytes(&mut self, flags: i32) -> Result<usize> {
+    fn receive_one(&mut self) -> Result<usize> {
         let (pointer, length) = (self.buffer.as_mut_ptr().cast(), self.buffer.len());
         // Safe: the buffer has that length.
-        check(unsafe { libc::recv(self.socket.as_raw_fd(), pointer, length, flags) })
+        check(unsafe { libc::recv(self.socket.as_raw_fd(), pointer, length, 0) })
     }
 
-    /// Gives each packet of one datagram to `take`; false: there was none waiting.
+    /// Lengths of the datagrams that were waiting, at most [`BATCH`]; each has its part of the buffer.
+    fn receive_batch(&mut self) -> Result<Vec<usize>> {
+        let mut parts: Vec<_> = self
+            .buffer
+            .chunks_exact_mut(DATAGRAM_BYTES)
+            .map(|part| libc::iovec {
+                iov_base: part.as_mut_ptr().cast(),
+                iov_len: part.len(),
+            })
+            .collect();
+        let mut datagrams: Vec<_> = parts
+            .iter_mut()
+            .map(|part| {
+                // Safe: plain numbers and pointers, for all of which zero stands for nothing.
+                let mut datagram: libc::mmsghdr = unsafe { std::mem::zeroed() };
+                datagram.msg_hdr.msg_iov = part;
+                datagram.msg_hdr.msg_iovlen = 1;
+                datagram
+            })
+            .collect();
+        // Safe: each header points to one part of the buffer, and all outlive the call.
+        let received = unsafe {
+            libc::recvmmsg(
+                self.socket.as_raw_fd(),
+                datagrams.as_mut_ptr(),
+                datagrams.len() as u32,
+                libc::MSG_DONTWAIT as _,
+                std::ptr::null_mut(),
+            )
+        };
+        let lengths = datagrams.iter().map(|datagram| datagram.msg_len as usize);
+        Ok(lengths.take(check(received as isize)?).collect())
+    }
+
+    /// Gives each packet that was waiting to `take`, up to a batch; false: there are no more.
     pub fn receive(&mut self, mut take: impl FnMut(Packet)) -> Result<bool> {
-        let received = match self.receive_bytes(libc::MSG_DONTWAIT) {
-            Ok(received) => received,
+        let lengths = match self.receive_batch() {
+            Ok(lengths) => lengths,
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return Ok(false),
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => return Ok(true),
             Err(error) => return Err(error),
         };
-        for (kind, body) in messages(&self.buffer[..received]) {
-            if kind == MESSAGE_PACKET {
-                packet(body).into_iter().for_each(&mut take);
+        for (datagram, length) in self.buffer.chunks_exact(DATAGRAM_BYTES).zip(&lengths) {
+            for (kind, body) in messages(&datagram[..*length]) {
+                if kind == MESSAGE_PACKET {
+                    packet(body).into_iter().for_each(&mut take);
+                }
             }
         }
-        Ok(true)
+        Ok(lengths.len() == BATCH)
     }
 
     /// Decides on a packet, at the latest with the next [`Self::flush`].
     pub fn decide(&mut self, id: u32, verdict: Verdict) {
-        let mut header = (verdict as u32).to_be_bytes().to_vec();
-        header.extend(id.to_be_bytes());
+        let header = u64::from(verdict as u32) << 32 | u64::from(id);
         Writer::begin(&mut self.verdicts, MESSAGE_VERDICT, 0, self.number)
-            .attribute(VERDICT_HEADER, &header)
+            .attribute(VERDICT_HEADER, &header.to_be_bytes())
             .end();
     }
 

@@ -25,13 +25,30 @@ const FLOW_PACKETS: usize = 8192;
 /// An empty queue is forgotten after this: no departure is further ahead than core/'s horizon.
 const FORGET_NS: u64 = 4_000_000_000;
 const TIDY_NS: u64 = 1_000_000_000;
+/// An interval that was read so lately is not read again: reading costs as much as a packet does.
+const FRESH_NS: u64 = 250_000;
 const LOOK_AROUND_NS: u64 = 100_000_000;
 
 /// One flow's pacing queue (GAP section 4.3).
 struct Paced {
     waiting: VecDeque<Waiting>,
     pacer: mp_pacer,
+    /// in force when it was read last
+    interval_ns: u64,
+    read_ns: u64,
     seen_ns: u64,
+}
+
+impl Paced {
+    /// When a packet departs, not before `earliest`.
+    fn departure(&mut self, key: &mp_flow_key, maps: &Maps, earliest: u64) -> u64 {
+        if earliest.saturating_sub(self.read_ns) > FRESH_NS {
+            self.interval_ns = maps.flow(key).map_or(0, |flow| flow.interval_ns);
+            self.read_ns = earliest;
+        }
+        // Safe: a plain function of core/.
+        unsafe { intf::mp_departure_ns(&self.pacer, earliest, self.interval_ns) }
+    }
 }
 
 struct Waiting {
@@ -166,6 +183,8 @@ impl Pacer {
         let flow = self.flows.entry(segment.key).or_insert_with(|| Paced {
             waiting: VecDeque::new(),
             pacer: mp_pacer::default(),
+            interval_ns: 0,
+            read_ns: 0,
             seen_ns: now,
         });
         flow.seen_ns = now;
@@ -185,36 +204,36 @@ impl Pacer {
             let (departure, key) = (*departure, *key);
             self.due.pop();
             let key = intf::Plain::from_bytes(&key).expect("a key has its size");
-            self.depart(key, departure);
-            self.release_from(key, now);
+            if self.release_head(key, departure, now) {
+                self.release_from(key, now);
+            }
         }
         self.queue.flush().context("verdicts")
     }
 
     /// Releases packets of a flow as long as they are due; puts the next one on the list.
     fn release_from(&mut self, key: mp_flow_key, now: u64) {
-        while let Some(flow) = self.flows.get(&key) {
-            let Some(head) = flow.waiting.front() else {
-                break;
-            };
-            let departure = if head.has_data {
-                self.departure(flow, &key, now)
-            } else {
-                now
-            };
-            if departure > now {
-                self.control.held.fetch_add(1, Ordering::Relaxed);
-                self.due.push(Reverse((departure, key_bytes(&key))));
-                break;
-            }
-            self.depart(key, departure);
-        }
+        while self.release_head(key, now, now) {}
     }
 
-    fn departure(&self, flow: &Paced, key: &mp_flow_key, now: u64) -> u64 {
-        let interval_ns = self.maps.flow(key).map_or(0, |flow| flow.interval_ns);
-        // Safe: a plain function of core/.
-        unsafe { intf::mp_departure_ns(&flow.pacer, now, interval_ns) }
+    /// Lets the head of a flow's queue go, from `earliest` on, if it is due by the interval of this
+    /// moment: the law may have slowed down while it waited. Else puts it on the list.
+    fn release_head(&mut self, key: mp_flow_key, earliest: u64, now: u64) -> bool {
+        let Some(flow) = self.flows.get_mut(&key) else {
+            return false;
+        };
+        let departure = match flow.waiting.front() {
+            Some(head) if head.has_data => flow.departure(&key, &self.maps, earliest),
+            Some(_) => earliest,
+            None => return false,
+        };
+        if departure > now {
+            self.control.held.fetch_add(1, Ordering::Relaxed);
+            self.due.push(Reverse((departure, key_bytes(&key))));
+            return false;
+        }
+        self.depart(key, departure);
+        true
     }
 
     /// Lets the head of a flow's queue go. It counts as gone when it was due: a wakeup that comes late

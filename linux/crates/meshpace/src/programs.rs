@@ -2,6 +2,7 @@
 //! The BPF programs: loading, attaching to the mesh interface, and their maps.
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, AsRawFd};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use libbpf_rs::{
     AsRawLibbpf, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject,
@@ -96,6 +97,7 @@ impl Programs {
             counters: self.map("mp_counters")?,
             settings: self.map(".data.settings")?,
             events: self.map("mp_events")?,
+            changes: AtomicU32::new(1),
         })
     }
 
@@ -172,6 +174,8 @@ pub struct Maps {
     counters: MapHandle,
     settings: MapHandle,
     events: MapHandle,
+    /// of paths and floors; flows look them up when they hear of a new number
+    changes: AtomicU32,
 }
 
 /// Flows read by one system call.
@@ -183,6 +187,17 @@ impl Maps {
     /// The ring buffer of linux/bpf/store.h, for a thread of its own.
     pub fn events(&self) -> Result<MapHandle> {
         MapHandle::try_from(&self.events).context("ring buffer")
+    }
+
+    /// For [`mp_settings`]: never 0, another number after each change of a path or a floor.
+    pub fn changes(&self) -> u32 {
+        self.changes.load(Ordering::Relaxed)
+    }
+
+    /// Something that flows look up is another.
+    pub fn changed(&self) {
+        let next = self.changes().wrapping_add(1).max(1);
+        self.changes.store(next, Ordering::Relaxed);
     }
 
     pub fn set_settings(&self, settings: &mp_settings) -> Result<()> {
@@ -269,6 +284,7 @@ impl Maps {
 
     /// The least interval of a flow, in ns; 0 lifts it.
     pub fn set_floor(&self, key: &mp_flow_key, floor_ns: u64) -> Result<()> {
+        self.changed();
         if floor_ns == 0 {
             let _ = self.floors.delete(key.bytes());
             return Ok(());
@@ -279,6 +295,7 @@ impl Maps {
     }
 
     pub fn set_host(&self, address: &[u8; 16], host: &mp_host) -> Result<()> {
+        self.changed();
         self.hosts
             .update(address, host.bytes(), MapFlags::ANY)
             .context("hosts")

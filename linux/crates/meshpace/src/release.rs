@@ -48,21 +48,24 @@ pub struct SetUp<'a> {
     pub serve_queue: &'a mut dyn FnMut() -> Result<()>,
 }
 
-/// Sets up the release that is asked for, or with "auto" the first that works.
+/// Sets up the release that is asked for, or with "auto" what is right and works.
 pub fn set_up(choice: ReleaseChoice, with: &mut SetUp) -> Result<Release> {
     match choice {
         ReleaseChoice::Observe => Ok(Release::Observe),
-        ReleaseChoice::Fq => set_up_fq(with).map(|()| Release::Fq),
+        ReleaseChoice::Fq => {
+            log::warn!(
+                "release fq fixes departures when packets arrive, up to a window ahead: over several \
+                 hops the law reacts too late and goodput falls; prefer nfqueue"
+            );
+            set_up_fq(with).map(|()| Release::Fq)
+        }
         ReleaseChoice::Nfqueue => set_up_nfqueue(with).map(|()| Release::Nfqueue),
-        ReleaseChoice::Auto => Ok(first_that_works(with)),
+        ReleaseChoice::Auto => Ok(nfqueue_or_observe(with)),
     }
 }
 
-fn first_that_works(with: &mut SetUp) -> Release {
-    match set_up_fq(with) {
-        Ok(()) => return Release::Fq,
-        Err(error) => log::info!("release by fq is not possible: {error:#}"),
-    }
+/// Never fq by itself: unpaced flows do better than flows under a law that hears of them too late.
+fn nfqueue_or_observe(with: &mut SetUp) -> Release {
     match set_up_nfqueue(with) {
         Ok(()) => return Release::Nfqueue,
         Err(error) => log::info!("release by nfqueue is not possible: {error:#}"),

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::Ordering;
 
-use crate::config::Law;
 use crate::daemon::Gateway;
 use crate::flows::{self, Table};
 use crate::hosts::HostPath;
@@ -61,6 +60,7 @@ fn host(path: &HostPath) -> Host {
         mbps: path.mbps,
         mbps_source: path.mbps_source.clone(),
         signal_dbm: path.signal_dbm,
+        surroundings: path.surroundings.clone(),
     }
 }
 
@@ -80,17 +80,12 @@ pub fn status(
             now_ns,
         )
     };
-    let law = if gateway.config.law == Law::Off {
-        "off"
-    } else {
-        "gap"
-    };
     Status {
         version: env!("CARGO_PKG_VERSION").into(),
         pid: std::process::id(),
         mesh: gateway.mesh.clone(),
         wired: gateway.wired.clone(),
-        law: law.into(),
+        law: gateway.config.law.to_string(),
         release: gateway.release.to_string(),
         attached: if gateway.tcx { "tcx" } else { "clsact" }.into(),
         goodput_control: gateway.config.goodput_control,

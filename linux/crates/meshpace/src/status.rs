@@ -5,6 +5,8 @@ use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 
+use crate::radio::Surroundings;
+
 /// One flow: one direction of the data of a TCP connection, with the mesh side's addresses.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Flow {
@@ -48,6 +50,9 @@ pub struct Host {
     pub mbps: f64,
     pub mbps_source: String,
     pub signal_dbm: Option<i32>,
+    /// of its first hop, under the law `map`
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub surroundings: Option<Box<Surroundings>>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

@@ -16,7 +16,8 @@ use libbpf_rs::{MapHandle, RingBufferBuilder};
 
 use crate::errors::{bail, Context, Result};
 use crate::intf::{
-    mp_event, mp_event_kind_MP_EVENT_RETRANSMIT, mp_flow_key, mp_store_event, Plain, MP_MARK_LOCAL,
+    mp_event, mp_event_kind_MP_EVENT_RETRANSMIT, mp_event_kind_MP_EVENT_STORE_FIRST, mp_flow_key,
+    mp_store_event, Plain, MP_MARK_LOCAL,
 };
 use crate::packet;
 
@@ -85,6 +86,34 @@ impl Stored {
 }
 
 impl Kept {
+    /// Where the segment that holds a byte is.
+    fn position(&self, seq: u32) -> Option<usize> {
+        // Mostly the first is asked for, or none of them.
+        self.segments
+            .iter()
+            .position(|s| !before(seq, s.seq) && before(seq, s.end))
+    }
+
+    /// Keeps a segment in its order. False: it was sent again by the wired end, and is here already.
+    fn insert(&mut self, stored: Stored) -> bool {
+        let at = match self.segments.back() {
+            Some(last) if before(stored.seq, last.end) => {
+                if self.position(stored.seq).is_some() {
+                    return false;
+                }
+                self.segments.partition_point(|s| before(s.seq, stored.seq))
+            }
+            _ => self.segments.len(),
+        };
+        self.segments.insert(at, stored);
+        true
+    }
+
+    /// Drops all; returns the bytes freed.
+    fn empty(&mut self) -> i64 {
+        self.segments.drain(..).map(|s| s.bytes()).sum()
+    }
+
     /// Drops what is acknowledged; returns the bytes freed.
     fn acknowledge(&mut self, ack: u32) -> i64 {
         let mut freed = 0;
@@ -125,26 +154,20 @@ impl Store {
             }
         });
         kept.latest = latest;
-        change -= kept.acknowledge(event.ack);
-        // Sent again by the wired end: the first copy is still here.
-        if !kept
-            .segments
-            .back()
-            .is_some_and(|last| before(stored.seq, last.end))
-        {
-            change += stored.bytes();
-            kept.segments.push_back(stored);
-        }
+        change -= if event.kind == mp_event_kind_MP_EVENT_STORE_FIRST {
+            kept.empty()
+        } else {
+            kept.acknowledge(event.ack)
+        };
+        let bytes = stored.bytes();
+        change += if kept.insert(stored) { bytes } else { 0 };
         self.add_bytes(change);
     }
 
     fn send_again(&mut self, event: &mp_event) {
         let sent = self.flows.get_mut(&event.key).and_then(|kept| {
-            let segments = &mut kept.segments;
-            let at = segments
-                .iter()
-                .position(|s| !before(event.seq, s.seq) && before(event.seq, s.end))?;
-            let s = &mut segments[at];
+            let at = kept.position(event.seq)?;
+            let s = &mut kept.segments[at];
             packet::complete_checksum(&mut s.frame, s.l3.into(), s.l4.into())
                 .then(|| s.frame.clone())
         });
@@ -186,7 +209,7 @@ impl Store {
             if let Some(ack) = living.get(key) {
                 freed += kept.acknowledge(*ack);
             } else if !young {
-                freed += kept.segments.drain(..).map(|s| s.bytes()).sum::<i64>();
+                freed += kept.empty();
             }
             let stays = young || !kept.segments.is_empty();
             freed += if stays { 0 } else { FLOW_BYTES };
@@ -311,5 +334,49 @@ fn serve(store: Store, events: &MapHandle, living: &Living) -> Result<()> {
         if let Some(flows) = flows {
             store.borrow_mut().tidy(&flows);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn segment(seq: u32, end: u32) -> Stored {
+        let frame = Box::from([0; 4]);
+        Stored {
+            seq,
+            end,
+            l3: 0,
+            l4: 0,
+            frame,
+        }
+    }
+
+    fn kept(segments: &[(u32, u32)]) -> Kept {
+        let (segments, latest) = (segments.iter(), Instant::now());
+        let segments = segments.map(|(seq, end)| segment(*seq, *end)).collect();
+        Kept { segments, latest }
+    }
+
+    #[test]
+    fn a_hole_is_filled_and_a_second_copy_is_not_kept() {
+        let mut kept = kept(&[(u32::MAX - 9, 0), (10, 20)]);
+        assert!(!kept.insert(segment(10, 20)));
+        assert!(!kept.insert(segment(12, 18)), "it lies within one");
+        assert!(kept.insert(segment(0, 10)));
+        assert!(kept.insert(segment(20, 30)));
+        let order: Vec<_> = kept.segments.iter().map(|s| s.seq).collect();
+        assert_eq!(order, [u32::MAX - 9, 0, 10, 20]);
+        assert_eq!(kept.position(15), Some(2));
+        assert_eq!(kept.position(30), None);
+    }
+
+    #[test]
+    fn what_is_acknowledged_is_dropped() {
+        let mut kept = kept(&[(0, 10), (10, 20)]);
+        let one = kept.segments[0].bytes();
+        assert_eq!(kept.acknowledge(15), one);
+        assert_eq!(kept.empty(), one);
+        assert_eq!(kept.acknowledge(20), 0);
     }
 }

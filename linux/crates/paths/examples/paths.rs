@@ -37,7 +37,7 @@ fn main() -> ExitCode {
             eprintln!("paths: {error}");
         }
     }
-    println!("{:?}", sources.radio());
+    println!("{:?}", sources.first_hop().radio);
     let links: Vec<_> = hosts
         .iter()
         .map(|host| (host, sources.lookup(*host)))
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     for (host, link) in &links {
         println!(
             "{host} {}",
-            link.map_or("unknown".into(), |link| describe(&link))
+            link.as_ref().map_or("unknown".into(), describe)
         );
     }
     if links.iter().all(|(_, link)| link.is_some()) {
@@ -63,7 +63,7 @@ fn describe(link: &Link) -> String {
         number(link.hops.map(i64::from)),
         number(link.kbps.map(i64::from)),
         number(link.expected_kbps.map(i64::from)),
-        number(link.signal_dbm.map(i64::from)),
+        number(link.first_hop.signal_dbm.map(i64::from)),
         link.node,
         link.next_hop,
         link.via.map_or("-".into(), |via| via.to_string())

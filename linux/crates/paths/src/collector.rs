@@ -9,6 +9,7 @@ use crate::nl80211::{self, Wireless};
 use crate::routes::{Routes, Wanted};
 use crate::socket::NetlinkSocket;
 use crate::tables::{best, Air, Batman, Hard, Tables};
+use crate::wiphy::{self, Wiphy};
 use crate::{generic, rtnetlink};
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -18,6 +19,8 @@ use std::time::{Duration, Instant};
 /// A netlink family that was not there is asked for again after this long: the kernel tries to load
 /// it.
 const RETRY: Duration = Duration::from_secs(60);
+/// What a radio can do, its RTS threshold with it, is read again after this long.
+const WIPHY_AGE: Duration = Duration::from_secs(10);
 
 pub(crate) struct Collector {
     mesh: String,
@@ -25,6 +28,7 @@ pub(crate) struct Collector {
     generic: NetlinkSocket,
     families: HashMap<&'static str, u16>,
     absent: HashMap<&'static str, Instant>,
+    wiphys: HashMap<u32, (Instant, Wiphy)>,
     routes: Routes,
     wanted: Arc<Wanted>,
     troubles: Vec<Error>,
@@ -44,6 +48,7 @@ impl Collector {
             generic: NetlinkSocket::open(libc::NETLINK_GENERIC)?,
             families: HashMap::new(),
             absent: HashMap::new(),
+            wiphys: HashMap::new(),
             routes: Routes::default(),
             wanted,
             troubles: Vec::new(),
@@ -86,7 +91,7 @@ impl Collector {
                     tables.mesh_points.push(self.air(leaf, wireless));
                     mesh_leaves.insert(leaf);
                 }
-                Some(wireless) if leaf == index => tables.bare = Some(wireless),
+                Some(wireless) if leaf == index => tables.bare = Some(self.air(leaf, wireless)),
                 _ => {}
             }
         }
@@ -146,7 +151,26 @@ impl Collector {
             // The family may have been unloaded and come back under another number.
             Err(_) => drop(self.families.remove(nl80211::FAMILY)),
         }
-        wireless
+        let wiphy = wireless.as_ref().map(|_| self.wiphy(family, interface));
+        wireless.map(|wireless| Wireless {
+            wiphy: wiphy.unwrap_or_default(),
+            ..wireless
+        })
+    }
+
+    /// What the radio can do hardly changes, and is a long list.
+    fn wiphy(&mut self, family: u16, interface: u32) -> Wiphy {
+        if let Some((at, wiphy)) = self.wiphys.get(&interface) {
+            if at.elapsed() < WIPHY_AGE {
+                return wiphy.clone();
+            }
+        }
+        let what = format!("abilities of radio {interface}");
+        let request = wiphy::request(family, interface);
+        let wiphy = Wiphy::join(self.generic_table(&what, request, wiphy::parse));
+        self.wiphys
+            .insert(interface, (Instant::now(), wiphy.clone()));
+        wiphy
     }
 
     fn air(&mut self, interface: u32, wireless: Wireless) -> Air {

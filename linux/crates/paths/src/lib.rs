@@ -4,7 +4,8 @@
 //!
 //! An address becomes a MAC by the kernel's route and neighbour table, the MAC becomes a mesh node
 //! by the mesh protocol's table, and the node's next hop becomes a bit rate by the radio's station
-//! table. All of it is read over netlink by a thread of its own; [`Sources::lookup`] only reads
+//! table; with it go the radio's power and frequency and the next hop's signal, for the law `map`.
+//! All of it is read over netlink by a thread of its own; [`Sources::lookup`] only reads
 //! memory.
 //!
 //! Needs `CAP_NET_ADMIN` (path and translation tables) and, for hop counts through batman-adv,
@@ -45,6 +46,7 @@ mod tables;
 mod testing;
 mod trace;
 mod tracer;
+mod wiphy;
 mod worker;
 
 pub use error::{Error, Result};
@@ -55,11 +57,13 @@ pub use sources::Sources;
 use std::fmt;
 use std::net::IpAddr;
 
-/// The mesh protocol that knew a destination.
+/// What knew a destination: a mesh protocol, or the radio alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
     Mesh80211s,
     BatmanAdv,
+    /// The station table of a radio under a routing daemon, which tells no hops.
+    WiFi,
 }
 
 /// As `status` shows it.
@@ -68,12 +72,13 @@ impl fmt::Display for Source {
         f.write_str(match self {
             Source::Mesh80211s => "802.11s",
             Source::BatmanAdv => "batman-adv",
+            Source::WiFi => "Wi-Fi",
         })
     }
 }
 
 /// What the mesh knows of the way to one host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     /// Transmissions over the mesh from here to `node`; 0 when the host is at this box itself
     /// (another port of the bridge), which is no mesh path and needs no pacing. `None`: not known,
@@ -84,8 +89,7 @@ pub struct Link {
     pub kbps: Option<u32>,
     /// What the driver expects to get through to the next hop, kbit/s, where it tells.
     pub expected_kbps: Option<u32>,
-    /// Signal of the next hop's frames here, dBm (averaged where the driver averages).
-    pub signal_dbm: Option<i32>,
+    pub first_hop: FirstHop,
     pub source: Source,
     /// The mesh node that the host is, or is behind.
     pub node: Mac,
@@ -96,12 +100,28 @@ pub struct Link {
     pub via: Option<IpAddr>,
 }
 
-/// The radio that the mesh runs over; the first where there are several.
+/// The radio of this box that frames leave by, and what it hears of the next hop.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FirstHop {
+    pub radio: Option<Radio>,
+    /// Signal of the next hop's frames here, dBm (averaged where the driver averages).
+    pub signal_dbm: Option<i32>,
+    /// Whether slots between the two last 9 us and not 20.
+    pub short_slot: Option<bool>,
+}
+
+/// A radio of this box, as its driver tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Radio {
     pub interface: String,
-    /// Transmit power without the antenna's gain, dBm.
-    pub tx_power_dbm: Option<i32>,
+    /// Transmit power without the antenna's gain, in 1/100 dBm.
+    pub tx_power_mbm: Option<i32>,
     /// Centre frequency of the control channel, MHz.
     pub frequency_mhz: Option<u32>,
+    /// The lowest legacy bit rate in its band, at which control frames can be sent, kbit/s.
+    pub lowest_kbps: Option<u32>,
+    /// Whether it can do OFDM in its band; else only DSSS, which 802.11b has.
+    pub ofdm: Option<bool>,
+    /// RTS and CTS go before frames of more bytes; `u32::MAX`: before none.
+    pub rts_threshold: Option<u32>,
 }

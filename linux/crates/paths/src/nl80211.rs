@@ -4,6 +4,7 @@
 use crate::generic;
 use crate::mac::Mac;
 use crate::netlink::{Attributes, Request};
+use crate::wiphy::Wiphy;
 
 pub(crate) const FAMILY: &str = "nl80211";
 
@@ -28,7 +29,9 @@ const STA_INFO_PLINK_STATE: u16 = 6;
 const STA_INFO_SIGNAL: u16 = 7;
 const STA_INFO_TX_BITRATE: u16 = 8;
 const STA_INFO_SIGNAL_AVG: u16 = 13;
+const STA_INFO_BSS_PARAM: u16 = 15;
 const STA_INFO_EXPECTED_THROUGHPUT: u16 = 27;
+const STA_BSS_PARAM_SHORT_SLOT_TIME: u16 = 3;
 const RATE_INFO_BITRATE: u16 = 1;
 const RATE_INFO_BITRATE32: u16 = 5;
 
@@ -56,6 +59,7 @@ pub(crate) struct Station {
     pub kbps: Option<u32>,
     pub expected_kbps: Option<u32>,
     pub signal_dbm: Option<i32>,
+    pub short_slot: Option<bool>,
     /// An 802.11s neighbour with whom frames are exchanged.
     pub peer: bool,
 }
@@ -64,8 +68,10 @@ pub(crate) struct Station {
 pub(crate) struct Wireless {
     pub name: String,
     pub mesh_point: bool,
-    pub tx_power_dbm: Option<i32>,
+    /// In 1/100 dBm.
+    pub tx_power_mbm: Option<i32>,
     pub frequency_mhz: Option<u32>,
+    pub wiphy: Wiphy,
 }
 
 pub(crate) fn interface_request(family: u16, interface: u32) -> Request {
@@ -147,6 +153,7 @@ pub(crate) fn parse_station(body: &[u8]) -> Option<Station> {
         kbps: None,
         expected_kbps: None,
         signal_dbm: None,
+        short_slot: None,
         peer: false,
     };
     let mut last_signal = None;
@@ -158,6 +165,10 @@ pub(crate) fn parse_station(body: &[u8]) -> Option<Station> {
             }
             STA_INFO_SIGNAL_AVG => station.signal_dbm = signal(attribute.u8()),
             STA_INFO_SIGNAL => last_signal = signal(attribute.u8()),
+            STA_INFO_BSS_PARAM => {
+                let mut flags = attribute.nested();
+                station.short_slot = Some(flags.any(|f| f.kind == STA_BSS_PARAM_SHORT_SLOT_TIME));
+            }
             STA_INFO_PLINK_STATE => station.peer = attribute.u8() == Some(PLINK_ESTABLISHED),
             _ => {}
         }
@@ -187,24 +198,22 @@ fn signal(byte: Option<u8>) -> Option<i32> {
 
 pub(crate) fn parse_wireless(body: &[u8]) -> Option<Wireless> {
     let (mut name, mut kind) = (None, None);
-    let (mut tx_power_dbm, mut frequency_mhz) = (None, None);
+    let (mut tx_power_mbm, mut frequency_mhz) = (None, None);
     for attribute in generic::attributes(body)? {
         match attribute.kind {
             ATTR_IFNAME => name = Some(attribute.text()),
             ATTR_IFTYPE => kind = attribute.u32(),
             ATTR_WIPHY_FREQ => frequency_mhz = attribute.u32(),
-            // Hundredths of a dBm; drivers set whole ones.
-            ATTR_WIPHY_TX_POWER_LEVEL => {
-                tx_power_dbm = attribute.u32().map(|mbm| (mbm as i32).div_euclid(100));
-            }
+            ATTR_WIPHY_TX_POWER_LEVEL => tx_power_mbm = attribute.u32().map(|mbm| mbm as i32),
             _ => {}
         }
     }
     Some(Wireless {
         name: name?,
         mesh_point: kind? == IFTYPE_MESH_POINT,
-        tx_power_dbm,
+        tx_power_mbm,
         frequency_mhz,
+        wiphy: Wiphy::default(),
     })
 }
 
@@ -272,6 +281,8 @@ mod tests {
             STA_INFO_EXPECTED_THROUGHPUT,
             &26_000u32.to_ne_bytes(),
         ));
+        let slot = attribute(STA_BSS_PARAM_SHORT_SLOT_TIME, &[]);
+        info.extend(attribute(STA_INFO_BSS_PARAM, &slot));
         info.extend(attribute(STA_INFO_PLINK_STATE, &[PLINK_ESTABLISHED]));
         let message = station(&info);
         assert_eq!(
@@ -281,6 +292,7 @@ mod tests {
                 kbps: Some(54_000),
                 expected_kbps: Some(26_000),
                 signal_dbm: Some(-47),
+                short_slot: Some(true),
                 peer: true,
             })
         );
@@ -292,7 +304,10 @@ mod tests {
         let rate = attribute(RATE_INFO_BITRATE, &[0, 0]);
         let parsed = parse_station(&station(&attribute(STA_INFO_TX_BITRATE, &rate))).unwrap();
         assert_eq!((parsed.kbps, parsed.signal_dbm), (None, None));
-        assert_eq!(parse_station(&station(&[])).unwrap().kbps, None);
+        let silent = parse_station(&station(&[])).unwrap();
+        assert_eq!((silent.kbps, silent.short_slot), (None, None));
+        let long = parse_station(&station(&attribute(STA_INFO_BSS_PARAM, &[]))).unwrap();
+        assert_eq!(long.short_slot, Some(false));
     }
 
     #[test]
@@ -324,7 +339,7 @@ mod tests {
         let radio = parse_wireless(&message).unwrap();
         assert!(radio.mesh_point);
         assert_eq!(radio.name, "mesh0");
-        assert_eq!(radio.tx_power_dbm, Some(20));
+        assert_eq!(radio.tx_power_mbm, Some(2000));
         assert_eq!(radio.frequency_mhz, Some(2412));
         torture(&message, parse_wireless);
     }

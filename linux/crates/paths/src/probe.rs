@@ -21,10 +21,17 @@ pub(crate) fn findings(
         list.push(echo(echoes));
     }
     if tables.found && tables.mesh_points.is_empty() && tables.batmen.is_empty() {
+        let (cost, remedy) = match tables.bare {
+            Some(_) => (UNKNOWN_HOPS.into(), "set hops in [[host]]"),
+            None => (
+                format!("{UNKNOWN_HOPS}, {UNKNOWN_RATE}"),
+                "set mbps in [default_path], or hops and mbps in [[host]]",
+            ),
+        };
         list.push(Finding::missing(
             format!("no 802.11s and no batman-adv on {mesh_if} or below"),
-            &format!("{UNKNOWN_HOPS}, {UNKNOWN_RATE}"),
-            "set mbps in [default_path], or hops and mbps in [[host]]",
+            &cost,
+            remedy,
         ));
     }
     if tables.found {
@@ -105,11 +112,15 @@ fn echo(echoes: &io::Result<()>) -> Finding {
 
 fn radio(mesh_if: &str, tables: &Tables) -> Finding {
     let unit = |value: Option<String>| value.unwrap_or_else(|| "unknown".into());
-    match tables.radio() {
+    match tables.air().map(Air::radio) {
         Some(radio) => Finding::present(format!(
             "radio {}: transmit power {}, frequency {}",
             radio.interface,
-            unit(radio.tx_power_dbm.map(|dbm| format!("{dbm} dBm"))),
+            unit(
+                radio
+                    .tx_power_mbm
+                    .map(|mbm| format!("{} dBm", f64::from(mbm) / 100.0))
+            ),
             unit(radio.frequency_mhz.map(|mhz| format!("{mhz} MHz")))
         )),
         None => Finding::missing(
@@ -195,7 +206,7 @@ mod tests {
         let list = findings("eth1", &tables, &[], &Ok(()));
         assert!(!present(&list, "no 802.11s and no batman-adv on eth1"));
         assert!(!present(&list, "no radio"));
-        tables.bare = Some(air().wireless);
+        tables.bare = Some(air());
         assert!(present(
             &findings("wlan0", &tables, &[], &Ok(())),
             "radio mesh0"

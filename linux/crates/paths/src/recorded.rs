@@ -109,7 +109,7 @@ fn an_80211s_neighbour_is_a_station_that_is_a_peer() {
     assert_eq!(peer.signal_dbm, Some(-30));
     let radio = &lines(&recording!("wireless"), nl80211::parse_wireless)[0];
     assert!(radio.mesh_point);
-    assert_eq!(radio.tx_power_dbm, Some(20));
+    assert_eq!(radio.tx_power_mbm, Some(2000));
     assert_eq!(radio.frequency_mhz, Some(2412));
 }
 

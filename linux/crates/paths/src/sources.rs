@@ -4,11 +4,12 @@
 use crate::collector::Reading;
 use crate::error::{Error, Result};
 use crate::finding::Finding;
+use crate::mac::Mac;
 use crate::routes::Wanted;
-use crate::tables::Tables;
+use crate::tables::{Air, Tables};
 use crate::tracer::Tracer;
 use crate::worker::Worker;
-use crate::{probe, Link, Radio};
+use crate::{probe, FirstHop, Link};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -95,10 +96,21 @@ impl Sources {
             .link(mac, via, |target| self.tracer.hops(target))
     }
 
-    /// The radio of the mesh as of the last refresh; `None` when the mesh runs over no Wi-Fi of
-    /// this box.
-    pub fn radio(&self) -> Option<Radio> {
-        self.tables.radio()
+    /// The first hop to a host of which nothing is known: over the mesh's radio (the first where
+    /// there are several), to its only neighbour if there is but one. All unknown when the mesh runs
+    /// over no Wi-Fi of this box.
+    pub fn first_hop(&self) -> FirstHop {
+        let air = self.tables.air();
+        air.map(|air| air.hop(air.only_station()))
+            .unwrap_or_default()
+    }
+
+    /// The neighbours on all radios of the mesh, each with its signal here, dBm.
+    pub fn neighbours(&self) -> Vec<(Mac, Option<i32>)> {
+        let stations = self.tables.airs().flat_map(Air::neighbours);
+        let mut list: Vec<_> = stations.map(|s| (s.mac, s.signal_dbm)).collect();
+        list.sort_unstable();
+        list
     }
 
     fn take(&mut self, reading: Reading) -> Vec<Error> {

@@ -5,7 +5,7 @@ use crate::batadv::{Client, Mesh, Originator};
 use crate::mac::Mac;
 use crate::nl80211::{Path, Station, Wireless};
 use crate::tracer::Target;
-use crate::{Link, Radio, Source};
+use crate::{FirstHop, Link, Radio, Source};
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
@@ -22,7 +22,7 @@ pub(crate) struct Tables {
     pub batmen: Vec<Batman>,
     /// The mesh interface itself, where it is Wi-Fi without 802.11s (ad hoc under a routing
     /// daemon).
-    pub bare: Option<Wireless>,
+    pub bare: Option<Air>,
 }
 
 /// A wireless interface and what it hears. Paths and proxied hosts where it is 802.11s.
@@ -91,7 +91,8 @@ impl Tables {
                 self.batmen
                     .iter()
                     .find_map(|batman| batman.link(mac, &count))
-            })?;
+            })
+            .or_else(|| self.bare.as_ref()?.neighbour(mac))?;
         link.via = via;
         Some(link)
     }
@@ -106,18 +107,17 @@ impl Tables {
         } else {
             Source::Mesh80211s
         };
-        Some(link(source, Some(0), mac, mac, None))
+        Some(link(source, Some(0), (mac, mac), None, None))
     }
 
-    pub fn radio(&self) -> Option<Radio> {
-        let points = self.mesh_points.iter().map(|air| &air.wireless);
-        let wireless = points.chain(self.batmen.iter().filter_map(Batman::wireless));
-        let wireless = wireless.chain(&self.bare).next()?;
-        Some(Radio {
-            interface: wireless.name.clone(),
-            tx_power_dbm: wireless.tx_power_dbm,
-            frequency_mhz: wireless.frequency_mhz,
-        })
+    /// The radio that the mesh runs over; the first where there are several.
+    pub fn air(&self) -> Option<&Air> {
+        self.airs().next()
+    }
+
+    pub fn airs(&self) -> impl Iterator<Item = &Air> {
+        let batmen = self.batmen.iter().flat_map(Batman::airs);
+        self.mesh_points.iter().chain(batmen).chain(&self.bare)
     }
 }
 
@@ -134,7 +134,56 @@ impl Air {
     fn link(&self, mac: Mac) -> Option<Link> {
         let (node, next_hop, hops) = self.way(mac)?;
         let station = self.stations.get(&next_hop);
-        Some(link(Source::Mesh80211s, hops, node, next_hop, station))
+        let on = Some(self);
+        Some(link(
+            Source::Mesh80211s,
+            hops,
+            (node, next_hop),
+            on,
+            station,
+        ))
+    }
+
+    /// The link to a neighbour by its station alone; how far it goes from there is not known.
+    fn neighbour(&self, mac: Mac) -> Option<Link> {
+        let station = Some(self.station(mac)?);
+        Some(link(Source::WiFi, None, (mac, mac), Some(self), station))
+    }
+
+    pub fn radio(&self) -> Radio {
+        let Wireless { wiphy, .. } = &self.wireless;
+        let frequency_mhz = self.wireless.frequency_mhz;
+        let band = frequency_mhz.and_then(|mhz| wiphy.band_of(mhz));
+        Radio {
+            interface: self.wireless.name.clone(),
+            tx_power_mbm: self.wireless.tx_power_mbm,
+            frequency_mhz,
+            lowest_kbps: band.map(|band| band.lowest_kbps),
+            ofdm: band.map(|band| band.ofdm),
+            rts_threshold: wiphy.rts_threshold,
+        }
+    }
+
+    pub fn hop(&self, station: Option<&Station>) -> FirstHop {
+        FirstHop {
+            radio: Some(self.radio()),
+            signal_dbm: station.and_then(|s| s.signal_dbm),
+            short_slot: station.and_then(|s| s.short_slot),
+        }
+    }
+
+    /// The stations that frames can be sent to.
+    pub fn neighbours(&self) -> impl Iterator<Item = &Station> {
+        let mesh_point = self.wireless.mesh_point;
+        self.stations
+            .values()
+            .filter(move |station| station.peer || !mesh_point)
+    }
+
+    /// The only neighbour, where there is but one: whatever is sent goes there.
+    pub fn only_station(&self) -> Option<&Station> {
+        let mut stations = self.neighbours();
+        stations.next().filter(|_| stations.next().is_none())
     }
 
     /// The 802.11s node that an address is or is behind, the next hop to it, the hops.
@@ -152,13 +201,14 @@ impl Air {
         Some((node, neighbour.mac, Some(1)))
     }
 
-    /// The station that frames to this address go to: itself, or as 802.11s forwards. The latter is
-    /// for VLANs with addresses of their own below batman-adv.
+    /// The station that frames to this address go to: itself, or as 802.11s forwards (which is for
+    /// VLANs with addresses of their own below batman-adv), else the only one there is.
     fn station(&self, mac: Mac) -> Option<&Station> {
         let stations = &self.stations;
         stations
             .get(&mac)
             .or_else(|| stations.get(&self.way(mac)?.1))
+            .or_else(|| self.only_station())
     }
 }
 
@@ -175,23 +225,17 @@ impl Batman {
             self.mesh.own.and_then(|own| count(&originator.target(own)))
         };
         let hard = self.hard.get(&originator.hard_interface);
-        let station = hard.and_then(|hard| hard.air.as_ref()?.station(originator.neighbour));
-        Some(link(
-            Source::BatmanAdv,
-            hops,
-            node,
-            originator.neighbour,
-            station,
-        ))
+        let air = hard.and_then(|hard| hard.air.as_ref());
+        let station = air.and_then(|air| air.station(originator.neighbour));
+        let way = (node, originator.neighbour);
+        Some(link(Source::BatmanAdv, hops, way, air, station))
     }
 
-    /// The radio of the hard interface that comes first by number.
-    fn wireless(&self) -> Option<&Wireless> {
-        let radios = self.hard.iter().filter_map(|(index, hard)| {
-            let air = hard.air.as_ref()?;
-            Some((index, &air.wireless))
-        });
-        Some(radios.min_by_key(|(index, _)| **index)?.1)
+    /// The radios of the hard interfaces, by number.
+    fn airs(&self) -> impl Iterator<Item = &Air> {
+        let mut hard: Vec<_> = self.hard.iter().collect();
+        hard.sort_unstable_by_key(|(index, _)| **index);
+        hard.into_iter().filter_map(|(_, hard)| hard.air.as_ref())
     }
 }
 
@@ -206,18 +250,19 @@ impl Originator {
     }
 }
 
+/// To a node, by a next hop of whose station the rates are.
 fn link(
     source: Source,
     hops: Option<u32>,
-    node: Mac,
-    next_hop: Mac,
+    (node, next_hop): (Mac, Mac),
+    air: Option<&Air>,
     station: Option<&Station>,
 ) -> Link {
     Link {
         hops,
         kbps: station.and_then(|s| s.kbps),
         expected_kbps: station.and_then(|s| s.expected_kbps),
-        signal_dbm: station.and_then(|s| s.signal_dbm),
+        first_hop: air.map(|air| air.hop(station)).unwrap_or_default(),
         source,
         node,
         next_hop,

@@ -2,6 +2,7 @@
 //! Lookups in tables made by hand: nodes 1 to 5 behind each other, node 1 our only neighbour.
 
 use super::*;
+use crate::wiphy::{Band, Wiphy};
 
 const HOST: Mac = Mac([6, 0, 0, 0, 0, 1]); // behind node 3
 const GUEST: Mac = Mac([6, 0, 0, 0, 0, 2]); // on a wired port of our own
@@ -18,6 +19,7 @@ pub(crate) fn air() -> Air {
         kbps: Some(54_000),
         expected_kbps: Some(19_000),
         signal_dbm: Some(-60),
+        short_slot: Some(true),
         peer: true,
     };
     let stranger = Station {
@@ -34,8 +36,16 @@ pub(crate) fn air() -> Air {
         wireless: Wireless {
             name: "mesh0".into(),
             mesh_point: true,
-            tx_power_dbm: Some(20),
+            tx_power_mbm: Some(2000),
             frequency_mhz: Some(2412),
+            wiphy: Wiphy {
+                rts_threshold: Some(u32::MAX),
+                bands: vec![Band {
+                    number: 0,
+                    lowest_kbps: 1_000,
+                    ofdm: true,
+                }],
+            },
         },
         stations: [(node(1), station), (node(9), stranger)].into(),
         paths: (2..=5).map(|number| (node(number), path(number))).collect(),
@@ -132,7 +142,55 @@ fn an_80211s_node_is_as_far_as_its_path_with_the_rate_of_the_next_hop() {
         (link.kbps, link.expected_kbps),
         (Some(54_000), Some(19_000))
     );
-    assert_eq!(link.signal_dbm, Some(-60));
+    assert_eq!(link.first_hop.signal_dbm, Some(-60));
+    assert_eq!(link.first_hop.short_slot, Some(true));
+}
+
+/// What the law `map` wants of the radio goes with each link over it, whatever the mesh protocol.
+#[test]
+fn a_link_tells_the_radio_it_goes_over() {
+    for tables in [over_80211s(), over_batman()] {
+        let link = tables.link(HOST, None, uncounted).unwrap();
+        let radio = link.first_hop.radio.unwrap();
+        assert_eq!(radio, tables.air().unwrap().radio());
+        assert_eq!(radio.interface, "mesh0");
+        assert_eq!(
+            (radio.tx_power_mbm, radio.frequency_mhz),
+            (Some(2000), Some(2412))
+        );
+        assert_eq!((radio.lowest_kbps, radio.ofdm), (Some(1_000), Some(true)));
+        assert_eq!(radio.rts_threshold, Some(u32::MAX));
+    }
+    let wired = over_batman().link(node(4), None, |_| Some(4)).unwrap();
+    assert_eq!(wired.first_hop, FirstHop::default());
+}
+
+/// Under a routing daemon the neighbour that the kernel's route names is all that is known.
+#[test]
+fn a_neighbour_without_a_mesh_protocol_has_signal_and_rate_but_no_hops() {
+    let mut bare = air();
+    bare.wireless.mesh_point = false;
+    bare.paths.clear();
+    bare.proxied.clear();
+    bare.stations.values_mut().for_each(|s| s.peer = false);
+    let mut tables = Tables {
+        bare: Some(bare),
+        ..Tables::default()
+    };
+    let link = tables.link(node(9), None, uncounted).unwrap();
+    assert_eq!((link.source, link.hops), (Source::WiFi, None));
+    assert_eq!(
+        (link.kbps, link.first_hop.signal_dbm),
+        (Some(54_000), Some(-60))
+    );
+    assert_eq!(
+        tables.link(HOST, None, uncounted),
+        None,
+        "of two neighbours"
+    );
+    tables.bare.as_mut().unwrap().stations.remove(&node(9));
+    let only = tables.link(HOST, None, uncounted).unwrap();
+    assert_eq!(only.first_hop.signal_dbm, Some(-60), "of the only one");
 }
 
 #[test]

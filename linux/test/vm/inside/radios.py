@@ -19,6 +19,8 @@ from harness.gateway import until
 from harness.namespace import Namespace, run
 
 _RADIOS = 3
+# What hwsim begins with.
+_POWERS_MBM = (2000, 2000, 2000)
 
 
 @dataclass(frozen=True)
@@ -42,12 +44,15 @@ class Station:
         return "mesh plink:\tESTAB" in self.iw("station", "get", other.mac, check=False)
 
 
+@dataclass(frozen=True)
 class Mesh80211s:
     """Two hops of 802.11s, whose own path selection (HWMP) forwards."""
 
+    powers_mbm: tuple[int, int, int] = _POWERS_MBM  # from one end to the other, 1/100 dBm
+
     @contextlib.contextmanager
     def between(self, a: Namespace, a_name: str, b: Namespace, b_name: str) -> Iterator[None]:
-        with _chain([(a, a_name), (b, b_name)], forwarding=True):
+        with _chain([(a, a_name), (b, b_name)], True, self.powers_mbm):
             yield
 
 
@@ -64,13 +69,17 @@ class BatmanAdv:
 
 
 @contextlib.contextmanager
-def _chain(ends: list[tuple[Namespace, str]], forwarding: bool) -> Iterator[list[Station]]:
+def _chain(
+    ends: list[tuple[Namespace, str]],
+    forwarding: bool,
+    powers_mbm: tuple[int, int, int] = _POWERS_MBM,
+) -> Iterator[list[Station]]:
     """The radios, named as asked for at both ends, from one end to the other."""
     run("modprobe", "mac80211_hwsim", f"radios={_RADIOS}")
     relay = Namespace("relay")
     try:
         places = [ends[0], (relay, "radio0"), ends[1]]
-        stations = [_join(n, *place, forwarding) for n, place in enumerate(places)]
+        stations = [_join(n, *place, forwarding, powers_mbm[n]) for n, place in enumerate(places)]
         for left, right in itertools.pairwise(stations):
             _link(left, right)
         yield stations
@@ -79,7 +88,9 @@ def _chain(ends: list[tuple[Namespace, str]], forwarding: bool) -> Iterator[list
         run("modprobe", "-r", "mac80211_hwsim")
 
 
-def _join(index: int, namespace: Namespace, interface: str, forwarding: bool) -> Station:
+def _join(
+    index: int, namespace: Namespace, interface: str, forwarding: bool, power_mbm: int
+) -> Station:
     """Moves a radio into its namespace, names its interface and joins the mesh."""
     born = f"wlan{index}"
     phy = Path("/sys/class/net", born, "phy80211/name").read_text().strip()
@@ -88,6 +99,8 @@ def _join(index: int, namespace: Namespace, interface: str, forwarding: bool) ->
     station = Station(namespace, interface)
     station.iw("set", "type", "mp")
     namespace.ip("link", "set", interface, "up")
+    # Before it joins: Linux 6.12 does not change the power of a hwsim radio that is on a channel.
+    station.iw("set", "txpower", "fixed", str(power_mbm))
     own = ("mesh_auto_open_plinks=0", f"mesh_fwding={int(forwarding)}")
     station.iw("mesh", "join", "meshpace", "freq", "2412", *own)
     return station

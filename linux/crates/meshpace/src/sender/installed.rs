@@ -134,9 +134,7 @@ impl Installed {
                 }
                 Some(SOCKETS) => sockets = Some(MapHandle::try_from(&map)?),
                 Some(STRUCT_OPS) => {
-                    let mut link = map
-                        .attach_struct_ops()
-                        .context("registering the congestion control")?;
+                    let mut link = map.attach_struct_ops().map_err(refused)?;
                     if links {
                         link.pin(folder().join(PIN_LINK))?;
                     } else {
@@ -159,6 +157,19 @@ impl Installed {
         self.settings
             .update(&0u32.to_ne_bytes(), settings.bytes(), MapFlags::ANY)
             .context("settings")
+    }
+
+    /// As they are set.
+    pub fn settings(&self) -> Result<mp_sender_settings> {
+        let bytes = self
+            .settings
+            .lookup(&0u32.to_ne_bytes(), MapFlags::ANY)
+            .context("settings")?;
+        bytes
+            .and_then(|bytes| mp_sender_settings::from_bytes(&bytes))
+            .ok_or_else(|| {
+                anyhow!("the settings are another version's; meshpace sender off, then on")
+            })
     }
 
     /// Takes everything out; established flows keep it until they end. False: there was nothing.
@@ -207,4 +218,15 @@ fn attach_programs(object: &mut Object, sockets: &MapHandle) -> Result<()> {
         link.pin(folder().join(pin))?;
     }
     Ok(())
+}
+
+/// Containers share the kernel's congestion controls, but not the folder of the pins.
+fn refused(error: libbpf_rs::Error) -> anyhow::Error {
+    match error.kind() {
+        libbpf_rs::ErrorKind::AlreadyExists => anyhow!(
+            "this machine has a congestion control meshpace, which another container or another \
+             MESHPACE_PINS installed; turn it off there: meshpace sender off"
+        ),
+        _ => anyhow::Error::new(error).context("registering the congestion control"),
+    }
 }

@@ -11,8 +11,10 @@ use meshpace_paths::Sources;
 
 use crate::changes::{Change, Changes};
 use crate::cli::{SenderCommand, SenderOn};
+use crate::config::{Config, Law, Rates};
 use crate::errors::{bail, usage, Context, Result};
-use crate::intf::{self, mp_sender_settings};
+use crate::intf::{self, mp_link, mp_radio, mp_sender_settings};
+use crate::radio::{By, Ranges, Surroundings};
 use crate::{control, routes, system};
 use installed::Installed;
 
@@ -48,84 +50,169 @@ fn permitted() -> Result<()> {
     Ok(())
 }
 
+/// What the command line and the configuration say.
+struct Choice<'a> {
+    arguments: &'a SenderOn,
+    config: Config,
+    law: Law,
+}
+
+impl<'a> Choice<'a> {
+    fn of(arguments: &'a SenderOn) -> Result<Self> {
+        let config = match &arguments.config {
+            Some(file) => Config::read(file)?,
+            None => Config::default(),
+        };
+        let law = arguments.law.unwrap_or(config.law);
+        if law == Law::Off {
+            return Err(usage(
+                "law off is none for a sender; choose --law gap or map, or meshpace sender off",
+            ));
+        }
+        if let Some(rates) = Rates::of(&arguments.mbps) {
+            rates.check("--mbps", arguments.hops).map_err(usage)?;
+        }
+        Ok(Self {
+            arguments,
+            config,
+            law,
+        })
+    }
+}
+
 /// The path to the gateway as it is used, with what told it.
 struct Path {
     hops: u32,
     kbps: u32,
+    /// of links at different bit rates; else 0
+    uneven_q16: i64,
     told_by: String,
+    /// for the law `map`; else all zero and none
+    link: mp_link,
+    radio: mp_radio,
+    surroundings: Option<Surroundings>,
 }
 
-fn look_up(arguments: &SenderOn, sources: &Sources, gateway: Option<IpAddr>) -> Path {
+fn look_up(choice: &Choice, sources: &Sources, gateway: Option<IpAddr>) -> Path {
+    let (arguments, config) = (choice.arguments, &choice.config);
+    let stated = gateway.and_then(|gateway| config.host_of(gateway));
     let link = gateway.and_then(|gateway| sources.lookup(gateway));
-    let found = link.as_ref().and_then(|link| link.hops);
-    let (hops, told_by) = match (arguments.hops, found) {
-        (Some(hops), _) => (hops, "--hops".into()),
-        (None, Some(hops)) => (
-            hops,
-            link.as_ref()
-                .map_or_else(String::new, |l| l.source.to_string()),
-        ),
-        (None, None) => (1, "default".into()),
+    let found = link.as_ref().and_then(|l| Some((l.hops?, l.source)));
+    let rates = Rates::of(&arguments.mbps);
+    let stated_hops = arguments.hops.or(rates.as_ref().and_then(Rates::hops));
+    let stated_rates = stated.and_then(|host| host.mbps.clone());
+    let (hops, told_by) = match (stated_hops, stated.and_then(Config::hops_of), found) {
+        (Some(hops), _, _) => (hops, "--hops".into()),
+        (None, Some(hops), _) => (hops, "config".into()),
+        (None, None, Some((hops, source))) => (hops, source.to_string()),
+        (None, None, None) => (config.default_path.hops, "default".into()),
     };
-    let stated_kbps = arguments.mbps.map(|mbps| (mbps * 1e3) as u32);
-    let kbps = stated_kbps
-        .or(link.and_then(|link| link.kbps))
-        .unwrap_or(11_000);
-    Path {
+    // Of the file's rates only as many as there are hops: --hops may say otherwise.
+    let fits = |rates: &Rates| rates.hops().is_none_or(|links| links == hops);
+    let rates = rates.or(stated_rates.filter(fits));
+    let known = link.as_ref().and_then(|link| link.kbps);
+    let mut path = Path {
         hops,
-        kbps,
+        kbps: known.unwrap_or((config.default_path.mbps * 1e3) as u32),
+        uneven_q16: 0,
         told_by,
+        link: mp_link::default(),
+        radio: mp_radio::default(),
+        surroundings: None,
+    };
+    if choice.law == Law::Map {
+        let unknown = || sources.first_hop();
+        let hop = link.as_ref().map_or_else(unknown, |l| l.first_hop.clone());
+        let (link, radio, surroundings) =
+            Ranges::default().look_up(config, gateway, link.as_ref(), &hop);
+        (path.link, path.radio) = (link, radio);
+        path.surroundings = Some(surroundings);
+    }
+    if let Some(rates) = rates {
+        (path.kbps, path.uneven_q16) = rates.told(&choice.law.parameters(), path.link);
+    }
+    path
+}
+
+fn signal_told_by(path: &Path) -> intf::mp_told_by {
+    let signal = path.surroundings.as_ref().and_then(|s| s.signal_dbm);
+    match signal.map(|told| told.by) {
+        None => intf::mp_told_by_MP_TOLD_BY_NOBODY,
+        Some(By::Driver) => intf::mp_told_by_MP_TOLD_BY_DRIVER,
+        Some(_) => intf::mp_told_by_MP_TOLD_BY_CONFIGURATION,
     }
 }
 
-fn settings(path: &Path, arguments: &SenderOn) -> mp_sender_settings {
-    // Safe: a plain function of core/.
-    let law = unsafe { intf::mp_law_gap() };
+fn settings(path: &Path, choice: &Choice) -> mp_sender_settings {
+    let mut law = choice.law.parameters();
+    law.delay_bound_ns = choice.config.delay_bound_ns();
     mp_sender_settings {
         law,
         hops: path.hops,
         kbps: path.kbps,
-        ask: (!arguments.no_ask).into(),
+        link: path.link,
+        radio: path.radio,
+        uneven_q16: path.uneven_q16,
+        ask: (!choice.arguments.no_ask).into(),
+        signal_told_by: signal_told_by(path) as u8,
+    }
+}
+
+/// What the law `map` works with, and what it has to do without.
+fn tell_surroundings(path: &Path) {
+    let Some(around) = &path.surroundings else {
+        return;
+    };
+    log::info!("law map: {}", around.summary());
+    for lack in around.lacks(false) {
+        log::info!("law map: {lack}");
     }
 }
 
 fn on(arguments: &SenderOn) -> Result<()> {
+    let choice = Choice::of(arguments)?;
     permitted()?;
-    let (mesh, gateway) = mesh_and_gateway(arguments)?;
+    let (mesh, gateway) = mesh_and_gateway(&choice)?;
     let (mut sources, findings) = Sources::probe(&mesh);
     let patient = gateway.is_some() && findings.iter().any(|finding| finding.present);
-    let path = first_path(arguments, &mut sources, gateway, patient);
+    let path = first_path(&choice, &mut sources, gateway, patient);
     let _lock = control::lock(NOTES, false)?;
     let installed = match Installed::open()? {
         Some(installed) => installed,
-        None => Installed::install(&settings(&path, arguments))?,
+        None => Installed::install(&settings(&path, &choice))?,
     };
-    installed.set(&settings(&path, arguments))?;
+    installed.set(&settings(&path, &choice))?;
     let mut changes = Changes::open(NOTES)?;
     prepare_host(arguments, &mesh, &mut changes)?;
     log::info!(
-        "on: congestion control \"meshpace\", {mesh}, {} hops ({}), {} Mbit/s",
+        "on: congestion control \"meshpace\", {mesh}, law {}, {} hops ({}), {} Mbit/s",
+        choice.law,
         path.hops,
         path.told_by,
         f64::from(path.kbps) / 1e3
     );
+    tell_surroundings(&path);
     system::notify_ready();
     if arguments.follow {
-        follow(arguments, &installed, sources, gateway)?;
+        follow(&choice, &installed, sources, gateway)?;
     }
     Ok(())
 }
 
 /// The interface to the mesh, and the address of the gateway behind it.
-fn mesh_and_gateway(arguments: &SenderOn) -> Result<(String, Option<IpAddr>)> {
+fn mesh_and_gateway(choice: &Choice) -> Result<(String, Option<IpAddr>)> {
     let routes = routes::default_routes();
-    let chosen = match &arguments.mesh {
+    let named = choice
+        .arguments
+        .mesh
+        .as_ref()
+        .or(choice.config.mesh.as_ref());
+    let chosen = match named {
         Some(mesh) => routes.iter().find(|route| route.interface == *mesh),
         None => routes.first(),
     };
-    let mesh = arguments
-        .mesh
-        .clone()
+    let mesh = named
+        .cloned()
         .or(chosen.map(|route| route.interface.clone()));
     let mesh = mesh
         .ok_or_else(|| usage("no default route; name the interface to the mesh with --mesh IF"))?;
@@ -135,7 +222,7 @@ fn mesh_and_gateway(arguments: &SenderOn) -> Result<(String, Option<IpAddr>)> {
 
 /// The mesh's tables are read in the background; at the start they are waited for.
 fn first_path(
-    arguments: &SenderOn,
+    choice: &Choice,
     sources: &mut Sources,
     gateway: Option<IpAddr>,
     patient: bool,
@@ -145,7 +232,7 @@ fn first_path(
         if let Err(error) = sources.refresh() {
             log::warn!("the mesh's tables cannot be read: {error}");
         }
-        let path = look_up(arguments, sources, gateway);
+        let path = look_up(choice, sources, gateway);
         if path.told_by != "default" || Instant::now() > deadline {
             return path;
         }
@@ -154,28 +241,32 @@ fn first_path(
 }
 
 fn follow(
-    arguments: &SenderOn,
+    choice: &Choice,
     installed: &Installed,
     mut sources: Sources,
     gateway: Option<IpAddr>,
 ) -> Result<()> {
-    let mut before = (0, 0);
+    let mut before = (0, 0, 0);
     loop {
         std::thread::sleep(FOLLOW);
         sources
             .refresh()
             .context("the mesh's tables cannot be read")?;
-        let path = look_up(arguments, &sources, gateway);
-        if before != (path.hops, path.kbps) {
+        let path = look_up(choice, &sources, gateway);
+        let now = (path.hops, path.kbps, path.link.h_cs);
+        if before != now {
             log::info!(
                 "{} hops ({}), {} kbit/s",
                 path.hops,
                 path.told_by,
                 path.kbps
             );
-            before = (path.hops, path.kbps);
+            if let Some(around) = &path.surroundings {
+                log::info!("law map: {}", around.summary());
+            }
+            before = now;
         }
-        installed.set(&settings(&path, arguments))?;
+        installed.set(&settings(&path, choice))?;
     }
 }
 

@@ -6,9 +6,11 @@ use std::net::SocketAddr;
 use serde::Serialize;
 
 use super::installed::{self, Installed};
+use crate::config::Law;
 use crate::errors::{Context, Result};
 use crate::hosts::address_of;
-use crate::intf::{mp_sender_row, Plain};
+use crate::intf::{self, mp_sender_row, mp_sender_settings, Plain};
+use crate::radio::By;
 
 #[derive(Serialize)]
 struct Row {
@@ -31,10 +33,57 @@ struct Row {
     failed: u32,
 }
 
+/// The path to the gateway, of all flows; under the law `map` with what its H_cs comes from.
+#[derive(Serialize)]
+struct Path {
+    law: Law,
+    hops: u32,
+    mbps: f64,
+    /// None: not the law `map`, or nothing tells it and 3 is assumed
+    h_cs: Option<u16>,
+    signal_dbm: Option<f64>,
+    /// config or driver
+    signal_by: Option<By>,
+    sense_dbm: Option<f64>,
+    tx_power_dbm: Option<f64>,
+    frequency_mhz: Option<u32>,
+    base_mbps: Option<f64>,
+    cw: Option<u16>,
+    slot_us: Option<u8>,
+    rts_cts: Option<bool>,
+}
+
 #[derive(Serialize)]
 struct Document {
     on: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<Path>,
     flows: Vec<Row>,
+}
+
+fn path(settings: &mp_sender_settings) -> Path {
+    let mp_sender_settings { link, radio, .. } = settings;
+    let map = settings.law.reuse == intf::mp_reuse_MP_REUSE_CARRIER_SENSE;
+    let db = |q8: i16| (map && q8 != 0).then_some(f64::from(q8) / 256.0);
+    Path {
+        law: if map { Law::Map } else { Law::Gap },
+        hops: settings.hops,
+        mbps: f64::from(settings.kbps) / 1e3,
+        h_cs: (link.h_cs > 0).then_some(link.h_cs),
+        signal_dbm: db(radio.signal_dbm_q8),
+        signal_by: match intf::mp_told_by::from(settings.signal_told_by) {
+            intf::mp_told_by_MP_TOLD_BY_CONFIGURATION => Some(By::Config),
+            intf::mp_told_by_MP_TOLD_BY_DRIVER => Some(By::Driver),
+            _ => None,
+        },
+        sense_dbm: db(radio.sense_dbm_q8),
+        tx_power_dbm: db(radio.tx_power_dbm_q8),
+        frequency_mhz: (radio.frequency_mhz > 0).then_some(radio.frequency_mhz),
+        base_mbps: (link.base_kbps > 0).then_some(f64::from(link.base_kbps) / 1e3),
+        cw: (link.cw > 0).then_some(link.cw),
+        slot_us: (link.slot_us > 0).then_some(link.slot_us),
+        rts_cts: map.then_some(link.rts_cts != 0),
+    }
 }
 
 fn row(row: &mp_sender_row) -> Row {
@@ -62,19 +111,21 @@ fn row(row: &mp_sender_row) -> Row {
 
 fn read() -> Result<Document> {
     super::permitted()?;
-    if Installed::open()?.is_none() {
+    let Some(installed) = Installed::open()? else {
         return Ok(Document {
             on: false,
+            path: None,
             flows: Vec::new(),
         });
-    }
-    let path = installed::list();
-    let bytes = std::fs::read(&path).with_context(|| path.display().to_string())?;
+    };
+    let list = installed::list();
+    let bytes = std::fs::read(&list).with_context(|| list.display().to_string())?;
     let rows = bytes
         .chunks_exact(size_of::<mp_sender_row>())
         .filter_map(mp_sender_row::from_bytes);
     Ok(Document {
         on: true,
+        path: Some(path(&installed.settings()?)),
         flows: rows.map(|r| row(&r)).collect(),
     })
 }

@@ -1,26 +1,61 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The gateway's configuration: a TOML file, over which the command line goes. Every key has a
 //! default; docs/gateway.toml shows them all.
+mod places;
+mod radio;
+mod rates;
+#[cfg(test)]
+mod tests;
+
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::errors::{usage, Result};
+use crate::intf::{self, mp_law};
+pub use places::{Node, NodeName};
+pub use radio::Radio;
+pub use rates::Rates;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Law {
     /// TCP-GAP as published
     Gap,
+    /// MAP as published: by the range of the mesh's radios
+    Map,
     /// measure, pace nothing
     Off,
+}
+
+impl Law {
+    /// What core/ has of it; measuring alone is GAP's.
+    pub fn parameters(self) -> mp_law {
+        // Safe: plain functions of core/.
+        unsafe {
+            match self {
+                Self::Gap | Self::Off => intf::mp_law_gap(),
+                Self::Map => intf::mp_law_map(),
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Law {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Gap => "gap",
+            Self::Map => "map",
+            Self::Off => "off",
+        })
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum ReleaseChoice {
-    /// fq where the kernel has it, else nfqueue, else observe
+    /// nfqueue where it works, else observe
     Auto,
     /// departure times in the packets, released by the qdisc sch_fq
     Fq,
@@ -58,7 +93,14 @@ pub struct Host {
     /// an address, or a prefix such as 10.1.0.0/24
     pub address: Prefix,
     pub hops: Option<u32>,
-    pub mbps: Option<f64>,
+    /// bit rate of the links there, or of each, the first first
+    pub mbps: Option<Rates>,
+    /// lengths of the hops there, the first first
+    #[serde(default)]
+    pub hop_m: Vec<f64>,
+    /// or the nodes there, each a [[node]]
+    #[serde(default)]
+    pub way: Vec<NodeName>,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -87,6 +129,9 @@ pub struct Config {
     pub metrics: Option<SocketAddr>,
     pub default_path: DefaultPath,
     pub host: Vec<Host>,
+    /// for the law `map`
+    pub radio: Radio,
+    pub node: Vec<Node>,
 }
 
 fn one() -> u32 {
@@ -124,6 +169,8 @@ impl Default for Config {
             metrics: None,
             default_path: DefaultPath::default(),
             host: Vec::new(),
+            radio: Radio::default(),
+            node: Vec::new(),
         }
     }
 }
@@ -168,6 +215,8 @@ impl Config {
             0.001,
             100_000.0,
         )?;
+        self.radio.check()?;
+        places::check(&self.node)?;
         for host in &self.host {
             let name = format!("host {}", host.address);
             in_range(
@@ -176,14 +225,26 @@ impl Config {
                 1.0,
                 255.0,
             )?;
-            in_range(
-                &format!("{name}: mbps"),
-                host.mbps.unwrap_or(1.0),
-                0.001,
-                100_000.0,
-            )?;
+            if let Some(rates) = &host.mbps {
+                rates.check(&name, host.hops)?;
+            }
+            places::check_way(&name, &host.hop_m, &host.way, &self.node)?;
         }
         Ok(())
+    }
+
+    pub fn delay_bound_ns(&self) -> u64 {
+        (self.delay_bound_ms * 1e6) as u64
+    }
+
+    /// Where a node stands, if that is known.
+    pub fn node(&self, name: NodeName) -> Option<&Node> {
+        self.node.iter().find(|node| node.address == name)
+    }
+
+    /// What is stated of the hops to a host, by themselves or as bit rates of links.
+    pub fn hops_of(host: &Host) -> Option<u32> {
+        host.hops.or(host.mbps.as_ref().and_then(Rates::hops))
     }
 
     /// The most specific entry for an address.
@@ -286,55 +347,5 @@ impl Source {
         config.law = over.law.unwrap_or(config.law);
         config.release = over.release.unwrap_or(config.release);
         Ok(config)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn parse(text: &str) -> std::result::Result<Config, String> {
-        let config: Config = toml::from_str(text).map_err(|error| error.message().to_string())?;
-        config.check().map(|()| config)
-    }
-
-    /// The documented file must say what the program does.
-    #[test]
-    fn the_documented_defaults_are_the_defaults() {
-        let documented = include_str!("../../../../docs/gateway.toml");
-        assert_eq!(parse(documented), Ok(Config::default()));
-    }
-
-    #[test]
-    fn a_wrong_key_or_value_is_named() {
-        let unknown = parse("hopps = 3").unwrap_err();
-        assert!(unknown.contains("hopps"), "{unknown}");
-        let value = parse("max_flows = 1").unwrap_err();
-        assert!(
-            value.contains("max_flows") && value.contains("16"),
-            "{value}"
-        );
-        let address = parse("[[host]]\naddress = '10.1.0.0/33'").unwrap_err();
-        assert!(address.contains("10.1.0.0/33"), "{address}");
-        assert!(parse("[[host]]\naddress = '10.1.0.1'\nhops = 0").is_err());
-        assert!(parse("[[host]]\naddress = '10.1.0.1'\nmbps = nan").is_err());
-    }
-
-    #[test]
-    fn the_longest_prefix_wins() {
-        let config = parse(
-            "[[host]]\naddress='10.1.0.0/16'\nhops=2\n[[host]]\naddress='10.1.2.3'\nhops=5\n\
-             [[host]]\naddress='::/0'\nhops=7",
-        )
-        .unwrap();
-        let hops = |a: &str| {
-            config
-                .host_of(a.parse().unwrap())
-                .and_then(|host| host.hops)
-        };
-        assert_eq!(hops("10.1.2.3"), Some(5));
-        assert_eq!(hops("10.1.2.4"), Some(2));
-        assert_eq!(hops("10.2.2.4"), None);
-        assert_eq!(hops("fd00::1"), Some(7));
     }
 }

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The catalogue: the project's experiments by their ids."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from pacelab import experiment
+from pacelab.errors import InputError, nearest
+from pacelab.experiment import Experiment, load_experiment
+from pacelab.scenario import read_document
+
+
+def experiment_files() -> dict[str, Path]:
+    """All experiments of the project: id and file, in the order of a reader's numbers."""
+    files: dict[str, Path] = {}
+    for file in sorted(experiment.SCENARIOS.glob("*.toml")):
+        about = read_document(str(file)).get("experiment")
+        if isinstance(about, dict) and "id" in about:
+            files[str(about["id"])] = file
+    return dict(sorted(files.items(), key=lambda item: natural(item[0])))
+
+
+def other_names() -> dict[str, str]:
+    """Figures and tables that another's file holds, by id: the id of that file's experiment."""
+    names: dict[str, str] = {}
+    for name, file in experiment_files().items():
+        about = read_document(str(file))["experiment"]
+        names |= dict.fromkeys(map(str, about.get("also", [])), name)
+    return names
+
+
+def natural(name: str) -> list[tuple[int, int, str]]:
+    """Sorts gap-fig9 before gap-fig10."""
+    return [
+        (0, int(part), "") if part.isdecimal() else (1, 0, part)
+        for part in re.split(r"(\d+)", name)
+        if part
+    ]
+
+
+def _listed(files: dict[str, Path]) -> list[str]:
+    """Those that belong to the catalogue; others are other commands' (make demo)."""
+    return [
+        name
+        for name, file in files.items()
+        if read_document(str(file))["experiment"].get("listed", True)
+    ]
+
+
+def find_experiments(ids: Sequence[str], *, quick: bool) -> list[Experiment]:
+    """The experiments with these ids ("all": every one); InputError for an unknown one."""
+    files, others = experiment_files(), other_names()
+    wanted = _listed(files) if "all" in ids else list(dict.fromkeys(others.get(i, i) for i in ids))
+    for name in wanted:
+        if name not in files:
+            known = [*files, *others]
+            raise InputError(f'reproduce: unknown experiment "{name}"; {nearest(name, known)}')
+    return [load_experiment(files[name], quick=quick) for name in wanted]

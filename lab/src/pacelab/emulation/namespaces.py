@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Network namespaces of an emulated run: made, entered, removed, also after a run that was killed.
+
+A run has a folder in ``/run/pacelab`` with a locked file in it. The lock goes with the process,
+however it ends; a folder whose lock can be had belongs to a dead run, and is cleared away with
+everything that carries its name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import fcntl
+import itertools
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
+
+from pacelab.errors import RunError
+
+RUNS = Path("/run/pacelab")
+MOUNTED = Path("/run/netns")
+PINS = Path("/sys/fs/bpf")
+PREFIX = "mpe"
+CLONE_NEWNET = 0x40000000
+_serial = itertools.count()
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def call(*command: str) -> str:
+    """Runs a command and returns what it printed; RunError with its last line when it fails."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
+        raise RunError(f"{' '.join(command)}: {lines[-1]}")
+    return done.stdout
+
+
+def _setns(descriptor: int) -> None:
+    if _libc.setns(descriptor, CLONE_NEWNET):
+        errno = ctypes.get_errno()
+        raise OSError(errno, f"setns: {os.strerror(errno)}")
+
+
+@contextlib.contextmanager
+def inside(netns: str) -> Iterator[None]:
+    """The calling thread, and it alone, is in the namespace."""
+    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+    try:
+        there = os.open(MOUNTED / netns, os.O_RDONLY)
+        try:
+            _setns(there)
+        finally:
+            os.close(there)
+        try:
+            yield
+        finally:
+            _setns(home)
+    finally:
+        os.close(home)
+
+
+def write_sysctls(netns: str, values: dict[str, str]) -> None:
+    """Sets sysctls of a namespace; a key that this kernel lacks is an error."""
+    with inside(netns):
+        for key, value in values.items():
+            try:
+                Path("/proc/sys", key.replace(".", "/")).write_text(value)
+            except OSError as error:
+                raise RunError(f"sysctl {key} = {value}: {error.strerror}") from None
+
+
+class RunFolder:
+    """What a run has on the machine while it lasts: a folder, namespaces, pins of a sender."""
+
+    def __init__(self) -> None:
+        self.id = f"{os.getpid()}-{next(_serial)}"
+        self.path = RUNS / self.id
+        # One at a time: a folder that has no lock yet looks dead to others.
+        with _one_at_a_time():
+            clear_dead_runs()
+            self.path.mkdir()
+            self._lock = _locked(self.path)
+        self.namespaces: dict[str, str] = {}
+
+    def add_namespace(self, node: str) -> str:
+        """Makes the namespace of a node and returns its name."""
+        plain = "".join(c for c in node.lower() if c.isascii() and c.isalnum())
+        name = f"{PREFIX}{self.id}-{len(self.namespaces)}{plain[:12]}"
+        call("ip", "netns", "add", name)
+        self.namespaces[node] = name
+        call("ip", "-n", name, "link", "set", "lo", "up")
+        return name
+
+    @property
+    def pins(self) -> Path:
+        """Where ``meshpace sender`` of this run pins what it installs."""
+        return _pins(self.id)
+
+    def remove(self) -> None:
+        """Removes everything; processes in the namespaces must have ended."""
+        _clear(self.id)
+        self._lock.close()
+
+
+def _pins(run_id: str) -> Path:
+    return PINS / f"{PREFIX}{run_id}"
+
+
+def _locked(folder: Path) -> TextIO:
+    """The lock file of a run, locked by this process; BlockingIOError when its run lives."""
+    file = open(folder / "lock", "a", encoding="utf-8")  # noqa: SIM115 - open as long as the run
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        raise
+    return file
+
+
+@contextlib.contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    RUNS.mkdir(parents=True, exist_ok=True)
+    with open(RUNS / "lock", "a", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def clear_dead_runs() -> None:
+    """Clears away what killed runs left behind, and nothing of those that live."""
+    for folder in RUNS.glob("*-*"):
+        with contextlib.suppress(BlockingIOError, FileNotFoundError), _locked(folder):
+            _clear(folder.name)
+
+
+def _clear(run_id: str) -> None:
+    from pacelab.emulation.sender import switch_off
+
+    switch_off(_pins(run_id), RUNS / run_id)
+    for mounted in MOUNTED.glob(f"{PREFIX}{run_id}-*"):
+        subprocess.run(["ip", "netns", "del", mounted.name], capture_output=True, check=False)
+    shutil.rmtree(RUNS / run_id, ignore_errors=True)

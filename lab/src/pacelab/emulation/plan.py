@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""From a resolved scenario to what Linux has to be told; refuses what real kernels cannot do."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from pacelab.errors import InputError
+from pacelab.schema import TCP, Table
+
+CONGESTION_CONTROLS = {"newreno": "reno", "cubic": "cubic", "bbr": "bbr"}
+GATEWAY_LAWS = ("off", "gap", "map")
+SENDER_LAWS = ("off", "gap", "map")
+BUFFER_PER_WINDOW = 4  # Linux at first takes half of a buffer for payload
+MAP_AS_PUBLISHED = {"positions": False, "least_h_cs": 1, "past_end": False}
+MOST_DELAYED_ACK = 2  # Linux: every segment (quickack), or every second one
+FIRST_PORT = 5201
+HEADER_BYTES = 40
+# Routes carry these of a flow's keys, so flows between the same two hosts share them.
+PER_ROUTE = (
+    "advertised_window",
+    "segment_bytes",
+    "initial_window",
+    "delayed_ack",
+    "min_rto_s",
+)
+
+
+@dataclass(frozen=True)
+class FlowPlan:
+    """A flow of the scenario as Linux runs it."""
+
+    name: str
+    sender: str
+    receiver: str
+    port: int
+    direction: str
+    congestion_control: str
+    flow: Table
+
+
+def gateway_name(scenario: Table) -> str:
+    """The mesh node that is the gateway."""
+    return str(next(n["name"] for n in scenario["nodes"] if n["gateway"]))
+
+
+def linux_nodes(scenario: Table) -> list[str]:
+    """Who is a namespace: the gateway, mesh ends, wired hosts."""
+    ends = {end for flow in scenario["flows"] for end in (flow["from"], flow["to"])}
+    mesh = [n["name"] for n in scenario["nodes"] if n["gateway"] or n["name"] in ends]
+    return mesh + list(scenario["wired_hosts"])
+
+
+def tcp_flows(scenario: Table) -> list[Table]:
+    """The flows that TCP's knobs are for."""
+    return [flow for flow in scenario["flows"] if flow["traffic"] != "cbr"]
+
+
+def paced_senders(scenario: Table) -> list[str]:
+    """Mesh ends whose flows the law paces where they begin."""
+    return sorted({f["from"] for f in scenario["flows"] if f["law"] != "off"})
+
+
+def _direction(flow: Table, scenario: Table) -> str:
+    if flow["from"] in scenario["wired_hosts"]:
+        return "down"
+    return "up" if flow["to"] in scenario["wired_hosts"] else "mesh"
+
+
+def flow_plans(scenario: Table) -> list[FlowPlan]:
+    """All flows, each with a port of its own."""
+    return [
+        FlowPlan(
+            flow["name"],
+            flow["from"],
+            flow["to"],
+            FIRST_PORT + i,
+            _direction(flow, scenario),
+            "meshpace" if flow["law"] != "off" else CONGESTION_CONTROLS[flow["variant"]],
+            flow,
+        )
+        for i, flow in enumerate(scenario["flows"])
+    ]
+
+
+def check(scenario: Table) -> None:
+    """InputError, in one line, for what the simulation can do and real kernels cannot."""
+    _one_of(scenario["gateway"]["law"], GATEWAY_LAWS, "gateway.law", "meshpace gateway has")
+    gateways = [n["name"] for n in scenario["nodes"] if n["gateway"]]
+    if len(gateways) > 1:
+        raise InputError(
+            f"node: {len(gateways)} gateways are not emulated; make only one node a gateway"
+        )
+    if scenario["routing"]["protocol"] == "olsr":
+        raise InputError('routing.protocol: "olsr" is not emulated; use "static" or "aodv"')
+    if scenario["clients"]:
+        raise InputError("client: a client that walks is not emulated; remove it")
+    if scenario["radio"]["radios"] > 1:
+        raise InputError("radio.radios: two radios a node are not emulated; give 1")
+    if scenario["radio"]["queueing"] != "fifo":
+        raise InputError(
+            f'radio.queueing: "{scenario["radio"]["queueing"]}" is not emulated; use "fifo"'
+        )
+    for key in ("queueing", "link_rates"):
+        if scenario["gateway"][key] not in ("", "single"):
+            raise InputError(f"gateway.{key}: is not emulated; remove it")
+    for key, value in MAP_AS_PUBLISHED.items():
+        if scenario["map"][key] != value:
+            raise InputError(
+                f"map.{key}: is not emulated; meshpace has MAP as published, remove it"
+            )
+    shared: dict[object, Table] = {}
+    of_host: dict[str, bool] = {}
+    for i, flow in enumerate(scenario["flows"]):
+        _check_flow(flow, f"flow.{i}")
+        if flow["traffic"] == "cbr":
+            continue
+        routes = {key: flow[key] for key in PER_ROUTE}
+        known = shared.setdefault(frozenset((flow["from"], flow["to"])), routes)
+        for key in PER_ROUTE:
+            if known[key] != routes[key]:
+                raise InputError(
+                    f"flow.{i}.{key}: another flow between the same hosts has {known[key]}; "
+                    "Linux keeps it per route, give both the same"
+                )
+        for end in (flow["from"], flow["to"]):
+            if of_host.setdefault(end, flow["sack"]) != flow["sack"]:
+                raise InputError(
+                    f'flow.{i}.sack: another flow of "{end}" has {of_host[end]}; '
+                    "Linux keeps it per host, give both the same"
+                )
+
+
+def _check_flow(flow: Table, where: str) -> None:
+    _one_of(flow["law"], SENDER_LAWS, f"{where}.law", "meshpace sender has")
+    if flow["stop_s"]:
+        raise InputError(f"{where}.stop_s: not emulated, a flow goes on to the end; give 0")
+    _one_of(flow["variant"], tuple(CONGESTION_CONTROLS), f"{where}.variant", "Linux here has")
+    if flow["law"] != "off" and flow["variant"] != "newreno":
+        raise InputError(
+            f'{where}.variant: "{flow["variant"]}" under a law is not emulated: '
+            'meshpace sender has NewReno\'s window; use "newreno"'
+        )
+    if flow["traffic"] == "files":
+        raise InputError(f'{where}.traffic: "files" is not emulated; use "ftp", "cbr" or "http"')
+    if flow["byte_counting"]:
+        raise InputError(f"{where}.byte_counting: is not emulated; remove it")
+    if flow["delayed_ack_s"] != TCP["delayed_ack_s"].default:
+        raise InputError(f"{where}.delayed_ack_s: is not emulated, Linux has its own; remove it")
+    if flow["delayed_ack"] == "thinning" or flow["delayed_ack"] > MOST_DELAYED_ACK:
+        raise InputError(
+            f"{where}.delayed_ack: {flow['delayed_ack']} is not emulated: "
+            f"Linux delays by at most {MOST_DELAYED_ACK} segments; give 1 or 2"
+        )
+
+
+def _one_of(value: str, known: tuple[str, ...], where: str, who: str) -> None:
+    if value not in known:
+        names = ", ".join(f'"{name}"' for name in known)
+        raise InputError(f'{where}: "{value}" is not emulated: {who} {names}; use one of them')
+
+
+def sysctls(scenario: Table, node: str) -> dict[str, str]:
+    """Of a node's namespace, set before it has an interface.
+
+    The buffer never limits a flow. Linux makes its window of how much of the buffer is payload,
+    which depends on how packets happen to be merged; the sender is bound instead (``window.py``).
+    """
+    flows = [f for f in tcp_flows(scenario) if node in (f["from"], f["to"])]
+    windows = [f["advertised_window"] * f["segment_bytes"] for f in flows if f["to"] == node]
+    buffer = str(BUFFER_PER_WINDOW * max(windows, default=65535))
+    values = {
+        "net.ipv6.conf.all.disable_ipv6": "1",
+        "net.ipv6.conf.default.disable_ipv6": "1",
+        "net.ipv4.ip_forward": "1",
+        "net.ipv4.tcp_timestamps": "0",
+        "net.ipv4.tcp_no_metrics_save": "1",
+        # Else the kernel would make the buffer smaller than the window at first.
+        "net.ipv4.tcp_moderate_rcvbuf": "0",
+        "net.ipv4.tcp_rmem": f"4096 {buffer} {buffer}",
+        "net.ipv4.tcp_sack": "1" if all(f["sack"] for f in flows) else "0",
+    }
+    for which in ("all", "default"):
+        values |= {
+            f"net.ipv4.conf.{which}.rp_filter": "0",
+            f"net.ipv4.conf.{which}.send_redirects": "0",
+            f"net.ipv4.conf.{which}.accept_redirects": "0",
+        }
+    if any(f["law"] != "off" and f["from"] == node for f in flows):
+        values["net.ipv4.tcp_tso_rtt_log"] = "0"
+    return values
+
+
+def route_words(flow: Table) -> list[str]:
+    """What a route between the two ends of a flow tells TCP."""
+    return [
+        # As many segments under way as the receiver's window would let out.
+        *("cwnd", "lock", str(flow["advertised_window"])),
+        *("advmss", str(flow["segment_bytes"])),
+        *("initcwnd", str(flow["initial_window"])),
+        *("rto_min", f"{round(flow['min_rto_s'] * 1000)}ms"),
+        *(["quickack", "1"] if flow["delayed_ack"] == 1 else []),
+    ]
+
+
+def gateway_toml(scenario: Table, hosts: list[Table]) -> str:
+    """Configuration of ``meshpace gateway``; hosts: the port of each mesh end, as the mesh says."""
+    law = scenario["gateway"]
+    lines = [
+        f'law = "{law["law"]}"',
+        f"goodput_control = {str(law['goodput_control']).lower()}",
+        f"local_retransmission = {str(law['local_retransmission']).lower()}",
+        f"delay_bound_ms = {law['delay_bound_s'] * 1e3:.3f}",
+    ]
+    for host in hosts:
+        lines += [
+            "",
+            "[[host]]",
+            f'address = "{host["address"]}"',
+            f"hops = {host['hops']}",
+            f"mbps = {host['mbps']}",
+        ]
+    if law["law"] == "map":
+        lines += radio_toml([host["radio_at_gateway"] for host in hosts], "gateway.law")
+    return "\n".join(lines) + "\n"
+
+
+def radio_toml(radios: list[Table], where: str) -> list[str]:
+    """``[radio]`` as the simulated radio has it; InputError when next hops are not alike."""
+    if any(radio != radios[0] for radio in radios):
+        raise InputError(
+            f'{where}: "map" is emulated with one signal for all next hops of a node; '
+            "place them equally far"
+        )
+    return ["", "[radio]", *(f"{key} = {json.dumps(value)}" for key, value in radios[0].items())]

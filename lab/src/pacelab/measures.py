@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Measures: what a picture shows and a check judges, each with its 95% interval.
+
+A measure is of a *point* of an outcome: the result of a scenario, and what a search found. A
+*selection* narrows it to some flows, to the time in which just some flows are there, to some links.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pacelab.schema import Table
+from pacelab.stats import Interval, interval, jain, windows
+from pacelab.summary import STARVED_SHARE, WINDOW_S
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Flows by name (None: all); flows that alone are there; links as (from, to)."""
+
+    flows: Sequence[str] | None = None
+    alone: Sequence[str] | None = None
+    links: Sequence[Sequence[str]] | None = None
+
+    @property
+    def narrows(self) -> bool:
+        """Whether time or flows are narrowed."""
+        return self.flows is not None or self.alone is not None
+
+
+EVERYTHING = Selection()
+
+
+@dataclass(frozen=True)
+class Measure:
+    """``label`` with its unit, for an axis. A difference of two is relative unless ``absolute``.
+
+    Of events that are counted, less than half a one in a run counts as that much where something
+    is set in relation to it.
+    """
+
+    label: str
+    of: Callable[[Table, Selection], Interval | None]
+    digits: int = 0
+    absolute: bool = False
+    percent: bool = False
+    counts: bool = False
+
+
+LEAST_COUNT = 0.5
+
+
+def _chosen(run: Table, selection: Selection) -> list[int]:
+    names = [flow["name"] for flow in run["flows"]]
+    return [i for i, n in enumerate(names) if selection.flows is None or n in selection.flows]
+
+
+def _there(flow: Table, begin_s: float, end_s: float) -> bool:
+    """Whether a flow may send at some time of a period."""
+    return float(flow["start_s"]) < end_s and float(flow["stop_s"] or math.inf) > begin_s
+
+
+def _bins(scenario: Table, run: Table, selection: Selection) -> list[list[float]]:
+    """What each chosen flow gets in each bin after the warm-up that the selection leaves."""
+    width = run["bin_s"]
+    count = min(len(flow["delivered_bytes"]) for flow in run["flows"])
+    kept = [
+        k
+        for k in range(math.ceil(run["warmup_s"] / width - 1e-9), count)
+        if selection.alone is None
+        or {f["name"] for f in scenario["flows"] if _there(f, k * width, (k + 1) * width)}
+        == set(selection.alone)
+    ]
+    return [[run["flows"][i]["delivered_bytes"][k] for k in kept] for i in _chosen(run, selection)]
+
+
+def _over_bins(
+    point: Table, selection: Selection, of: Callable[[list[list[float]], float], float]
+) -> Interval | None:
+    """Of a function of each run's bins."""
+    result = point["result"]
+    values = []
+    for run in result["runs"]:
+        bins = _bins(result["scenario"], run, selection)
+        if bins and bins[0]:
+            values.append(of(bins, run["bin_s"]))
+    return interval(values) if values else None
+
+
+def _mean_kbps(bins: list[list[float]], bin_s: float) -> float:
+    return sum(map(sum, bins)) * 8 / 1e3 / (len(bins[0]) * bin_s)
+
+
+def _jain(bins: list[list[float]], _bin_s: float) -> float:
+    return jain([sum(flow) for flow in bins])
+
+
+def _spread(bins: list[list[float]], _bin_s: float) -> float:
+    shares = [sum(flow) for flow in bins]
+    return 1 - min(shares) / max(shares) if max(shares) else 0.0
+
+
+def _least_share(bins: list[list[float]], _bin_s: float) -> float:
+    """What the worst flow gets of an equal share, 0 .. 1."""
+    shares = [sum(flow) for flow in bins]
+    return min(shares) * len(shares) / sum(shares) if sum(shares) else 0.0
+
+
+def _jain_10s(bins: list[list[float]], bin_s: float) -> float:
+    shares = windows(bins, bin_s, WINDOW_S)
+    return sum(map(jain, shares)) / len(shares) if shares else _jain(bins, bin_s)
+
+
+def _starved_10s(bins: list[list[float]], bin_s: float) -> float:
+    shares = windows(bins, bin_s, WINDOW_S)
+    starved = [min(s) < STARVED_SHARE * sum(s) or sum(s) == 0 for s in shares]
+    return sum(starved) / len(starved) if starved else 0.0
+
+
+def _stall_s(bins: list[list[float]], bin_s: float) -> float:
+    """The longest time in which some flow gets nothing, in whole bins."""
+    longest = 0
+    for flow in bins:
+        here = 0
+        for delivered in flow:
+            here = 0 if delivered else here + 1
+            longest = max(longest, here)
+    return longest * bin_s
+
+
+def _ready(
+    key: str, of: Callable[[list[list[float]], float], float]
+) -> Callable[[Table, Selection], Interval | None]:
+    """The result's own figure; where the selection narrows, that of the bins."""
+
+    def measure(point: Table, selection: Selection) -> Interval | None:
+        if selection.narrows:
+            return _over_bins(point, selection, of)
+        found: Interval | None = point["result"].get(key)
+        return found
+
+    return measure
+
+
+def _from_bins(
+    of: Callable[[list[list[float]], float], float],
+) -> Callable[[Table, Selection], Interval | None]:
+    return lambda point, selection: _over_bins(point, selection, of)
+
+
+def _per_run(of: Callable[[Table, Selection], float | None]) -> Any:
+    """Of a function of each run; None where it has none."""
+
+    def measure(point: Table, selection: Selection) -> Interval | None:
+        values = [of(run, selection) for run in point["result"]["runs"]]
+        there = [v for v in values if v is not None]
+        return interval(there) if there else None
+
+    return measure
+
+
+def _count(key: str) -> Any:
+    """Sum over flows of a count."""
+
+    def of(run: Table, selection: Selection) -> float | None:
+        counts = [run["flows"][i][key] for i in _chosen(run, selection)]
+        return float(sum(c for c in counts if c is not None))
+
+    return _per_run(of)
+
+
+def _drops(run: Table, selection: Selection) -> float:
+    """Packets of TCP, data and ACKs, that the link layer gave up on the links."""
+    wanted = None if selection.links is None else {tuple(link) for link in selection.links}
+    return float(
+        sum(
+            link["data_drops"] + link["ack_drops"]
+            for link in run["links"]
+            if wanted is None or (link["from"], link["to"]) in wanted
+        )
+    )
+
+
+def _loss(run: Table, selection: Selection) -> float | None:
+    """Share of what the constant-rate flows send that does not arrive."""
+    flows = [run["flows"][i] for i in _chosen(run, selection)]
+    sent = sum(f["sent_bytes"] for f in flows if "sent_bytes" in f)
+    got = sum(f["goodput_bytes"] for f in flows if "sent_bytes" in f)
+    return max(1 - got / sent, 0.0) if sent else None
+
+
+def _rtt_ms(run: Table, selection: Selection) -> float | None:
+    """Median RTT, the mean over flows."""
+    found = [run["flows"][i]["rtt_ms"] for i in _chosen(run, selection)]
+    there = [float(rtt["p50"]) for rtt in found if rtt]
+    return sum(there) / len(there) if there else None
+
+
+def _searched(point: Table, _selection: Selection) -> Interval | None:
+    value = point.get("searched")
+    return None if value is None else {"mean": float(value), "ci95": None}
+
+
+MEASURES = {
+    "goodput": Measure("goodput, kbit/s", _ready("aggregate_kbps", _mean_kbps)),
+    "jain": Measure("Jain's index", _ready("jain", _jain), 3, absolute=True),
+    "jain_10s": Measure("Jain's index over 10 s", _ready("jain_10s", _jain_10s), 3, absolute=True),
+    "starved_10s": Measure(
+        "share of 10 s windows in which a flow gets under 5%",
+        _ready("starved_10s", _starved_10s),
+        3,
+        absolute=True,
+        percent=True,
+    ),
+    "spread": Measure(
+        "worst flow below the best", _ready("spread", _spread), 3, absolute=True, percent=True
+    ),
+    "least_share": Measure(
+        "worst flow's part of an equal share",
+        _from_bins(_least_share),
+        3,
+        absolute=True,
+        percent=True,
+    ),
+    "stall": Measure("longest time without a byte, s", _from_bins(_stall_s), 1),
+    "retransmits": Measure("segments sent again by TCP", _count("retransmits"), 1, counts=True),
+    "timeouts": Measure("timeouts", _count("timeouts"), 1, counts=True),
+    "drops": Measure("TCP packets that the link layer dropped", _per_run(_drops), 1, counts=True),
+    "loss": Measure("loss", _per_run(_loss), 4, absolute=True, percent=True),
+    "rtt": Measure("median RTT, ms", _per_run(_rtt_ms), 0),
+    "transfer_kbps": Measure(
+        "sum of mean goodputs of transfers, kbit/s",
+        lambda point, _: point["result"].get("transfer_kbps"),
+    ),
+    "transfer_jain": Measure(
+        "Jain's index of mean goodputs of transfers",
+        lambda point, _: point["result"].get("transfer_jain"),
+        3,
+        absolute=True,
+    ),
+    "searched": Measure("best rate, kbit/s", _searched),
+}
+
+
+def measured(name: str, point: Table, selection: Selection = EVERYTHING) -> Interval | None:
+    """The measure of a point; None where the point has none."""
+    return MEASURES[name].of(point, selection)
+
+
+def apart(name: str, value: Interval, base: Interval) -> Interval | None:
+    """How far a value lies above another: relative to it, or absolute; None over a base of 0.
+
+    The interval is the sum of both: it leaves out 0 just where theirs do not touch.
+    """
+    width = (value["ci95"] or 0.0) + (base["ci95"] or 0.0)
+    known = value["ci95"] is not None or base["ci95"] is not None
+    measure = MEASURES[name]
+    scale = 1.0 if measure.absolute else base["mean"]
+    if measure.counts:
+        scale = max(scale, LEAST_COUNT)
+    if scale == 0:
+        return None
+    mean = (value["mean"] - base["mean"]) / scale
+    return {"mean": mean, "ci95": width / scale if known else None}

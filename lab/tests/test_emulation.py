@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Emulation without a run: what Linux is told, what becomes of counters, what is refused."""
+
+import os
+import subprocess
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pacelab import scenario
+from pacelab.cli import main
+from pacelab.emulation import demo, emulate, gateway, plan, run, validate
+from pacelab.emulation.series import Series, quantiles_ms
+from pacelab.errors import InconclusiveError
+
+Document = dict[str, Any]
+CHAIN: Document = {
+    "mesh": {"hops": 3},
+    "gateway": {"law": "gap", "goodput_control": False, "delay_bound_s": 0.25},
+    "flow": [{"from": "B", "to": "A", "advertised_window": 32}],
+}
+RADIO: Document = {
+    "sense_dbm": -92.5,
+    "antenna_dbi": 0.0,
+    "path_loss_exponent": 3.0,
+    "tx_power_dbm": 13.12,
+    "signal_dbm": -82.7,
+    "frequency_mhz": 2412,
+    "base_mbps": 1.0,
+    "cw": 31,
+    "slot_us": 20,
+    "rts_cts": False,
+}
+HOST: Document = {"address": "10.1.0.3", "hops": 3, "mbps": 11.0, "radio_at_gateway": RADIO}
+
+
+def resolved(**changes: Any) -> Document:
+    return scenario.resolve({**CHAIN, **changes}, "chain", emulated=True)
+
+
+def test_the_gateways_configuration_is_the_scenarios() -> None:
+    """Else the real gateway would run another law than the simulated one."""
+    text = plan.gateway_toml(resolved(), [HOST])
+    assert tomllib.loads(text) == {
+        "law": "gap",
+        "goodput_control": False,
+        "local_retransmission": True,
+        "delay_bound_ms": 250.0,
+        "host": [{"address": "10.1.0.3", "hops": 3, "mbps": 11.0}],
+    }
+
+
+@pytest.mark.parametrize("law", ["gap", "map"])
+def test_the_real_gateway_takes_the_configuration(tmp_path: Path, law: str) -> None:
+    """Else a key that it has renamed would only show in a run."""
+    file = tmp_path / "gateway.toml"
+    text = plan.gateway_toml(resolved(gateway={"law": law}), [HOST])
+    assert ("radio" in tomllib.loads(text)) == (law == "map")
+    file.write_text(text)
+    program = gateway.PROGRAM
+    done = subprocess.run([program, "config", "check", file], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_scenarios_window_bounds_the_sender_and_no_buffer_does() -> None:
+    """Else an emulated sender could have more or less in flight than a simulated one."""
+    assert int(plan.sysctls(resolved(), "A")["net.ipv4.tcp_rmem"].split()[1]) > 2 * 32 * 1460
+    assert "cwnd lock 32 " in " ".join(plan.route_words(resolved()["flows"][0]))
+
+
+def test_sack_and_acknowledgements_are_the_scenarios() -> None:
+    flow = {"from": "B", "to": "A", "sack": False, "delayed_ack": 2}
+    there = resolved(flow=[flow])
+    assert plan.sysctls(there, "B")["net.ipv4.tcp_sack"] == "0"
+    assert "quickack" not in plan.route_words(there["flows"][0])
+    assert "quickack" in plan.route_words(resolved()["flows"][0])
+
+
+def test_datagrams_have_no_part_in_tcps_knobs() -> None:
+    """Else a cbr flow beside a BBR one would be refused, or take its window away."""
+    cbr = {"from": "B", "to": "A", "traffic": "cbr", "rate_kbps": 100.0}
+    both = resolved(flow=[cbr, {"from": "B", "to": "A", "variant": "bbr", "sack": False}])
+    plan.check(both)
+    assert plan.sysctls(both, "A")["net.ipv4.tcp_sack"] == "0"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('[[flow]]\nfrom = "B"\nto = "A"\nvariant = "vegas"', "flow.0.variant"),
+        ('[[flow]]\nfrom = "A"\nto = "B"\nlaw = "ap"', "flow.0.law"),
+        ('[[flow]]\nfrom = "A"\nto = "B"\nlaw = "gap"\nvariant = "bbr"', "flow.0.variant"),
+        ('[[flow]]\nfrom = "B"\nto = "A"\ndelayed_ack = 4', "flow.0.delayed_ack"),
+        ('[[flow]]\nfrom = "B"\nto = "A"\ndelayed_ack = "thinning"', "flow.0.delayed_ack"),
+        ('[[flow]]\nfrom = "B"\nto = "A"\ndelayed_ack_s = 0.1', "flow.0.delayed_ack_s"),
+        ('[[flow]]\nfrom = "B"\nto = "A"\nbyte_counting = true', "flow.0.byte_counting"),
+        ('[[flow]]\nfrom = "B"\nto = "A"\ntraffic = "files"', "flow.0.traffic"),
+        ('[radio]\nqueueing = "codel"\n[[flow]]\nfrom = "B"\nto = "A"', "radio.queueing"),
+        (
+            '[[flow]]\nfrom = "B"\nto = "A"\n[[flow]]\nfrom = "B1"\nto = "A"\nsack = false',
+            "flow.1.sack",
+        ),
+    ],
+)
+def test_what_linux_cannot_do_is_one_line(
+    text: str, words: str, write: Callable[[str], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Else a run would silently measure something else than the scenario says."""
+    assert main(["emulate", write(text)]) == 2
+    printed = capsys.readouterr().err
+    assert printed.startswith(f"pacelab: {words}: ")
+    assert printed.count("\n") == 1
+
+
+def test_http_is_not_simulated(
+    write: Callable[[str], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write('[[flow]]\nfrom = "B"\nto = "A"\ntraffic = "http"')
+    assert main(["run", file]) == 2
+    assert "pacelab emulate" in capsys.readouterr().err
+
+
+def test_unavailable_is_one_line_and_status_1(
+    write: Callable[[str], str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert main(["emulate", write('[[flow]]\nfrom = "B"\nto = "A"')]) == 1
+    printed = capsys.readouterr().err
+    assert "needs root" in printed
+    assert printed.count("\n") == 1
+
+
+def late(*_: object) -> Document:
+    raise InconclusiveError("the radio was late")
+
+
+def test_a_late_run_is_77(
+    write: Callable[[str], str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else a run that shows nothing would pass, or fail."""
+    monkeypatch.setattr(emulate, "unavailable", lambda: None)
+    monkeypatch.setattr(emulate, "emulate_once", late)
+    assert main(["emulate", write('[[flow]]\nfrom = "B"\nto = "A"')]) == 77
+    assert capsys.readouterr().err == "pacelab: the radio was late\n"
+
+
+@pytest.mark.parametrize(("p99", "is_late"), [(4.99, False), (5.01, True)])
+def test_lag_is_judged_by_its_99th_percentile(p99: float, is_late: bool) -> None:
+    result = {"lag_ms": {"p50": 0.1, "p99": p99, "max": 40.0}}
+    if is_late:
+        with pytest.raises(InconclusiveError):
+            run.check_lag(result, resolved(), 1)
+    else:
+        run.check_lag(result, resolved(), 1)
+
+
+@pytest.mark.parametrize("why", ["unavailable", "late"])
+def test_the_demonstration_falls_back_to_the_simulation(
+    why: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(demo, "unavailable", lambda: why if why == "unavailable" else None)
+    monkeypatch.setattr(demo, "emulate", late)
+    monkeypatch.setattr(demo, "simulated_demo", lambda _folder: "simulated")
+    assert demo.demo(tmp_path) == "simulated"
+    assert why in capsys.readouterr().err
+
+
+def test_a_counters_bins_add_up() -> None:
+    series = Series()
+    for time_s, value in ((0.5, 0), (1.05, 100), (1.95, 1000), (3.05, 3000)):
+        series.add(time_s, value)
+    assert sum(series.bins(3.0)) == round(series.at(3.0))
+    assert series.at(0.2) == 0
+    assert series.at(1.5) == pytest.approx(550)
+    assert series.between(1.05, 1.95) == 900
+    assert series.bins(6.0)[4:] == [0, 0]
+
+
+def test_quantiles_are_the_simulators() -> None:
+    assert quantiles_ms([0.003, 0.001, 0.002]) == {"mean": 2.0, "p50": 2.0, "p95": 2.0}
+    assert quantiles_ms([]) is None
+
+
+def entry(law: str, goodput_ratio: float | None, interval_ratio: float | None) -> Document:
+    value = None if goodput_ratio is None else {"mean": goodput_ratio, "ci95": None}
+    return {"name": "chain", "law": law, "judged": True, "goodput_ratio": value,
+            "interval_ratio": interval_ratio}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("entries", "word"),
+    [
+        ([entry("off", 1.0, None), entry("gap", 0.86, 1.14)], "confirmed"),
+        ([entry("off", 0.84, None)], "failed"),
+        ([entry("gap", 1.0, 1.2)], "failed"),
+        ([entry("off", None, None)], "inconclusive"),
+    ],
+)
+def test_the_comparisons_verdict(entries: list[Document], word: str) -> None:
+    assert validate.verdict(validate.judge(entries)) == word
+
+
+def test_a_ratio_has_the_intervals_of_both() -> None:
+    value = validate.ratio({"mean": 90.0, "ci95": 9.0}, {"mean": 100.0, "ci95": 0.0})
+    assert value["mean"] == pytest.approx(0.9)
+    assert value["ci95"] == pytest.approx(0.09)

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The law `map`: its interval is MAP's for the radio it is told of; what is not told is named."""
+
+import json
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import mean, median
+
+import pytest
+from conftest import StartGateway
+from harness import net
+from harness.gateway import Gateway, host, toml, until
+from harness.lossy import Radio
+from harness.mesh_law import MapRadio
+from harness.sender import Sender
+from harness.transfer import Transfer, window
+from test_spacing import spacing
+
+TOLERANCE = 0.02
+WINDOW = window(128 * 1024)
+# Round trips of 8 ms, of which queueing is more than MAP's estimate of the link layer's own time.
+RADIO, HOPS, MBPS = Radio(delay_ms=4.0), 8, 100.0
+STRONG = MapRadio(signal_dbm=-60.0)
+# H_cs is 2: the node two hops away senses no more. Its RTS and CTS count.
+WEAK = MapRadio(signal_dbm=-80.0, rts_cts=True)
+# So slow that what is left for queueing is below 0, which counts as none.
+SLOW_MBPS = 11.0
+
+
+@pytest.fixture
+def mesh() -> Iterator[net.Network]:
+    with net.over_radio(RADIO) as made:
+        yield made
+
+
+def shares(gateway: Gateway, port: int, radio: MapRadio, mbps: float) -> float:
+    """The interval that status reports, as a share of MAP's for the RTT reported beside it."""
+    seen, last = [], -1.0
+    end = time.monotonic() + 5
+    while time.monotonic() < end:
+        status = gateway.status()
+        flow = next(f for f in status["flows"] if f["mesh"].endswith(f":{port}"))
+        if status["uptime_s"] > last:
+            last = status["uptime_s"]
+            told = radio.interval_ms(flow["rtt_wireless_ms"], flow["cov"], HOPS, mbps)
+            seen.append(flow["interval_us"] / 1e3 / told)
+        time.sleep(0.05)
+    print(f"{radio}: shares {seen}")
+    return float(median(seen))
+
+
+@pytest.mark.parametrize(
+    ("radio", "mbps"),
+    [(STRONG, MBPS), (WEAK, MBPS), (STRONG, SLOW_MBPS)],
+    ids=["strong", "weak", "slow"],
+)
+def test_spacing_is_map_s_interval(
+    mesh: net.Network, start: StartGateway, radio: MapRadio, mbps: float
+) -> None:
+    """Reported as the equations have it, and kept on the wire. A busy machine is measured again."""
+    table = [host(net.host4(0), mbps, HOPS)]
+    gateway = start(mesh, law="map", host=table, radio=radio.table)
+    with Transfer(mesh.wired, mesh.host, net.host4(0), options=WINDOW) as transfer:
+        port = transfer.receiver_port
+        until(lambda: (gateway.flow(port) or {}).get("samples", 0) > 60, 20, gateway)
+        for _ in range(3):
+            share = shares(gateway, port, radio, mbps)
+            gap, interval = spacing(mesh, gateway, port, 3.0)
+            if abs(share - 1) < TOLERANCE and abs(gap / interval - 1) < TOLERANCE:
+                break
+        assert share == pytest.approx(1, abs=TOLERANCE)
+        assert gap == pytest.approx(interval, rel=TOLERANCE)
+        told = surroundings(gateway)
+    assert (told["h_cs"], told["h_cs_by"]) == (radio.h_cs, "signal")
+    assert told["signal_dbm"] == {"value": radio.signal_dbm, "by": "config"}
+
+
+def surroundings(gateway: Gateway) -> dict[str, object]:
+    hosts = {one["address"]: one for one in gateway.fresh_status()["hosts"]}
+    found: dict[str, object] = hosts[net.host4(0)]["surroundings"]
+    return found
+
+
+def test_a_sender_s_interval_is_map_s(mesh: net.Network, tmp_path: Path) -> None:
+    """The same of a wireless sender, and its status tells what it works with."""
+    file = tmp_path / "radio.toml"
+    file.write_text(toml({"law": "map", "radio": WEAK.table}))
+    with (
+        Sender(mesh.host, tmp_path).on(HOPS, MBPS, "--config", str(file)) as sender,
+        Transfer(mesh.host, mesh.wired, net.WIRED4, congestion="meshpace") as transfer,
+    ):
+        sender.settled(transfer.sender_port)
+        for _ in range(3):
+            rows = [sender.flows()[transfer.sender_port] for _ in range(60)]
+            rtt_ms = mean(row["rtt_ms"] - (row["rtt_wired_ms"] or 0) for row in rows)
+            cov = mean(row["cov"] for row in rows)
+            interval_ms = mean(row["interval_us"] for row in rows) / 1e3
+            share = interval_ms / WEAK.interval_ms(rtt_ms, cov, HOPS, MBPS)
+            print(f"rtt {rtt_ms:.3f} ms, CoV {cov:.4f}, interval {interval_ms:.3f}: {share:.4f}")
+            if abs(share - 1) < TOLERANCE:
+                break
+        assert share == pytest.approx(1, abs=TOLERANCE)
+        path = sender.status()["path"]
+    assert (path["law"], path["h_cs"]) == ("map", WEAK.h_cs)
+    assert (path["signal_dbm"], path["signal_by"]) == (-80.0, "config")
+    assert (path["base_mbps"], path["cw"], path["slot_us"]) == (11.0, 4, 9)
+    assert path["rts_cts"] is True
+
+
+def test_gap_tells_nothing_of_map(mesh: net.Network, tmp_path: Path) -> None:
+    """--law goes over the file; and under gap nothing of the link reaches the kernel."""
+    file = tmp_path / "radio.toml"
+    file.write_text(toml({"law": "map", "radio": WEAK.table}))
+    with Sender(mesh.host, tmp_path).on(3, 11.0, "--config", str(file), "--law", "gap") as sender:
+        path = sender.status()["path"]
+    assert (path["law"], path["h_cs"], path["signal_dbm"], path["cw"]) == ("gap", None, None, None)
+
+
+def test_a_sender_has_no_law_off(network: net.Network, tmp_path: Path) -> None:
+    with Sender(network.host, tmp_path) as sender:
+        done = sender.call("on", "--mesh", "eth0", "--law", "off")
+    assert done.returncode == 2
+    assert "meshpace sender off" in done.stderr
+
+
+def test_what_nobody_tells_is_named(network: net.Network, start: StartGateway) -> None:
+    """On a mesh interface without Wi-Fi: at the start, in status, by doctor; four hops remain."""
+    gateway = start(network, law="map", host=[host(net.host4(0), 5.0, 6)])
+    for lack in ("signal of the next hop", "transmit power", "contention window", "RTS threshold"):
+        gateway.logged(f"law map: {lack}")
+    assert "as GAP" in gateway.logged("law map: signal")
+    run = Transfer(network.wired, network.host, net.host4(0), 100_000).start()
+    assert run.wait().intact
+    told = surroundings(gateway)
+    assert (told["h_cs"], told["h_cs_by"]) == (3, "assumed")
+    assert told["signal_dbm"] is None
+    done = gateway.call("doctor", "--mesh", "mesh0", "--json")
+    found = {one["found"]: one for one in json.loads(done.stdout) if one["what"] == "law map"}
+    assert found["signal of the next hop unknown"]["grade"] == "note"
+    assert "as GAP" in found["signal of the next hop unknown"]["cost"]
+    assert "carrier-sense threshold not stated" in found
+    # The configuration tells: nothing is left to say about it.
+    gateway.configure({"radio": {**STRONG.table, "sense_dbm": -95, "tx_power_dbm": 20}})
+    done = gateway.call("doctor", "--mesh", "mesh0", "--config", str(gateway.file), "--json")
+    lines = [one for one in json.loads(done.stdout) if one["what"] == "law map"]
+    assert [one["grade"] for one in lines] == ["ok"], lines
+    assert "signal -60 dBm (configured)" in lines[0]["found"]
+
+
+def test_a_reload_changes_the_law(mesh: net.Network, start: StartGateway) -> None:
+    """From gap to map and back while a flow is under way; distances are read again too."""
+    entry = host(net.host4(0), SLOW_MBPS, HOPS)
+    gateway = start(mesh, host=[entry])
+    with Transfer(mesh.wired, mesh.host, net.host4(0), options=WINDOW) as transfer:
+        port = transfer.receiver_port
+
+        def interval_ms() -> float:
+            return float((gateway.flow(port) or {}).get("interval_us", 0)) / 1e3
+
+        until(lambda: interval_ms() > 0, 20, gateway)
+        assert "surroundings" not in gateway.fresh_status()["hosts"][0]
+        told = {"law": "map", "radio": STRONG.table}
+        gateway.configure({**told, "host": [entry]})
+        gateway.send(signal.SIGHUP)
+        # Seven hops of 1.09 ms, and no queueing.
+        until(lambda: 7.6 < interval_ms() < 9, 20, gateway)
+        assert gateway.status()["law"] == "map"
+        # The second node is so far that it does not sense: two hops of three.
+        gateway.configure({**told, "host": [{**entry, "hop_m": [50, 300]}]})
+        gateway.send(signal.SIGHUP)
+        until(lambda: 3.2 < interval_ms() < 4, 20, gateway)
+        found = surroundings(gateway)
+        assert (found["distances"], found["distances_m"]) == ("hops", [50.0, 350.0])
+        assert found["h_cs"] == 2
+        gateway.configure({"host": [entry]})
+        gateway.send(signal.SIGHUP)
+        until(lambda: gateway.status()["law"] == "gap", 10, gateway)
+        assert "surroundings" not in gateway.fresh_status()["hosts"][0]
+        assert transfer.finish().intact

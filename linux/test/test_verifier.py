@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+How many instructions the kernel's verifier has to walk through. A program that nears the limit
+of a million is refused by the next kernel that looks closer; so growth has to be meant.
+"""
+
+import ctypes
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Collection
+from pathlib import Path
+
+from conftest import StartGateway
+from harness import net
+from harness.sender import Sender
+
+BPF_PROG_GET_FD_BY_ID = 13
+_SYSCALL = {"x86_64": 321, "aarch64": 280}
+_libc = ctypes.CDLL(None, use_errno=True)
+
+# Walked through by Linux 6.18, 6.12 and 6.1, whichever was most; and room for another compiler.
+GATEWAY = {"mp_to_mesh": 250_538, "mp_from_mesh": 229_255}
+SENDER = {
+    "mp_begin": 6,
+    "mp_cong_avoid": 6,
+    "mp_list": 275,
+    "mp_min_tso_segs": 2,
+    "mp_pkts_acked": 4821,
+    "mp_sockops": 168,
+    "mp_ssthresh": 3,
+    "mp_undo_cwnd": 3,
+}
+WALKED = GATEWAY | SENDER
+ROOM = 1.25
+
+
+class _Attributes(ctypes.Structure):
+    """The part of union bpf_attr that the call reads."""
+
+    _fields_ = (
+        ("prog_id", ctypes.c_uint32),
+        ("next_id", ctypes.c_uint32),
+        ("flags", ctypes.c_uint32),
+    )
+
+
+def walked(program: int) -> int:
+    """Instructions that the verifier walked through for the program of this id."""
+    attributes = _Attributes(prog_id=program)
+    fd = _libc.syscall(
+        _SYSCALL[platform.machine()],
+        BPF_PROG_GET_FD_BY_ID,
+        ctypes.byref(attributes),
+        ctypes.sizeof(attributes),
+    )
+    if fd < 0:
+        raise OSError(ctypes.get_errno(), "BPF_PROG_GET_FD_BY_ID")
+    try:
+        lines = Path(f"/proc/self/fdinfo/{fd}").read_text().splitlines()
+    finally:
+        os.close(fd)
+    return int(next(line for line in lines if line.startswith("verified_insns:")).split()[1])
+
+
+def check(names: Collection[str]) -> None:
+    shown = json.loads(subprocess.check_output(["bpftool", "-j", "prog", "show"]))
+    # Of several of a name the one loaded last.
+    ids = {one["name"]: one["id"] for one in shown if one.get("name", "") in names}
+    assert set(ids) == set(names), "a program is missing"
+    for name, id_ in ids.items():
+        count = walked(id_)
+        print(f"{name} {count}")
+        assert count <= WALKED[name] * ROOM, f"{name}: {count}, {WALKED[name]} before"
+
+
+def test_the_gateway(network: net.Network, start: StartGateway) -> None:
+    start(network)
+    check(GATEWAY)
+
+
+def test_the_sender(network: net.Network, tmp_path: Path) -> None:
+    with Sender(network.host, tmp_path).on(4, 11.0):
+        check(SENDER)

@@ -1,0 +1,187 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+// What MeshpaceGateway is told: attributes, and facts about hosts.
+
+#include "meshpace-gateway.h"
+
+#include "ns3/boolean.h"
+#include "ns3/enum.h"
+#include "ns3/uinteger.h"
+
+namespace ns3
+{
+
+NS_OBJECT_ENSURE_REGISTERED(MeshpaceGateway);
+
+TypeId
+MeshpaceGateway::GetTypeId()
+{
+    static TypeId tid =
+        TypeId("ns3::MeshpaceGateway")
+            .SetParent<Object>()
+            .SetGroupName("Meshpace")
+            .AddConstructor<MeshpaceGateway>()
+            .AddAttribute("MeshNetwork",
+                          "Network address of the mesh's hosts.",
+                          Ipv4AddressValue("10.1.0.0"),
+                          MakeIpv4AddressAccessor(&MeshpaceGateway::m_meshNetwork),
+                          MakeIpv4AddressChecker())
+            .AddAttribute("MeshMask",
+                          "Network mask of the mesh's hosts.",
+                          Ipv4MaskValue("255.255.0.0"),
+                          MakeIpv4MaskAccessor(&MeshpaceGateway::m_meshMask),
+                          MakeIpv4MaskChecker())
+            .AddAttribute("Law",
+                          "The law that sets the rate.",
+                          EnumValue(GAP),
+                          MakeEnumAccessor<Law>(&MeshpaceGateway::m_lawName),
+                          MakeEnumChecker(GAP, "gap", MAP, "map", SHAPER, "shaper"))
+            .AddAttribute("ShaperRate",
+                          "Under the law shaper, the payload rate of each flow in bit/s.",
+                          UintegerValue(0),
+                          MakeUintegerAccessor(&MeshpaceGateway::SetShaperBps),
+                          MakeUintegerChecker<uint64_t>())
+            .AddAttribute("Bucket",
+                          "Under the law shaper, how many packets of a flow may leave together.",
+                          UintegerValue(1),
+                          MakeUintegerAccessor(&MeshpaceGateway::m_bucket),
+                          MakeUintegerChecker<uint32_t>(1))
+            .AddAttribute("LeastHcs",
+                          "Under the law map, H_cs is at least this (MAP eq. 7: 1, its text: 2).",
+                          UintegerValue(1),
+                          MakeUintegerAccessor(&MeshpaceGateway::m_leastHcs),
+                          MakeUintegerChecker<uint32_t>(1))
+            .AddAttribute("PastEnd",
+                          "Under the law map, whether the out-of-interference delay is of h + 1 "
+                          "hops where H_cs reaches h (MAP eq. 12 by the letter).",
+                          BooleanValue(false),
+                          MakeBooleanAccessor(&MeshpaceGateway::m_pastEnd),
+                          MakeBooleanChecker())
+            .AddAttribute("BitRate",
+                          "Bit rate of the wireless links in kbit/s (b in the papers).",
+                          UintegerValue(11000),
+                          MakeUintegerAccessor(&MeshpaceGateway::SetBitRateKbps),
+                          MakeUintegerChecker<uint32_t>())
+            .AddAttribute("GoodputControl",
+                          "Whether fast wired-to-wireless flows are throttled to the mean.",
+                          BooleanValue(true),
+                          MakeBooleanAccessor(&MeshpaceGateway::SetGoodputControl),
+                          MakeBooleanChecker())
+            .AddAttribute("LocalRetransmission",
+                          "Whether the gateway answers duplicate ACKs from the mesh itself.",
+                          BooleanValue(true),
+                          MakeBooleanAccessor(&MeshpaceGateway::SetLocalRetransmission),
+                          MakeBooleanChecker())
+            .AddAttribute("DeparturesOnArrival",
+                          "Whether a packet's departure is fixed when it arrives, as sch_fq "
+                          "releases it; else when it is the next.",
+                          BooleanValue(false),
+                          MakeBooleanAccessor(&MeshpaceGateway::SetDeparturesOnArrival),
+                          MakeBooleanChecker())
+            .AddAttribute("DelayBound",
+                          "RTT samples above this are discarded; zero takes all of them.",
+                          TimeValue(NanoSeconds(MP_DELAY_BOUND_NS)),
+                          MakeTimeAccessor(&MeshpaceGateway::m_delayBound),
+                          MakeTimeChecker())
+            .AddAttribute("IdleTimeout",
+                          "A connection silent for so long is forgotten.",
+                          TimeValue(Minutes(3)),
+                          MakeTimeAccessor(&MeshpaceGateway::m_idleTimeout),
+                          MakeTimeChecker())
+            .AddAttribute("BufferPackets",
+                          "While so many packets wait in pacing queues, new connections are "
+                          "forwarded unpaced.",
+                          UintegerValue(8192),
+                          MakeUintegerAccessor(&MeshpaceGateway::m_bufferPackets),
+                          MakeUintegerChecker<uint32_t>(1));
+    return tid;
+}
+
+void
+MeshpaceGateway::SetBitRateKbps(uint32_t kbps)
+{
+    m_settings.bitRateKbps = kbps;
+}
+
+void
+MeshpaceGateway::SetShaperBps(uint64_t bps)
+{
+    m_settings.shaperBps = bps;
+}
+
+void
+MeshpaceGateway::SetGoodputControl(bool on)
+{
+    m_settings.goodputControl = on;
+}
+
+void
+MeshpaceGateway::SetLocalRetransmission(bool on)
+{
+    m_settings.localRetransmission = on;
+}
+
+void
+MeshpaceGateway::SetDeparturesOnArrival(bool on)
+{
+    m_settings.onArrival = on;
+}
+
+void
+MeshpaceGateway::NotifyConstructionCompleted()
+{
+    Object::NotifyConstructionCompleted();
+    switch (m_lawName)
+    {
+    case GAP:
+        m_settings.law = mp_law_gap();
+        break;
+    case MAP:
+        m_settings.law = mp_law_map();
+        break;
+    case SHAPER: // the interval is of a connection's own packets
+        m_settings.law = mp_law_shaper(0, m_bucket);
+        break;
+    }
+    m_settings.law.least_h_cs = m_leastHcs;
+    m_settings.law.past_end = m_pastEnd;
+    m_settings.law.delay_bound_ns = m_delayBound.GetNanoSeconds();
+    m_settings.goodput = mp_goodput_law_gap();
+}
+
+void
+MeshpaceGateway::SetHops(Ipv4Address host, uint32_t hops)
+{
+    m_hops[host.Get()] = hops;
+    bool changed = false;
+    for (auto& [key, connection] : m_connections)
+    {
+        changed = (key.meshAddress == host.Get() && connection->SetHops(hops)) || changed;
+    }
+    if (changed)
+    {
+        ResetGoodputControl(); // as when a flow starts or ends
+    }
+}
+
+void
+MeshpaceGateway::SetLink(Ipv4Address host, const mp_link& link)
+{
+    m_links[host.Get()] = link;
+}
+
+void
+MeshpaceGateway::SetLinkRates(Ipv4Address host, const std::vector<uint32_t>& kbps)
+{
+    m_linkRates[host.Get()] = kbps;
+}
+
+void
+MeshpaceGateway::SetForeignHost(Ipv4Address host)
+{
+    m_foreign.insert(host.Get());
+}
+
+} // namespace ns3

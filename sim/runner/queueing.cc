@@ -1,0 +1,92 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "queueing.h"
+
+#include "wifi-parts.h"
+
+#include "../model/yang-queue-disc.h"
+
+#include "ns3/queue-size.h"
+#include "ns3/traffic-control-helper.h"
+#include "ns3/traffic-control-layer.h"
+#include "ns3/wifi-mac.h"
+#include "ns3/wifi-net-device.h"
+
+namespace ns3
+{
+
+namespace
+{
+
+/** Frames in the MAC's queue below CoDel: one being sent, one to follow it. */
+constexpr uint32_t FRAMES_BELOW = 2;
+
+/** The same where frames are sent as aggregates of up to 64. */
+constexpr uint32_t AGGREGATED_BELOW = 128;
+
+void
+InstallCoDel(Ptr<NetDevice> device, const std::string& type)
+{
+    TrafficControlHelper helper;
+    helper.SetRootQueueDisc(type);
+    helper.Install(device);
+    const auto radio = DynamicCast<WifiNetDevice>(device);
+    SetQueue(radio, radio->GetMac()->GetQosSupported() ? AGGREGATED_BELOW : FRAMES_BELOW);
+}
+
+void
+InstallYang(Ptr<Node> node, Ptr<NetDevice> device, uint32_t packets)
+{
+    auto disc = CreateObjectWithAttributes<YangQueueDisc>(
+        "MaxSize",
+        QueueSizeValue(QueueSize(QueueSizeUnit::PACKETS, packets)));
+    disc->SetRadio(DynamicCast<WifiNetDevice>(device));
+    node->GetObject<TrafficControlLayer>()->SetRootQueueDiscOnDevice(device, disc);
+}
+
+} // namespace
+
+std::string
+QueueingAt(const Scenario& scenario, uint32_t node)
+{
+    const auto& gateway = scenario.gateway;
+    if (!scenario.nodes[node].gateway)
+    {
+        return scenario.radio.queueing;
+    }
+    if (gateway.law != "off")
+    {
+        return "law";
+    }
+    return gateway.queueing.empty() ? scenario.radio.queueing : gateway.queueing;
+}
+
+void
+InstallQueueing(const Scenario& scenario,
+                const NodeContainer& mesh,
+                const std::vector<NetDeviceContainer>& devices)
+{
+    for (const auto& radios : devices)
+    {
+        for (uint32_t i = 0; i < mesh.GetN(); i++)
+        {
+            const auto queueing = QueueingAt(scenario, i);
+            if (queueing == "codel")
+            {
+                InstallCoDel(radios.Get(i), "ns3::CoDelQueueDisc");
+            }
+            else if (queueing == "fq_codel")
+            {
+                InstallCoDel(radios.Get(i), "ns3::FqCoDelQueueDisc");
+            }
+            else if (queueing == "yang")
+            {
+                InstallYang(mesh.Get(i), radios.Get(i), scenario.radio.queue_packets);
+            }
+        }
+    }
+}
+
+} // namespace ns3

@@ -1,0 +1,117 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "tcp-sockets.h"
+
+#include "../model/tcp-socket-thinning.h"
+#include "../model/tcp-vegas-ns2.h"
+
+#include "ns3/boolean.h"
+#include "ns3/nstime.h"
+#include "ns3/uinteger.h"
+
+#include <limits>
+#include <map>
+
+namespace ns3
+{
+
+namespace
+{
+
+/**
+ * @param variant a TCP variant as a scenario names it
+ * @return its congestion control
+ */
+TypeId
+CongestionControl(const std::string& variant)
+{
+    static const std::map<std::string, std::string> names{{"newreno", "ns3::TcpNewReno"},
+                                                          {"cubic", "ns3::TcpCubic"},
+                                                          {"bbr", "ns3::TcpBbr"},
+                                                          {"vegas", "ns3::TcpVegasNs2"},
+                                                          {"westwood", "ns3::TcpWestwoodPlus"}};
+    return TypeId::LookupByName(names.at(variant));
+}
+
+/** Enough that the window, never the buffer, bounds what is in flight. */
+constexpr uint32_t SEND_BUFFER_SEGMENTS = 400;
+
+/** FINs that a receiver sends again before it gives up; its peer may have gone. */
+constexpr uint32_t FIN_RETRIES = 6;
+
+/** First timeout of a SYN whose connection is one of many (RFC 6298, 2.1). */
+constexpr double SYN_TIMEOUT_S = 1;
+
+void
+SetAttributes(Ptr<TcpSocketPaced> socket, const FlowConfig& config)
+{
+    const auto segment = config.segment_bytes;
+    socket->SetAttribute("SegmentSize", UintegerValue(segment));
+    socket->SetAttribute("InitialCwnd", UintegerValue(config.initial_window));
+    socket->SetAttribute("DelAckCount", UintegerValue(config.delayed_ack.segments));
+    socket->SetAttribute("DelAckTimeout", TimeValue(Seconds(config.delayed_ack_s)));
+    socket->SetAttribute("RcvBufSize", UintegerValue(config.advertised_window * segment));
+    socket->SetAttribute("SndBufSize", UintegerValue(SEND_BUFFER_SEGMENTS * segment));
+    socket->SetAttribute("MinRto", TimeValue(Seconds(config.min_rto_s)));
+    // As Linux has it: RTO = SRTT + max(min_rto, 4 RTTVAR). A paced flow's RTT hardly varies; by
+    // 4 RTTVAR alone a small rise times every segment out, and Karn's rule then bars the samples
+    // that would end it (ns-3 gives up the backoff with every ACK).
+    socket->SetAttribute("ClockGranularity", TimeValue(Seconds(config.min_rto_s)));
+    socket->SetAttribute("Sack", BooleanValue(config.sack));
+    // With timestamps a segment of 1460 bytes would not fit a packet of 1500.
+    socket->SetAttribute("Timestamp", BooleanValue(false));
+    // ns-3 gives up after 6 retransmissions; a starved flow is to starve, not to close.
+    const auto never = std::numeric_limits<uint32_t>::max();
+    socket->SetAttribute("DataRetries", UintegerValue(never));
+    socket->SetAttribute("ConnCount", UintegerValue(never));
+    if (config.traffic == "files")
+    {
+        socket->SetAttribute("ConnTimeout", TimeValue(Seconds(SYN_TIMEOUT_S)));
+        // Nagle's rule would hold a file's last segment back for a round trip: ns-3 knows no
+        // exception for the one that FIN goes with.
+        socket->SetAttribute("TcpNoDelay", BooleanValue(true));
+    }
+}
+
+} // namespace
+
+Ptr<TcpSocketPaced>
+CreateTcpSender(const FlowConfig& config, Ptr<Node> node, Ptr<TcpMeshpace> control)
+{
+    auto socket = TcpSocketPaced::CreateOn(node, CongestionControl(config.variant));
+    SetAttributes(socket, config);
+    if (control)
+    {
+        control->Attach(socket);
+    }
+    else if (config.variant == "vegas")
+    {
+        // The papers' Vegas keeps two packets queued on its path: TcpVegasNs2's defaults.
+        socket->SetCongestionControlAlgorithm(CreateObjectWithAttributes<TcpVegasNs2>(
+            "ByteCounting",
+            BooleanValue(config.byte_counting)));
+        return socket;
+    }
+    if (config.byte_counting)
+    {
+        socket->CountBytes();
+    }
+    return socket;
+}
+
+Ptr<TcpSocketPaced>
+CreateTcpReceiver(const FlowConfig& config, Ptr<Node> node)
+{
+    auto socket = TcpSocketPaced::CreateOn(node,
+                                           CongestionControl(config.variant),
+                                           config.delayed_ack.thinning
+                                               ? TcpSocketThinning::GetTypeId()
+                                               : TcpSocketPaced::GetTypeId());
+    SetAttributes(socket, config);
+    socket->SetAttribute("DataRetries", UintegerValue(FIN_RETRIES));
+    return socket;
+}
+
+} // namespace ns3

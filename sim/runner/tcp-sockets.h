@@ -1,0 +1,46 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef MESHPACE_TCP_SOCKETS_H
+#define MESHPACE_TCP_SOCKETS_H
+
+#include "scenario.h"
+
+#include "../model/tcp-meshpace.h"
+#include "../model/tcp-socket-paced.h"
+
+#include "ns3/node.h"
+
+namespace ns3
+{
+
+/**
+ * @file
+ * TCP sockets as a scenario's flow states them.
+ */
+
+/**
+ * Creates the socket that sends a flow's data.
+ *
+ * @param config the flow
+ * @param node where it begins
+ * @param control its congestion control, null: what the variant names
+ * @return the socket, neither bound nor connected
+ */
+Ptr<TcpSocketPaced> CreateTcpSender(const FlowConfig& config,
+                                    Ptr<Node> node,
+                                    Ptr<TcpMeshpace> control);
+
+/**
+ * Creates the socket that waits for a flow's connections; those have its attributes.
+ *
+ * @param config the flow
+ * @param node where it ends
+ * @return the socket, not bound
+ */
+Ptr<TcpSocketPaced> CreateTcpReceiver(const FlowConfig& config, Ptr<Node> node);
+
+} // namespace ns3
+
+#endif // MESHPACE_TCP_SOCKETS_H
