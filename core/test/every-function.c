@@ -22,6 +22,7 @@ struct probe {
 	struct mp_dupack dupack;
 	struct mp_goodput control;
 	struct mp_goodput_flow flow[FLOWS];
+	struct mp_wait wait;
 	uint8_t option[MP_TCP_OPTIONS_MAX];
 	uint64_t out[16];
 };
@@ -47,6 +48,7 @@ PROBE(radio);
 PROBE(links);
 PROBE(shaper);
 PROBE(reach);
+PROBE(even);
 
 /* Each law, as the input has it. */
 MP_INLINE struct mp_law probe_law(uint32_t which)
@@ -86,7 +88,7 @@ PROBE(estimate)
 	(void)context;
 	if (p->bytes & 2)
 		mp_estimate_forget(&p->estimate);
-	p->out[2] = mp_estimate_add(&p->estimate, &law, &p->path, ticks);
+	p->out[2] = mp_estimate_add(&p->estimate, &law, &p->path, ticks, p->now_ns, p->ack);
 	return 0;
 }
 
@@ -194,5 +196,19 @@ PROBE(reach)
 
 	(void)context;
 	p->path.link.h_cs = (uint16_t)mp_h_cs(&p->radio, &p->reach);
+	return 0;
+}
+
+PROBE(even)
+{
+	struct probe *p = &probe;
+	struct mp_law law = mp_law_even();
+	uint64_t target_ns = mp_wait_target_ns(p->rtt_ns, p->us, p->out[3]);
+
+	(void)context;
+	p->out[2] = mp_estimate_add(&p->estimate, &law, &p->path, p->ticks, p->now_ns, p->ack);
+	p->out[3] = mp_interval_ns(&p->estimate, &law, 0);
+	p->out[4] = mp_wait_ends(&p->wait, p->number, target_ns, p->rtt_ns, p->now_ns);
+	p->out[5] = mp_share_interval_ns(p->us, p->len);
 	return 0;
 }

@@ -176,7 +176,7 @@ static void test_interval(bool wired)
 			ticks = mp_sent_ack(&pair.sent, seq, now_ns);
 			CHECK(ticks > 0, "no sample of an undisturbed segment");
 			mp_estimate_add(&pair.estimate, &pair.law, &pair.path,
-					mp_rtt_wireless_ticks(ticks, wired_us));
+					mp_rtt_wireless_ticks(ticks, wired_us), 0, 0);
 			ref_estimate_add(&pair.ref, &pair.ref_law, &pair.ref_path, rtt_s);
 			check_interval(&pair);
 			now_ns += random_below(50000000);
@@ -209,15 +209,15 @@ static void test_estimate_edges(void)
 	CHECK_EQUAL(mp_interval_ns(&estimate, &gap, 0), 0);
 	CHECK_EQUAL(mp_interval_ns(&estimate, &gap, 7), 7);
 	CHECK_EQUAL(mp_interval_ns(&estimate, &ap, 0), 50000000);
-	CHECK_EQUAL(mp_estimate_add(&estimate, &gap, &path, 0), false);
+	CHECK_EQUAL(mp_estimate_add(&estimate, &gap, &path, 0, 0, 0), false);
 	CHECK_EQUAL(estimate.samples + estimate.discarded, 0);
-	CHECK_EQUAL(mp_estimate_add(&estimate, &gap, &path, bound_ticks + 1), false);
+	CHECK_EQUAL(mp_estimate_add(&estimate, &gap, &path, bound_ticks + 1, 0, 0), false);
 	CHECK_EQUAL(estimate.discarded, 1);
-	CHECK_EQUAL(mp_estimate_add(&estimate, &gap, &path, bound_ticks), true);
+	CHECK_EQUAL(mp_estimate_add(&estimate, &gap, &path, bound_ticks, 0, 0), true);
 	CHECK_EQUAL(estimate.samples, 1);
 	/* The longest RTT that 32 bits of ticks hold, with and without spread. */
 	gap.delay_bound_ns = 0;
-	CHECK_EQUAL(mp_estimate_add(&estimate, &gap, &path, UINT32_MAX), true);
+	CHECK_EQUAL(mp_estimate_add(&estimate, &gap, &path, UINT32_MAX, 0, 0), true);
 	CHECK(mp_interval_ns(&estimate, &gap, 0) > 50 * MP_NS_PER_S, "overflow");
 }
 
@@ -230,12 +230,12 @@ static void test_forgetting(void)
 	uint32_t i;
 
 	for (i = 0; i < 60; i++)
-		mp_estimate_add(&used, &law, &path, 1000000 + 100000 * (i % 7));
+		mp_estimate_add(&used, &law, &path, 1000000 + 100000 * (i % 7), 0, 0);
 	mp_estimate_forget(&used);
 	CHECK_EQUAL(mp_interval_ns(&used, &law, 0), law.initial_interval_ns);
 	for (i = 0; i < 60; i++) {
-		mp_estimate_add(&fresh, &law, &path, 200000 + 1000 * (i % 5));
-		mp_estimate_add(&used, &law, &path, 200000 + 1000 * (i % 5));
+		mp_estimate_add(&fresh, &law, &path, 200000 + 1000 * (i % 5), 0, 0);
+		mp_estimate_add(&used, &law, &path, 200000 + 1000 * (i % 5), 0, 0);
 		CHECK_EQUAL(mp_interval_ns(&used, &law, 0), mp_interval_ns(&fresh, &law, 0));
 	}
 }

@@ -66,7 +66,7 @@ static void check_samples(const struct chain *chain, double base_s, double jitte
 		uint32_t ticks = (uint32_t)lrint(rtt_s / 64e-9);
 		double got_s, want_s;
 
-		CHECK_EQUAL(mp_estimate_add(&estimate, &law, &chain->path, ticks), true);
+		CHECK_EQUAL(mp_estimate_add(&estimate, &law, &chain->path, ticks, 0, 0), true);
 		ref_map_add(&ref, rtt_s, ref_oid(&chain->ref_path, &chain->ref_link,
 						 chain->oid_hops, rtt_s));
 		got_s = (double)mp_interval_ns(&estimate, &law, 0) / 1e9;
@@ -258,7 +258,7 @@ static void test_extremes(void)
 
 	law.delay_bound_ns = 0;
 	for (i = 0; i < 100; i++)
-		mp_estimate_add(&estimate, &law, &path, i % 50 ? 1 : UINT32_MAX);
+		mp_estimate_add(&estimate, &law, &path, i % 50 ? 1 : UINT32_MAX, 0, 0);
 	interval_ns = mp_interval_ns(&estimate, &law, 0);
 	CHECK(interval_ns > MP_OID_MAX_NS, "wrapped to %" PRIu64, interval_ns);
 	path.hops = UINT32_MAX;

@@ -113,7 +113,7 @@ static void test_law(void)
 
 	CHECK_EQUAL(law.bucket, 3);
 	for (i = 0; i < 100; i++) {
-		CHECK_EQUAL(mp_estimate_add(&estimate, &law, &path, random_between(1, 10000000)), false);
+		CHECK_EQUAL(mp_estimate_add(&estimate, &law, &path, random_between(1, 10000000), 0, 0), false);
 		CHECK_EQUAL(mp_interval_ns(&estimate, &law, 0), 12345678);
 	}
 	CHECK_EQUAL(mp_law_gap().constant + mp_law_ap().constant + mp_law_map().constant, 0);

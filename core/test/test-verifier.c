@@ -184,7 +184,7 @@ static const struct program {
 	{ "tc/dupack", probe_dupack },     { "tc/option", probe_option },
 	{ "tc/goodput", probe_goodput },   { "tc/radio", probe_radio },
 	{ "tc/links", probe_links },	   { "tc/shaper", probe_shaper },
-	{ "tc/reach", probe_reach },
+	{ "tc/reach", probe_reach },	   { "tc/even", probe_even },
 };
 #define PROGRAMS (sizeof(programs) / sizeof(programs[0]))
 

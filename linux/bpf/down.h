@@ -162,7 +162,8 @@ MP_INLINE void mp_learn(struct mp_flow *flow, const struct mp_packet *p)
 	uint32_t rtt_ticks = mp_sent_ack(&flow->sent, p->ack, p->now_ns);
 
 	mp_set_path(flow, p);
-	mp_estimate_add(&flow->estimate, &mp_settings.law, &flow->path, rtt_ticks);
+	mp_estimate_add(&flow->estimate, &mp_settings.law, &flow->path, rtt_ticks, p->now_ns,
+			p->ack);
 	flow->interval_ns = 0;
 	if (mp_settings.pace && !flow->host.outside)
 		flow->interval_ns = mp_interval_ns(&flow->estimate, &mp_settings.law,

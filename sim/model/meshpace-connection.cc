@@ -240,7 +240,8 @@ MeshpaceConnection::AckFromMesh(const TcpSegment& segment, uint64_t nowNs)
     m_downBytes += NewlyAcknowledged(ack, m_downAck, m_downAcked);
     if (const auto rttTicks = mp_sent_ack(&m_downSent, ack, nowNs))
     {
-        const bool taken = mp_estimate_add(&m_estimate, &m_settings.law, &m_path, rttTicks);
+        const bool taken =
+            mp_estimate_add(&m_estimate, &m_settings.law, &m_path, rttTicks, nowNs, ack);
         m_statistics.Count(m_estimate, IntervalNs(), taken || m_settings.law.constant);
     }
     DropAcknowledged(ack);

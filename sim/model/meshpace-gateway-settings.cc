@@ -37,7 +37,7 @@ MeshpaceGateway::GetTypeId()
                           "The law that sets the rate.",
                           EnumValue(GAP),
                           MakeEnumAccessor<Law>(&MeshpaceGateway::m_lawName),
-                          MakeEnumChecker(GAP, "gap", MAP, "map", SHAPER, "shaper"))
+                          MakeEnumChecker(GAP, "gap", MAP, "map", SHAPER, "shaper", EVEN, "even"))
             .AddAttribute("ShaperRate",
                           "Under the law shaper, the payload rate of each flow in bit/s.",
                           UintegerValue(0),
@@ -144,10 +144,16 @@ MeshpaceGateway::NotifyConstructionCompleted()
     case SHAPER: // the interval is of a connection's own packets
         m_settings.law = mp_law_shaper(0, m_bucket);
         break;
+    case EVEN:
+        m_settings.law = mp_law_even();
+        break;
     }
     m_settings.law.least_h_cs = m_leastHcs;
     m_settings.law.past_end = m_pastEnd;
-    m_settings.law.delay_bound_ns = m_delayBound.GetNanoSeconds();
+    if (m_lawName != EVEN) // which cuts samples, and discards none
+    {
+        m_settings.law.delay_bound_ns = m_delayBound.GetNanoSeconds();
+    }
     m_settings.goodput = mp_goodput_law_gap();
 }
 

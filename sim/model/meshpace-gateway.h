@@ -70,9 +70,10 @@ class MeshpaceGateway : public Object
     /** The laws that a gateway can have. */
     enum Law
     {
-        GAP,   //!< TCP-GAP
-        MAP,   //!< MAP
-        SHAPER //!< a constant rate for each flow
+        GAP,    //!< TCP-GAP
+        MAP,    //!< MAP
+        SHAPER, //!< a constant rate for each flow
+        EVEN    //!< what the path carries, shared by hosts
     };
 
     /** What to do with a packet that enters a device's queue. */

@@ -103,6 +103,8 @@ ParametersOf(TcpMeshpace::Law law)
         return mp_law_ap();
     case TcpMeshpace::MAP:
         return mp_law_map();
+    case TcpMeshpace::EVEN:
+        return mp_law_even();
     case TcpMeshpace::GAP:
         break;
     }
@@ -123,7 +125,7 @@ TcpMeshpace::GetTypeId()
                           "The law that sets the rate.",
                           EnumValue(GAP),
                           MakeEnumAccessor<Law>(&TcpMeshpace::m_lawName),
-                          MakeEnumChecker(GAP, "gap", AP, "ap", MAP, "map"))
+                          MakeEnumChecker(GAP, "gap", AP, "ap", MAP, "map", EVEN, "even"))
             .AddAttribute("LeastHcs",
                           "Under the law map, H_cs is at least this (MAP eq. 7: 1, its text: 2).",
                           UintegerValue(1),
@@ -175,7 +177,10 @@ TcpMeshpace::NotifyConstructionCompleted()
     m_law = ParametersOf(m_lawName);
     m_law.least_h_cs = m_leastHcs;
     m_law.past_end = m_pastEnd;
-    m_law.delay_bound_ns = m_delayBound.GetNanoSeconds();
+    if (m_lawName != EVEN) // which cuts samples, and discards none
+    {
+        m_law.delay_bound_ns = m_delayBound.GetNanoSeconds();
+    }
     mp_path_set_rate(&m_path, m_hops, m_kbps);
 }
 
@@ -293,13 +298,14 @@ TcpMeshpace::Received(Ptr<const Packet> /* payload */,
     }
     m_path.ack_bytes = header.GetLength() * 4 + IPV4_HEADER_BYTES;
     SetLinkRates(ReadLinkRates(header));
-    const auto rttTicks = mp_sent_ack(&m_sent,
-                                      header.GetAckNumber().GetValue(),
-                                      Simulator::Now().GetNanoSeconds());
+    const uint64_t nowNs = Simulator::Now().GetNanoSeconds();
+    const auto ack = header.GetAckNumber().GetValue();
+    const auto rttTicks = mp_sent_ack(&m_sent, ack, nowNs);
     const auto sampleTicks = rttTicks ? SampleTicks(rttTicks, header) : 0;
     if (sampleTicks)
     {
-        const bool taken = mp_estimate_add(&m_estimate, &m_law, &m_path, sampleTicks);
+        const bool taken =
+            mp_estimate_add(&m_estimate, &m_law, &m_path, sampleTicks, nowNs, ack);
         m_statistics.Count(m_estimate, IntervalNs(), taken);
         ApplyRate();
     }

@@ -73,7 +73,8 @@ class TcpMeshpace : public TcpNewReno
     {
         GAP, //!< TCP-GAP, RTT_wireless
         AP,  //!< TCP-AP, whole RTT, with the authors' defaults
-        MAP  //!< MAP, RTT_wireless
+        MAP, //!< MAP, RTT_wireless
+        EVEN //!< even, RTT_wireless
     };
 
     /**

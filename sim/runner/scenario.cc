@@ -185,7 +185,7 @@ const std::vector<std::string> QUEUEING{"fifo", "fq_codel", "codel", "yang"};
 void
 CheckGateway(const GatewayConfig& gateway)
 {
-    CheckKnown("gateway.law", gateway.law, {"off", "gap", "map", "shaper"});
+    CheckKnown("gateway.law", gateway.law, {"off", "gap", "map", "shaper", "even"});
     if (!gateway.queueing.empty())
     {
         CheckKnown("gateway.queueing", gateway.queueing, QUEUEING);
@@ -224,7 +224,7 @@ CheckFlow(const FlowConfig& flow, const std::set<std::string>& names)
 {
     const auto key = "flow \"" + flow.name + "\" ";
     CheckKnown(key + "traffic", flow.traffic, {"ftp", "cbr", "files"});
-    CheckKnown(key + "law", flow.law, {"off", "gap", "ap", "map", "shaper"});
+    CheckKnown(key + "law", flow.law, {"off", "gap", "ap", "map", "shaper", "even"});
     CheckKnown(key + "variant", flow.variant, {"newreno", "cubic", "bbr", "vegas", "westwood"});
     CheckRange(key + "start_s", flow.start_s, 0, MOST);
     const bool rated = flow.traffic == "cbr" || flow.law == "shaper";

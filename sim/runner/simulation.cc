@@ -103,7 +103,8 @@ Simulation::CreateGateway() const
     static const std::map<std::string, MeshpaceGateway::Law> laws{
         {"gap", MeshpaceGateway::GAP},
         {"map", MeshpaceGateway::MAP},
-        {"shaper", MeshpaceGateway::SHAPER}};
+        {"shaper", MeshpaceGateway::SHAPER},
+        {"even", MeshpaceGateway::EVEN}};
     return CreateObjectWithAttributes<MeshpaceGateway>(
         "BitRate",
         UintegerValue(DataKbps(m_scenario.radio)),
@@ -203,7 +204,8 @@ Simulation::CreateSenderLaw(const FlowConfig& config) const
     }
     static const std::map<std::string, TcpMeshpace::Law> laws{{"gap", TcpMeshpace::GAP},
                                                               {"ap", TcpMeshpace::AP},
-                                                              {"map", TcpMeshpace::MAP}};
+                                                              {"map", TcpMeshpace::MAP},
+                                                              {"even", TcpMeshpace::EVEN}};
     const auto law = laws.at(config.law);
     auto control = CreateObjectWithAttributes<TcpMeshpace>(
         "Law",

@@ -7,6 +7,7 @@
 #include "oid.h"
 #include "pace.h"
 #include "path.h"
+#include "search.h"
 #include "shaper.h"
 #include "window.h"
 
@@ -29,6 +30,7 @@ struct mp_law {
 	bool past_end;                /* map: where H_cs reaches h, OID is of h + 1 hops, not h */
 	bool constant;                /* shaper: samples change nothing */
 	uint32_t bucket;              /* shaper: packets that may leave together; 0 counts as 1 */
+	uint64_t hop_wait_ns;         /* even: what may wait at a hop; 0: the interval is not sought */
 };
 
 /* What the papers leave out and the authors' own TCP-AP agent has: see mp_law_gap. */
@@ -54,6 +56,7 @@ MP_INLINE struct mp_law mp_law_gap(void)
 		.past_end = false,
 		.constant = false,
 		.bucket = 1,
+		.hop_wait_ns = 0,
 	};
 	return law;
 }
@@ -95,6 +98,20 @@ MP_INLINE struct mp_law mp_law_shaper(uint64_t interval_ns, uint32_t bucket)
 	return law;
 }
 
+/*
+ * Ours: the interval is sought (search.h). At each hop one aggregate may wait while another is in the
+ * air: twice the longest time that a transmission of 802.11n and later takes (aPPDUMaxTime, 5.484
+ * ms); on 802.11b that is some four packets. The window of samples is kept for what is shown.
+ */
+MP_INLINE struct mp_law mp_law_even(void)
+{
+	struct mp_law law = mp_law_gap();
+
+	law.delay_bound_ns = 0;
+	law.hop_wait_ns = 2 * 5484 * MP_NS_PER_US;
+	return law;
+}
+
 /* What a flow's samples have told so far. */
 struct mp_estimate {
 	struct mp_window window;
@@ -102,6 +119,7 @@ struct mp_estimate {
 	uint32_t cov_q16;        /* eq. (5) */
 	uint32_t samples;        /* taken */
 	uint32_t discarded;      /* above the delay bound */
+	struct mp_search search; /* even */
 };
 
 /* From now on samples are of another quantity: nothing learnt so far holds. */
@@ -110,6 +128,10 @@ MP_INLINE void mp_estimate_forget(struct mp_estimate *estimate)
 	mp_window_clear(&estimate->window);
 	estimate->delay_ns.started = false;
 	estimate->cov_q16 = 0;
+	estimate->search.interval_ns = 0;
+	estimate->search.paced_ns = 0;
+	estimate->search.sum_ns = 0;
+	estimate->search.count = 0;
 }
 
 /* FHD, or what GAP and AP have on paths under four hops, in ns. */
@@ -160,11 +182,12 @@ MP_INLINE uint64_t mp_law_delay_ns(const struct mp_law *law, const struct mp_pat
 }
 
 /*
- * Takes a sample of RTT_wireless, in ticks (0: no sample). Returns whether it counted; under a
- * constant law none does.
+ * Takes a sample of RTT_wireless, in ticks (0: no sample), that an acknowledgement of everything
+ * before ack gave at now_ns. Returns whether it counted; under a constant law none does.
  */
 MP_INLINE bool mp_estimate_add(struct mp_estimate *estimate, const struct mp_law *law,
-			       const struct mp_path *path, uint32_t rtt_ticks)
+			       const struct mp_path *path, uint32_t rtt_ticks, uint64_t now_ns,
+			       uint32_t ack)
 {
 	uint64_t rtt_ns = (uint64_t)rtt_ticks << MP_TICK_SHIFT;
 
@@ -177,6 +200,8 @@ MP_INLINE bool mp_estimate_add(struct mp_estimate *estimate, const struct mp_law
 	mp_window_add(&estimate->window, law->window, rtt_ticks);
 	estimate->cov_q16 = mp_window_cov_q16(&estimate->window, law->spread);
 	mp_ewma_add(&estimate->delay_ns, law->alpha_q16, mp_law_delay_ns(law, path, rtt_ns));
+	if (law->hop_wait_ns)
+		mp_search_add(&estimate->search, path, law->hop_wait_ns, rtt_ns, now_ns, ack);
 	estimate->samples++;
 	return true;
 }
@@ -208,7 +233,8 @@ MP_INLINE uint32_t mp_rtt_wired_us(uint32_t rtt_ticks)
 
 /*
  * Interval between packets 1/R = FHD (1 + 2 CoV), eq. (1), or OID (1 + 2 CoV), MAP eq. (14), in ns;
- * at least floor_ns, by which goodput control slows a flow (0: not throttled). 0 means unpaced.
+ * at least floor_ns, by which goodput control slows a flow (0: not throttled). 0 means unpaced. Under
+ * `even` it is what was sought.
  */
 MP_INLINE uint64_t mp_interval_ns(const struct mp_estimate *estimate, const struct mp_law *law,
 				  uint64_t floor_ns)
@@ -216,7 +242,9 @@ MP_INLINE uint64_t mp_interval_ns(const struct mp_estimate *estimate, const stru
 	uint64_t stretch_q16 = MP_ONE_Q16 + (uint64_t)law->cov_weight * estimate->cov_q16;
 	uint64_t interval_ns = law->initial_interval_ns;
 
-	if (estimate->delay_ns.started)
+	if (law->hop_wait_ns)
+		interval_ns = estimate->search.paced_ns;
+	else if (estimate->delay_ns.started)
 		interval_ns = mp_max_u64(estimate->delay_ns.value * stretch_q16 >> 16, 1);
 	return mp_max_u64(interval_ns, floor_ns);
 }

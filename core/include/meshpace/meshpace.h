@@ -12,8 +12,11 @@
 #include "path.h"
 #include "radio.h"
 #include "sent.h"
+#include "search.h"
 #include "seq.h"
 #include "shaper.h"
+#include "share.h"
+#include "wait.h"
 #include "window.h"
 #include "yang.h"
 

@@ -232,7 +232,7 @@ LINK = {
 }
 
 GATEWAY = {
-    "law": Key(str, "off", choices=("off", "gap", "map", "shaper"), later=("even",)),
+    "law": Key(str, "off", choices=("off", "gap", "map", "shaper", "even")),
     "goodput_control": Key(bool, True, help="throttle fast wired-to-wireless flows"),
     "local_retransmission": Key(bool, True, help="the gateway answers duplicate ACKs itself"),
     "release": Key(
@@ -305,8 +305,7 @@ FLOW = {
     "law": Key(
         str,
         "off",
-        choices=("off", "gap", "ap", "map", "shaper"),
-        later=("even",),
+        choices=("off", "gap", "ap", "map", "shaper", "even"),
         help="of a wireless sender",
     ),
     "via": Key(str, "", help="gateway of its wired end; default: the nearest in hops"),

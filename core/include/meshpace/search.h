@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The law `even`: a flow's interval is sought, not derived. What the papers' formula states, a window
+ * of h/2 packets, is right for one radio; what holds for every radio is that a path carries all it can
+ * when a little waits at each of its hops, and that whatever waits beyond that is delay for nothing.
+ *
+ *   T   the round trip of the empty path: the least sample
+ *   D   the round trip under the present load: the mean over a round, of samples cut to [0, 2 D]
+ *   D*  what may wait on the path, law->hop_wait_ns a hop
+ *   e = (T + D* - D) / D*, cut to [-1, 1]
+ *
+ * Once a round (D, or the time of MP_SEARCH_LEAST samples) the interval is divided by 1 + k e, with
+ * k = 1/100, and 8/100 where |e| > 1/2; between rounds it is that divided by 1 + e/10, so that
+ * the loop is damped: with D near D*, the delay answers a rate as sqrt(k) = 1/10 a round, at a
+ * damping of 1/2. Cutting samples is what the papers' law lacks: one that an ACK's wait during a
+ * route discovery made twenty times too long counts as one of 2 D, and a round without samples
+ * changes nothing.
+ *
+ * A rate is raised only where it is what bounds the flow: where less than 3/4 of it arrived, the flow's
+ * own sender, or a cap by share.h, bounds it, and the delay says nothing of a greater rate.
+ */
+#ifndef MESHPACE_SEARCH_H
+#define MESHPACE_SEARCH_H
+
+#include "path.h"
+
+#define MP_SEARCH_LEAST 4u        /* samples that make a round */
+#define MP_SEARCH_GAIN_Q16 655    /* k, 1/100 */
+#define MP_SEARCH_FAST 8          /* times k far from the target */
+#define MP_SEARCH_DAMPING_Q16 6554 /* of e, 1/10 */
+#define MP_SEARCH_START 10u       /* packets a round trip before anything is known: TCP's first window */
+#define MP_SEARCH_PACKETS 2u      /* on the path at the least: who is slower learns nothing any more */
+
+struct mp_search {
+	uint64_t base_ns;      /* T; 0: no sample yet */
+	uint64_t mean_ns;      /* D of the latest round */
+	uint64_t interval_ns;  /* sought so far; 0: no sample yet */
+	uint64_t paced_ns;     /* the interval in force, damped */
+	uint64_t began_ns;     /* this round */
+	uint64_t sum_ns;       /* of this round's samples, cut */
+	uint32_t count;        /* of them */
+	uint32_t ack;          /* highest acknowledgement when the round began */
+};
+
+/* D*, in ns. */
+MP_INLINE uint64_t mp_search_wait_ns(const struct mp_path *path, uint64_t hop_wait_ns)
+{
+	return (path->hops ? path->hops : 1) * hop_wait_ns;
+}
+
+/* e = (target - D) / D*, cut to [-1, 1], with 16 fractional bits. */
+MP_INLINE int64_t mp_search_error_q16(uint64_t target_ns, uint64_t mean_ns, uint64_t wait_ns)
+{
+	uint64_t off_ns = mp_min_u64(mp_distance(target_ns, mean_ns), wait_ns);
+	int64_t error_q16 = (int64_t)((off_ns << 16) / (wait_ns ? wait_ns : 1));
+
+	return mean_ns > target_ns ? -error_q16 : error_q16;
+}
+
+/* interval / (1 + e gain), where |e gain| < 1; at least 1 us and at most 4 s. */
+MP_INLINE uint64_t mp_search_faster(uint64_t interval_ns, int64_t error_q16, int64_t gain_q16)
+{
+	uint64_t one_q16 = (uint64_t)((int64_t)MP_ONE_Q16 + (error_q16 * gain_q16 >> 16));
+
+	return mp_min_u64(mp_max_u64((interval_ns << 16) / (one_q16 ? one_q16 : 1), MP_NS_PER_US),
+			  4 * MP_NS_PER_S);
+}
+
+/* The first sample: the initial window over the round trip that is wanted. */
+MP_INLINE void mp_search_start(struct mp_search *search, uint64_t wait_ns, uint64_t rtt_ns,
+			       uint64_t now_ns, uint32_t ack)
+{
+	search->base_ns = rtt_ns;
+	search->mean_ns = rtt_ns;
+	search->interval_ns = (rtt_ns + wait_ns) / MP_SEARCH_START;
+	search->paced_ns = search->interval_ns;
+	search->began_ns = now_ns;
+	search->ack = ack;
+}
+
+/* Whether at least 3/4 of what the interval allowed in a round of elapsed_ns has arrived. */
+MP_INLINE bool mp_search_binds(const struct mp_search *search, const struct mp_path *path,
+			       uint64_t elapsed_ns, uint32_t ack)
+{
+	uint64_t arrived = ack - search->ack;
+	uint64_t allowed = elapsed_ns / search->interval_ns * path->data_bytes;
+
+	return arrived < 1u << 31 && 4 * arrived >= 3 * allowed;
+}
+
+/* A round is over. */
+MP_INLINE void mp_search_round(struct mp_search *search, const struct mp_path *path,
+			       uint64_t wait_ns, uint64_t now_ns, uint32_t ack)
+{
+	bool binds = mp_search_binds(search, path, now_ns - search->began_ns, ack);
+	int64_t gain_q16 = MP_SEARCH_GAIN_Q16, error_q16;
+
+	search->mean_ns = search->sum_ns / search->count;
+	error_q16 = mp_search_error_q16(search->base_ns + wait_ns, search->mean_ns, wait_ns);
+	if (error_q16 > MP_ONE_Q16 / 2 || error_q16 < -(int64_t)(MP_ONE_Q16 / 2))
+		gain_q16 *= MP_SEARCH_FAST;
+	if (binds || error_q16 < 0)
+		search->interval_ns = mp_min_u64(
+			mp_search_faster(search->interval_ns, error_q16, gain_q16),
+			mp_max_u64(search->mean_ns / MP_SEARCH_PACKETS, MP_NS_PER_US));
+	search->paced_ns = mp_search_faster(search->interval_ns, error_q16, MP_SEARCH_DAMPING_Q16);
+	search->began_ns = now_ns;
+	search->sum_ns = 0;
+	search->count = 0;
+	search->ack = ack;
+}
+
+/* A sample of the round trip, at now_ns, by an acknowledgement of everything before ack. */
+MP_INLINE void mp_search_add(struct mp_search *search, const struct mp_path *path,
+			     uint64_t hop_wait_ns, uint64_t rtt_ns, uint64_t now_ns, uint32_t ack)
+{
+	uint64_t wait_ns = mp_search_wait_ns(path, hop_wait_ns);
+
+	if (search->interval_ns == 0)
+		mp_search_start(search, wait_ns, rtt_ns, now_ns, ack);
+	search->base_ns = mp_min_u64(search->base_ns, rtt_ns);
+	search->sum_ns += mp_min_u64(rtt_ns, 2 * search->mean_ns);
+	search->count++;
+	if (search->count >= MP_SEARCH_LEAST && now_ns - search->began_ns >= search->mean_ns)
+		mp_search_round(search, path, wait_ns, now_ns, ack);
+}
+
+#endif

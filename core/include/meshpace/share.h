@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What each host of the mesh gets (law `even`), in each direction. Goodput control (goodput.h) compares
+ * flows, so that who opens more gets more, and throttles to the mean at once; here hosts are compared,
+ * and the fast are lowered by steps for as long as the slow gain by it:
+ *
+ *   A host is slow while it wants more than it gets and gets less than MP_SHARE_SLOW of the mean.
+ *   An attempt: each second every host above the mean is capped nearer to it, by a sixth of what it is
+ *   above. Before the attempt is older than MP_SHARE_PROOF the slow must get more than they did, by a
+ *   tenth and by a fiftieth of the mean: then it goes on from there. Else it was vain: whoever is slow
+ *   has other reasons. Caps are what they were before, and no attempt is made for a while, of twice
+ *   the length each time.
+ *   While nobody is slow, caps rise by 1/32 a second: what a host does not take is others'.
+ *
+ * A cap thus ends where the slow get what they can use, whatever a packet of theirs costs the air:
+ * no rate, hop count or capacity need be known.
+ */
+#ifndef MESHPACE_SHARE_H
+#define MESHPACE_SHARE_H
+
+#include "base.h"
+
+#define MP_SHARE_STEP_NS MP_NS_PER_S
+#define MP_SHARE_SLOW_Q8 238u    /* .93 of the mean */
+#define MP_SHARE_WANTING 3u      /* steps in which a host wanted more, before it counts as slow */
+#define MP_SHARE_PROOF 8u        /* steps of an attempt */
+#define MP_SHARE_HOPELESS 4u     /* steps after which one without any gain ends */
+#define MP_SHARE_PATIENCE 30u    /* steps after the first vain attempt */
+#define MP_SHARE_PATIENCE_MAX 480u
+#define MP_SHARE_LEAST_BPS 1000u /* bytes/s: nobody is capped below */
+#define MP_SHARE_MAX_BPS 0xffffffffu /* 34 Gbit/s: sums and products of 2^14 hosts fit 64 bits */
+
+/* A host of the mesh in one direction, in an array of the caller's. */
+struct mp_share {
+	/* The caller fills in: */
+	uint64_t delivered_bytes; /* so far */
+	bool wants;               /* something of it waits or is under way */
+	/* The steps fill in: */
+	uint64_t cap_bps;         /* bytes/s; 0: none */
+	uint64_t before_bytes;    /* delivered at the previous step */
+	uint64_t rate_bps;        /* smoothed over four steps, bytes/s */
+	uint64_t old_cap_bps;     /* before the attempt */
+	uint32_t wanting;         /* steps in a row in which it wanted */
+	bool known;               /* it has been through a step */
+	bool slow;                /* the attempt is for it */
+};
+
+struct mp_shares {
+	uint64_t before_ns;  /* the previous step */
+	uint64_t slow_bps;   /* what the slow got when the attempt began */
+	uint32_t attempt;    /* steps since it began, from 1; 0: none */
+	uint32_t patience;   /* steps without attempts after the next vain one */
+	uint32_t pause;      /* steps that are left of them */
+};
+
+/* Rates since the previous step, smoothed; returns their mean over hosts that get or want anything. */
+MP_INLINE uint64_t mp_shares_measure(struct mp_shares *shares, struct mp_share *share, uint32_t n,
+				     uint64_t now_ns)
+{
+	uint64_t elapsed_us = mp_max_u64((now_ns - shares->before_ns) / MP_NS_PER_US, 1);
+	uint64_t sum_bps = 0;
+	uint32_t i, active = 0;
+
+	for (i = 0; i < n; i++) {
+		struct mp_share *s = &share[i];
+		uint64_t bytes = mp_min_u64(s->delivered_bytes - s->before_bytes, 1ull << 44);
+		uint64_t bps = mp_min_u64(bytes * 1000000 / elapsed_us, MP_SHARE_MAX_BPS);
+
+		s->rate_bps = s->known ? (3 * s->rate_bps + bps) / 4 : bps;
+		s->before_bytes = s->delivered_bytes;
+		s->wanting = s->wants ? s->wanting + (s->wanting < MP_SHARE_WANTING) : 0;
+		s->known = true;
+		sum_bps += s->rate_bps;
+		active += s->wants || s->rate_bps >= MP_SHARE_LEAST_BPS;
+	}
+	shares->before_ns = now_ns;
+	return active > 1 ? sum_bps / active : 0;
+}
+
+MP_INLINE bool mp_share_is_slow(const struct mp_share *share, uint64_t mean_bps)
+{
+	return share->wanting >= MP_SHARE_WANTING &&
+	       share->rate_bps << 8 < mean_bps * MP_SHARE_SLOW_Q8;
+}
+
+/* What those get for whom the attempt is. */
+MP_INLINE uint64_t mp_shares_of_slow(const struct mp_share *share, uint32_t n)
+{
+	uint64_t sum_bps = 0;
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		sum_bps += share[i].slow ? share[i].rate_bps : 0;
+	return sum_bps;
+}
+
+/* An attempt begins, or goes on from what it has gained. */
+MP_INLINE void mp_shares_begin(struct mp_shares *shares, struct mp_share *share, uint32_t n,
+			       uint64_t mean_bps)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		share[i].slow = mp_share_is_slow(&share[i], mean_bps);
+		share[i].old_cap_bps = share[i].cap_bps;
+	}
+	shares->slow_bps = mp_shares_of_slow(share, n);
+	shares->attempt = 1;
+}
+
+/* Everybody above the mean is capped a sixth of the way nearer to it. */
+MP_INLINE void mp_shares_lower(struct mp_share *share, uint32_t n, uint64_t mean_bps)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		struct mp_share *s = &share[i];
+		uint64_t from_bps = s->cap_bps ? mp_min_u64(s->cap_bps, s->rate_bps) : s->rate_bps;
+
+		if (s->rate_bps > mean_bps && from_bps > mean_bps)
+			s->cap_bps = mp_max_u64(from_bps - (from_bps - mean_bps) / 6,
+						MP_SHARE_LEAST_BPS);
+	}
+}
+
+/* Nobody is slow: caps rise by 1/32; one that is twice what is taken is none. */
+MP_INLINE void mp_shares_raise(struct mp_share *share, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		struct mp_share *s = &share[i];
+
+		s->cap_bps += s->cap_bps / 32;
+		if (s->cap_bps > 2 * mp_max_u64(s->rate_bps, MP_SHARE_LEAST_BPS))
+			s->cap_bps = 0;
+	}
+}
+
+/* The attempt was vain. */
+MP_INLINE void mp_shares_give_up(struct mp_shares *shares, struct mp_share *share, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		share[i].cap_bps = share[i].old_cap_bps;
+	shares->patience = shares->patience ? shares->patience : MP_SHARE_PATIENCE;
+	shares->pause = shares->patience;
+	shares->patience = (uint32_t)mp_min_u64(2 * shares->patience, MP_SHARE_PATIENCE_MAX);
+	shares->attempt = 0;
+}
+
+/* Whether the slow get more than when the attempt began: by a part in `parts`, and 1/50 of the mean. */
+MP_INLINE bool mp_shares_gained(const struct mp_shares *shares, const struct mp_share *share,
+				uint32_t n, uint64_t mean_bps, uint64_t parts)
+{
+	return mp_shares_of_slow(share, n) >
+	       shares->slow_bps + shares->slow_bps / parts + mean_bps / 50;
+}
+
+/* A step of an attempt that is under way. */
+MP_INLINE void mp_shares_try(struct mp_shares *shares, struct mp_share *share, uint32_t n,
+			     uint64_t mean_bps)
+{
+	/* Who got next to nothing may have to wait for its own time-out to notice. */
+	bool starved = shares->slow_bps < mean_bps / 8;
+
+	if (mp_shares_gained(shares, share, n, mean_bps, 10)) {
+		shares->patience = MP_SHARE_PATIENCE;
+		mp_shares_begin(shares, share, n, mean_bps);
+	} else if (shares->attempt >= MP_SHARE_PROOF ||
+		   (shares->attempt >= MP_SHARE_HOPELESS && !starved &&
+		    !mp_shares_gained(shares, share, n, 0, 32))) {
+		mp_shares_give_up(shares, share, n);
+		return;
+	}
+	shares->attempt++;
+	mp_shares_lower(share, n, mean_bps);
+}
+
+/*
+ * A step at now_ns, MP_SHARE_STEP_NS after the previous one, over all n hosts and directions; sets
+ * each one's cap_bps. Returns how many have one. The array may change from step to step: an entry
+ * that is new is all zero but for what the caller fills in.
+ */
+MP_INLINE uint32_t mp_shares_step(struct mp_shares *shares, struct mp_share *share, uint32_t n,
+				  uint64_t now_ns)
+{
+	uint64_t mean_bps = mp_shares_measure(shares, share, n, now_ns);
+	uint32_t i, capped = 0;
+	bool slow = false;
+
+	for (i = 0; i < n; i++)
+		slow = slow || mp_share_is_slow(&share[i], mean_bps);
+	shares->pause -= shares->pause > 0;
+	if (!slow) {
+		shares->attempt = 0;
+		mp_shares_raise(share, n);
+	} else if (shares->attempt) {
+		mp_shares_try(shares, share, n, mean_bps);
+	} else if (shares->pause == 0) {
+		mp_shares_begin(shares, share, n, mean_bps);
+		mp_shares_lower(share, n, mean_bps);
+	}
+	for (i = 0; i < n; i++) {
+		if (mean_bps == 0) /* alone */
+			share[i].cap_bps = 0;
+		capped += share[i].cap_bps > 0;
+	}
+	return capped;
+}
+
+/* Time that bytes take at a cap, in ns; 0 without one. */
+MP_INLINE uint64_t mp_share_interval_ns(uint64_t cap_bps, uint32_t bytes)
+{
+	return cap_bps ? bytes * MP_NS_PER_S / cap_bps : 0;
+}
+
+#endif
