@@ -95,7 +95,12 @@ class Sender:
 
     def on(self, hops: int, mbps: float, *words: str) -> "Sender":
         path = ["--hops", str(hops), "--mbps", str(mbps)]
-        self._done("on", "--mesh", self.mesh, *path, *words)
+        try:
+            self._done("on", "--mesh", self.mesh, *path, *words)
+        except BaseException:
+            # Not entered yet, so nobody leaves it: the next sender would wait for the place.
+            self._lock.close()
+            raise
         return self
 
     def off(self) -> None:

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+The gateway's flow table, read straight from the kernel as often as wanted: `status` tells what it
+was at the daemon's latest look, once a second. Names and places of its fields come from BTF.
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import platform
+import re
+import struct
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.gateway import Gateway, until
+from harness.namespace import run
+
+_LOOKUP_ELEM, _GET_NEXT_KEY, _MAP_GET_FD_BY_ID = 1, 4, 14
+_SYSCALL = {"x86_64": 321, "aarch64": 280}
+_libc = ctypes.CDLL(None, use_errno=True)
+# struct mp_flow_key: addresses of the mesh and of the wired side, their ports, the direction.
+_KEY, _DOWN = struct.Struct("!16s16sHH4s"), bytes(4)
+# Of an RTT sample (core/, MP_TICK_SHIFT).
+_TICK_NS = 1 << 6
+# The law's window is full of samples of how the flow goes now.
+SETTLED = 60
+
+
+class _Attributes(ctypes.Structure):
+    """The part of union bpf_attr that these calls read: a map's id alone, or map, key, value."""
+
+    _fields_ = (
+        ("map", ctypes.c_uint32),
+        ("key", ctypes.c_uint64),
+        ("value", ctypes.c_uint64),
+        ("flags", ctypes.c_uint64),
+    )
+
+
+def _bpf(command: int, attributes: _Attributes) -> int:
+    """The answer of bpf(2); -1 where there is no such key."""
+    number, size = _SYSCALL[platform.machine()], ctypes.sizeof(attributes)
+    done = int(_libc.syscall(number, command, ctypes.byref(attributes), size))
+    if done < 0 and ctypes.get_errno() != 2:  # ENOENT
+        raise OSError(ctypes.get_errno(), f"bpf({command})")
+    return done
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the table held of a flow at a time: the interval in force and what it comes of."""
+
+    time_ns: int
+    interval_us: float
+    rtt_ms: float  # the mean over the law's window
+    cov: float
+    samples: int
+
+
+class Layout:
+    """Where fields are in a struct, from BTF as bpftool prints it."""
+
+    def __init__(self, struct_name: str, btf_id: int) -> None:
+        types = json.loads(run("bpftool", "-j", "btf", "dump", "id", str(btf_id)))["types"]
+        self._types: dict[int, dict[str, Any]] = {one["id"]: one for one in types}
+        self._root = next(one for one in types if one["name"] == struct_name)
+        self.size = int(self._root["size"])
+
+    def offset(self, path: str) -> int:
+        """In bytes, of a field like "estimate.window.sum"."""
+        inside, offset = self._root, 0
+        for name in path.split("."):
+            member = next(one for one in inside["members"] if one["name"] == name)
+            offset += int(member["bits_offset"]) // 8
+            inside = self._types[member["type_id"]]
+        return offset
+
+
+def _shown_map(pid: int) -> dict[str, Any]:
+    """What bpftool shows of this process's flow table."""
+    mine = set()
+    for file in Path(f"/proc/{pid}/fdinfo").iterdir():
+        # A descriptor may be closed meanwhile.
+        with contextlib.suppress(OSError):
+            mine |= {int(n) for n in re.findall(r"^map_id:\s*(\d+)", file.read_text(), re.M)}
+    shown = json.loads(run("bpftool", "-j", "map", "show"))
+    table: dict[str, Any]
+    (table,) = (one for one in shown if one["id"] in mine and one.get("name") == "mp_flows")
+    return table
+
+
+class FlowTable:
+    """Of a gateway that runs; opened anew when it is started anew."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        shown = _shown_map(gateway.pid)
+        layout = Layout("mp_flow", shown["btf_id"])
+        self._interval = layout.offset("interval_ns")
+        self._cov = layout.offset("estimate.cov_q16")
+        self._samples = layout.offset("estimate.samples")
+        self._sum = layout.offset("estimate.window.sum")
+        self._count = layout.offset("estimate.window.count")
+        self._value = ctypes.create_string_buffer(layout.size)
+        self._fd = _bpf(_MAP_GET_FD_BY_ID, _Attributes(map=shown["id"]))
+
+    def __enter__(self) -> "FlowTable":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._fd)
+
+    def _keys(self) -> Iterator[bytes]:
+        key, following = None, ctypes.create_string_buffer(_KEY.size)
+        while True:
+            attributes = _Attributes(map=self._fd, value=ctypes.addressof(following))
+            attributes.key = ctypes.addressof(key) if key else 0
+            if _bpf(_GET_NEXT_KEY, attributes) < 0:
+                return
+            yield following.raw
+            key = ctypes.create_string_buffer(following.raw, _KEY.size)
+
+    def find(self, mesh_port: int) -> bytes | None:
+        """The key of the flow to this port of the mesh."""
+        for key in self._keys():
+            _, _, port, _, direction = _KEY.unpack(key)
+            if port == mesh_port and direction == _DOWN:
+                return key
+        return None
+
+    def look(self, key: bytes) -> Look:
+        begin, held = time.time_ns(), ctypes.create_string_buffer(key, _KEY.size)
+        attributes = _Attributes(map=self._fd, key=ctypes.addressof(held))
+        attributes.value = ctypes.addressof(self._value)
+        if _bpf(_LOOKUP_ELEM, attributes) < 0:
+            raise KeyError("the gateway has forgotten the flow")
+        count = self._read("=H", self._count)
+        mean_ticks = self._read("=Q", self._sum) / max(count, 1)
+        return Look(
+            time_ns=begin,
+            interval_us=self._read("=Q", self._interval) / 1e3,
+            rtt_ms=mean_ticks * _TICK_NS / 1e6,
+            cov=self._read("=I", self._cov) / 65536,
+            samples=self._read("=I", self._samples),
+        )
+
+    def _read(self, form: str, offset: int) -> int:
+        return int(struct.unpack_from(form, self._value, offset)[0])
+
+    def settled(self, mesh_port: int, within_s: float = 20.0) -> bytes:
+        """The flow's key, once it has so many samples that its beginning is forgotten."""
+        key: bytes = until(lambda: self.find(mesh_port), within_s)
+        until(lambda: self.look(key).samples > SETTLED, within_s)
+        return key
