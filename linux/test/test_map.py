@@ -3,10 +3,9 @@
 
 import json
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from statistics import mean
+from statistics import mean, median
 
 import pytest
 from conftest import StartGateway
@@ -25,6 +24,8 @@ SECONDS = 3.0
 # Round trips of which queueing is more than MAP's estimate of the link layer's own time; so long
 # that a busy machine hardly varies them.
 RADIO, HOPS, MBPS = Radio(delay_ms=20.0), 24, 100.0
+# Without CoV the interval would be five times the tolerance shorter.
+RESTLESS, LEAST_COV = Radio(delay_ms=20.0, swing_ms=4.0), 0.05
 STRONG = MapRadio(signal_dbm=-60.0)
 # H_cs is 2: the node two hops away senses no more. Its RTS and CTS count.
 WEAK = MapRadio(signal_dbm=-80.0, rts_cts=True)
@@ -38,23 +39,23 @@ def mesh() -> Iterator[net.Network]:
         yield made
 
 
-def share(gateway: Gateway, port: int, radio: MapRadio, mbps: float) -> float:
-    """
-    The interval in force as a share of MAP's for the RTT and CoV beside it. That of means: RTT is
-    the mean over the law's window, the interval comes of the latest few.
-    """
+def check_law(
+    gateway: Gateway, transfer: Transfer, radio: MapRadio, mbps: float, least_cov: float = 0.0
+) -> None:
+    """At every look the interval in force is MAP's for the round trips in the law's window."""
     with FlowTable(gateway) as table:
-        key, looks = table.settled(port), []
-        end = time.monotonic() + SECONDS
-        while time.monotonic() < end:
-            looks.append(table.look(key))
-            time.sleep(0.01)
-    told = mean(radio.interval_ms(look.rtt_ms, look.cov, HOPS, mbps) for look in looks)
-    found = mean(look.interval_us for look in looks) / 1e3 / told
-    print(f"{radio}: {len(looks)} looks, MAP's {told:.3f} ms, {found:.4f} of it in force")
-    return found
+        looks = table.watch(table.settled(transfer.receiver_port), SECONDS)
+    shares = [
+        look.interval_us / 1e3 / look.lawful_ms(lambda rtt: radio.interval_ms(rtt, 0, HOPS, mbps))
+        for look in looks
+    ]
+    cov = median(look.own_cov for look in looks)
+    print(f"{radio}: CoV {cov:.4f}, {len(looks)} intervals {min(shares)} to {max(shares)} of MAP's")
+    assert cov >= least_cov
+    assert (min(shares), max(shares)) == pytest.approx((1, 1), abs=TOLERANCE)
 
 
+@pytest.mark.measured
 @pytest.mark.parametrize(
     ("radio", "mbps"),
     [(STRONG, MBPS), (WEAK, MBPS), (STRONG, SLOW_MBPS)],
@@ -69,12 +70,23 @@ def test_spacing_is_map_s_interval(
     gateway.before_all_others()
     with Transfer(mesh.wired, mesh.host, net.host4(0), options=WINDOW) as transfer:
         port = transfer.receiver_port
-        assert share(gateway, port, radio, mbps) == pytest.approx(1, abs=TOLERANCE)
+        check_law(gateway, transfer, radio, mbps)
         measured = spacing(mesh, gateway, port, SECONDS)
         assert measured.share == pytest.approx(1, abs=TOLERANCE)
         told = surroundings(gateway)
     assert (told["h_cs"], told["h_cs_by"]) == (radio.h_cs, "signal")
     assert told["signal_dbm"] == {"value": radio.signal_dbm, "by": "config"}
+
+
+@pytest.mark.measured
+def test_map_s_interval_grows_with_cov(start: StartGateway) -> None:
+    """Round trips vary by what the radio makes them, and the interval is longer by 1 + 2 CoV."""
+    table = [host(net.host4(0), MBPS, HOPS)]
+    with net.over_radio(RESTLESS) as network:
+        gateway = start(network, law="map", host=table, radio=STRONG.table)
+        gateway.before_all_others()
+        with Transfer(network.wired, network.host, net.host4(0), options=WINDOW) as transfer:
+            check_law(gateway, transfer, STRONG, MBPS, LEAST_COV)
 
 
 def surroundings(gateway: Gateway) -> dict[str, object]:
@@ -83,6 +95,7 @@ def surroundings(gateway: Gateway) -> dict[str, object]:
     return found
 
 
+@pytest.mark.measured
 def test_a_sender_s_interval_is_map_s(mesh: net.Network, tmp_path: Path) -> None:
     """The same of a wireless sender, and its status tells what it works with."""
     file = tmp_path / "radio.toml"
@@ -146,6 +159,7 @@ def test_what_nobody_tells_is_named(network: net.Network, start: StartGateway) -
     assert "signal -60 dBm (configured)" in lines[0]["found"]
 
 
+@pytest.mark.measured
 def test_a_reload_changes_the_law(mesh: net.Network, start: StartGateway) -> None:
     """From gap to map and back while a flow is under way; distances are read again too."""
     entry = host(net.host4(0), SLOW_MBPS, HOPS)

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A paced flow's packets leave at the interval that status reports (issue: within 2%, median)."""
 
-import time
 from collections.abc import Iterator
 
 import pytest
 from conftest import StartGateway
 from harness import net
 from harness.capture import Capture, segments
-from harness.flow_table import FlowTable, Look
+from harness.flow_table import FlowTable
 from harness.gateway import Gateway, host, mbps_for, until
 from harness.lossy import Radio
 from harness.spacing import Spacing, spacing_of
@@ -26,7 +25,6 @@ RTT_MS, HOPS = 40.0, 255
 WAITING = 64
 # Some hundred packets.
 SECONDS, PACKETS = 2.2, 300
-LOOK_S = 0.005
 # `status` is as of the daemon's latest look, and rounded.
 STATUS_S, STATUS_TOLERANCE = 1.5, 0.01
 
@@ -48,25 +46,28 @@ def mesh() -> Iterator[net.Network]:
 
 def spacing(network: net.Network, gateway: Gateway, port: int, seconds: float) -> Spacing:
     """Gaps on the wire, beside the interval in force; `status` must have told the same."""
-    looks: list[Look] = []
     gateway.before_all_others()
     with FlowTable(gateway) as table:
         key = table.settled(port)
         with Capture(network.gateway, "mesh0", snap=128, late=True) as capture:
-            end = time.monotonic() + seconds
-            while time.monotonic() < end:
-                looks.append(table.look(key))
-                time.sleep(LOOK_S)
+            looks = table.watch(key, seconds)
             flow = gateway.flow(port)
             frames = capture.stop()
-    shown = [(look.time_ns, look.interval_us) for look in looks]
-    measured = spacing_of(segments(frames, port, sent_by=False), shown)
+    measured = spacing_of(
+        segments(frames, port, sent_by=False), [(one.time_ns, one.interval_us) for one in looks]
+    )
     print(measured)
     assert flow
-    lately = [us for at, us in shown if at > shown[-1][0] - STATUS_S * 1e9]
-    within = min(lately) * (1 - STATUS_TOLERANCE), max(lately) * (1 + STATUS_TOLERANCE)
-    assert within[0] <= flow["interval_us"] <= within[1]
+    lately = [one for one in looks if one.time_ns > looks[-1].time_ns - STATUS_S * 1e9]
+    check_told(flow["interval_us"], [one.interval_us for one in lately])
+    check_told(flow["rtt_wireless_ms"], [one.rtt_ms for one in lately])
+    check_told(1 + flow["cov"], [1 + one.cov for one in lately])
     return measured
+
+
+def check_told(told: float, held: list[float]) -> None:
+    """`status` tells what the table held at some time lately."""
+    assert min(held) * (1 - STATUS_TOLERANCE) <= told <= max(held) * (1 + STATUS_TOLERANCE)
 
 
 def check(network: net.Network, gateway: Gateway, transfer: Transfer, interval_ms: float) -> None:

@@ -12,23 +12,28 @@ import platform
 import re
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import mean, stdev
 from typing import Any
 
 from harness.gateway import Gateway, until
 from harness.namespace import run
 
 _LOOKUP_ELEM, _GET_NEXT_KEY, _MAP_GET_FD_BY_ID = 1, 4, 14
+_UNDER_ITS_LOCK = 4  # BPF_F_LOCK: what was written together is read together
 _SYSCALL = {"x86_64": 321, "aarch64": 280}
 _libc = ctypes.CDLL(None, use_errno=True)
 # struct mp_flow_key: addresses of the mesh and of the wired side, their ports, the direction.
 _KEY, _DOWN = struct.Struct("!16s16sHH4s"), bytes(4)
 # Of an RTT sample (core/, MP_TICK_SHIFT).
 _TICK_NS = 1 << 6
+# The papers' N and alpha.
+WINDOW, ALPHA = 50, 0.7
 # The law's window is full of samples of how the flow goes now.
-SETTLED = 60
+SETTLED = WINDOW + 10
+_LOOK_S = 0.005
 
 
 class _Attributes(ctypes.Structure):
@@ -57,9 +62,28 @@ class Look:
 
     time_ns: int
     interval_us: float
-    rtt_ms: float  # the mean over the law's window
     cov: float
     samples: int
+    rtts_ms: tuple[float, ...]  # the law's window, the oldest first
+
+    @property
+    def rtt_ms(self) -> float:
+        return mean(self.rtts_ms)
+
+    @property
+    def own_cov(self) -> float:
+        """GAP eq. (5), computed here."""
+        return stdev(self.rtts_ms) / self.rtt_ms
+
+    def lawful_ms(self, delay_ms: Callable[[float], float]) -> float:
+        """
+        What the interval must be where a round trip means such a delay: GAP eq. (2) over the whole
+        window, before which no sample counts any more, and eq. (6).
+        """
+        smoothed = delay_ms(self.rtts_ms[0])
+        for rtt_ms in self.rtts_ms[1:]:
+            smoothed = ALPHA * smoothed + (1 - ALPHA) * delay_ms(rtt_ms)
+        return smoothed * (1 + 2 * self.own_cov)
 
 
 class Layout:
@@ -103,8 +127,8 @@ class FlowTable:
         self._interval = layout.offset("interval_ns")
         self._cov = layout.offset("estimate.cov_q16")
         self._samples = layout.offset("estimate.samples")
-        self._sum = layout.offset("estimate.window.sum")
-        self._count = layout.offset("estimate.window.count")
+        self._next = layout.offset("estimate.window.next")
+        self._rtts = layout.offset("estimate.window.rtt_ticks")
         self._value = ctypes.create_string_buffer(layout.size)
         self._fd = _bpf(_MAP_GET_FD_BY_ID, _Attributes(map=shown["id"]))
 
@@ -134,22 +158,30 @@ class FlowTable:
 
     def look(self, key: bytes) -> Look:
         begin, held = time.time_ns(), ctypes.create_string_buffer(key, _KEY.size)
-        attributes = _Attributes(map=self._fd, key=ctypes.addressof(held))
+        attributes = _Attributes(map=self._fd, key=ctypes.addressof(held), flags=_UNDER_ITS_LOCK)
         attributes.value = ctypes.addressof(self._value)
         if _bpf(_LOOKUP_ELEM, attributes) < 0:
             raise KeyError("the gateway has forgotten the flow")
-        count = self._read("=H", self._count)
-        mean_ticks = self._read("=Q", self._sum) / max(count, 1)
+        ticks = struct.unpack_from(f"={WINDOW}I", self._value, self._rtts)
+        oldest = self._read("=H", self._next)
         return Look(
             time_ns=begin,
             interval_us=self._read("=Q", self._interval) / 1e3,
-            rtt_ms=mean_ticks * _TICK_NS / 1e6,
             cov=self._read("=I", self._cov) / 65536,
             samples=self._read("=I", self._samples),
+            rtts_ms=tuple(one * _TICK_NS / 1e6 for one in ticks[oldest:] + ticks[:oldest]),
         )
 
     def _read(self, form: str, offset: int) -> int:
         return int(struct.unpack_from(form, self._value, offset)[0])
+
+    def watch(self, key: bytes, seconds: float) -> list[Look]:
+        """Looks, again and again."""
+        looks, end = [], time.monotonic() + seconds
+        while time.monotonic() < end:
+            looks.append(self.look(key))
+            time.sleep(_LOOK_S)
+        return looks
 
     def settled(self, mesh_port: int, within_s: float = 20.0) -> bytes:
         """The flow's key, once it has so many samples that its beginning is forgotten."""

@@ -10,6 +10,7 @@ import ctypes
 import fcntl
 import heapq
 import json
+import math
 import os
 import random
 import select
@@ -27,6 +28,7 @@ from harness.namespace import Namespace
 _TUNSETIFF = 0x400454CA
 _IFF_TAP, _IFF_NO_PI = 0x0002, 0x1000
 _FRAME = 2048
+_SWING_S = 0.1
 _PR_SET_PDEATHSIG = 1
 
 
@@ -45,6 +47,7 @@ class Radio:
     kbps: int = 0
     queue: int = 50
     seed: int = 1
+    swing_ms: float = 0.0
 
     @contextlib.contextmanager
     def between(self, a: Namespace, a_name: str, b: Namespace, b_name: str) -> Iterator[None]:
@@ -96,18 +99,22 @@ class _Air:
 
     def send(self, way: int, frame: bytes, now: float) -> None:
         """Takes a frame that goes way 0 (a to b) or 1."""
-        due = now + self.radio.delay_ms / 1e3
+        due = now + self._delay_s(now)
         if is_tcp(frame):
             # Two draws a packet, whatever comes of them: the seed alone decides.
             lost = self.chance[way].random() < self.radio.loss
             late = self.chance[way].random() < self.radio.reorder
             if lost or self._full(now):
                 return
-            due = self._transmitted(frame, now) + self.radio.delay_ms / 1e3
+            due = self._transmitted(frame, now) + self._delay_s(now)
             if late:
                 due += self.radio.late_ms / 1e3
         self.serial += 1
         heapq.heappush(self.under_way, (due, self.serial, way, frame))
+
+    def _delay_s(self, now: float) -> float:
+        swing_ms = self.radio.swing_ms * math.sin(2 * math.pi * now / _SWING_S)
+        return (self.radio.delay_ms + swing_ms) / 1e3
 
     def _full(self, now: float) -> bool:
         full_frame_s = 1514 * 8 / (self.radio.kbps * 1e3) if self.radio.kbps else 0.0
