@@ -34,11 +34,11 @@ scripts/cargo.sh test --quiet
 
 step 'gateway: in network namespaces, and in other kernels'
 linux/test/vm/setup.sh
-.venv/bin/python -m pytest -q --timeout $patience --durations 8 linux/test --ignore=linux/test/vm
+.venv/bin/python -m pytest -q -rfER --timeout $patience --durations 8 linux/test --ignore=linux/test/vm
 
 step 'pacelab: style, types, tests'
 cd lab
 ../.venv/bin/ruff check .
 ../.venv/bin/ruff format --check .
 ../.venv/bin/mypy src tests
-../.venv/bin/python -m pytest -q --timeout $patience --durations 8
+../.venv/bin/python -m pytest -q -rfER --timeout $patience --durations 8

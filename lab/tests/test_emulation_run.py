@@ -58,6 +58,7 @@ def cleared() -> None:
     namespaces.clear_dead_runs()
 
 
+@pytest.mark.measured
 def test_reno_over_two_hops_is_as_fast_as_simulated() -> None:
     """The whole way: namespaces, radio, wired part, knobs, iperf3, counters, result."""
     document = {
@@ -79,6 +80,7 @@ def test_reno_over_two_hops_is_as_fast_as_simulated() -> None:
     assert traces() == before
 
 
+@pytest.mark.measured
 def test_the_gateway_paces_and_the_page_loads() -> None:
     """The real gateway beside real HTTP; its interval and the pages are in the result."""
     result = emulated(
@@ -126,6 +128,7 @@ def alive(pid: int) -> bool:
     return status.exists() and "\nState:\tZ" not in status.read_text()
 
 
+@pytest.mark.measured
 def test_killed_its_children_die_and_the_next_run_clears_away(write: Callable[[str], str]) -> None:
     """Else a killed run would leave a real-time process, a gateway and namespaces behind."""
     before = traces()
@@ -143,6 +146,7 @@ def test_killed_its_children_die_and_the_next_run_clears_away(write: Callable[[s
     assert traces() == before
 
 
+@pytest.mark.measured
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_it_leaves_nothing(write: Callable[[str], str], number: int) -> None:
     before = traces()
@@ -169,6 +173,7 @@ def test_a_run_that_lives_is_left_alone() -> None:
     assert not folder.path.exists()
 
 
+@pytest.mark.measured
 @pytest.mark.parametrize("law", ["gap", "map"])
 def test_json_of_a_paced_sender(tmp_path: Path, law: str) -> None:
     """--json has the form of pacelab run, and lag_ms; the real sender hears of the gateway."""

@@ -227,6 +227,7 @@ def simulated_kbps(resolved: dict[str, Any]) -> float:
     return float(result["flows"][0]["goodput_bytes"] * 8 / 1e3 / seconds)
 
 
+@pytest.mark.measured
 @pytest.mark.parametrize("hops", [1, 2, 4])
 def test_idle_ping_takes_the_frames_air_time(hops: int, start: Start) -> None:
     """Else the emulated radio would be faster or slower than the simulated one."""
@@ -237,6 +238,7 @@ def test_idle_ping_takes_the_frames_air_time(hops: int, start: Start) -> None:
     assert all(port["sent_frames"] >= 20 for port in report["ports"])
 
 
+@pytest.mark.measured
 @pytest.mark.parametrize(("hops", "size"), [(2, 800_000), (4, 600_000)])
 def test_reno_is_intact_and_as_fast_as_simulated(hops: int, size: int, start: Start) -> None:
     """Else what the emulation shows would say nothing about the simulation, or be corrupt."""
@@ -249,6 +251,7 @@ def test_reno_is_intact_and_as_fast_as_simulated(hops: int, size: int, start: St
     assert 0.7 < emulated / expected < 1.3
 
 
+@pytest.mark.measured
 def test_wired_part_has_its_delay(start: Start) -> None:
     """Else RTT_wired, which the gateway measures and takes off, would not be the scenario's."""
     mesh = start(chain(1, "B", wired={"mbps": 10.0, "delay_ms": 15.0}))
@@ -262,6 +265,7 @@ def test_wired_part_has_its_delay(start: Start) -> None:
     assert 0 <= large - 6 * (15 + 1502 * 8 / 10e3) < 1
 
 
+@pytest.mark.measured
 def test_wired_host_sends_through_a_linux_gateway(start: Start) -> None:
     """Else wired hosts and mesh would be emulated, but not connected."""
     resolved = chain(2, "B", wired={"mbps": 10.0, "delay_ms": 5.0})
@@ -275,6 +279,7 @@ def test_wired_host_sends_through_a_linux_gateway(start: Start) -> None:
     assert all(port["sent_frames"] > 100 for port in report["ports"])
 
 
+@pytest.mark.measured
 def test_aodv_finds_routes_and_carries_as_simulated(start: Start) -> None:
     """Else the papers' own routing could not be shown with real kernels.
 
@@ -297,6 +302,7 @@ def test_aodv_finds_routes_and_carries_as_simulated(start: Start) -> None:
     assert all(port["sent_frames"] > 100 for port in report["ports"])
 
 
+@pytest.mark.measured
 def test_aodv_between_mesh_nodes_and_gateway(start: Start) -> None:
     """Else only what the gateway forwards would be routed, not what it and mesh ends begin."""
     resolved = chain(3, routing={"protocol": "aodv"})
@@ -309,6 +315,7 @@ def test_aodv_between_mesh_nodes_and_gateway(start: Start) -> None:
     mesh.end()
 
 
+@pytest.mark.measured
 def test_goes_with_a_killed_parent(tmp_path: Path, namespaces: Callable[[str], str]) -> None:
     """Else pacelab, killed, would leave a real-time process and its interfaces behind."""
     parent = subprocess.Popen(
@@ -332,6 +339,7 @@ def test_goes_with_a_killed_parent(tmp_path: Path, namespaces: Callable[[str], s
         assert "mesh0" not in run("ip", "-n", namespaces(node), "-br", "link")
 
 
+@pytest.mark.measured
 def test_removed_namespace_ends_it(start: Start) -> None:
     """Else a run would go on without one of its ends, and the namespace live on unseen."""
     mesh = start(chain(1))
@@ -341,6 +349,7 @@ def test_removed_namespace_ends_it(start: Start) -> None:
     assert mesh.netns["A"] in text
 
 
+@pytest.mark.measured
 @pytest.mark.parametrize("traffic", [False, True])
 def test_removed_interface_ends_it(traffic: bool, start: Start) -> None:
     """Else the reader would spin at real-time priority and stop the machine."""
@@ -382,6 +391,7 @@ def test_leaves_nothing_when_killed(start: Start) -> None:
         assert not re.search("mesh0|wan0", run("ip", "-n", netns, "-br", "link"))
 
 
+@pytest.mark.measured
 def test_signal_ends_the_warm_up(start: Start) -> None:
     """Else lag and drops of the start would count as the measurement's."""
     mesh = start(chain(1))

@@ -26,6 +26,7 @@ def interval_us(gateway: Gateway, port: int) -> float:
     return float((gateway.flow(port) or {}).get("interval_us", 0))
 
 
+@pytest.mark.measured
 def test_a_reload_takes_effect(network: net.Network, start: StartGateway) -> None:
     gateway = start(network, host=[host(net.host4(0), mbps_for(1))])
     with Transfer(network.wired, network.host, net.host4(0), options=window(65536)) as transfer:
@@ -37,6 +38,7 @@ def test_a_reload_takes_effect(network: net.Network, start: StartGateway) -> Non
         assert transfer.finish().intact
 
 
+@pytest.mark.measured
 def test_a_bad_file_changes_nothing(network: net.Network, start: StartGateway) -> None:
     """The old configuration stays in force, and the log says what is wrong where."""
     gateway = start(network, host=[host(net.host4(0), mbps_for(1))])
@@ -213,6 +215,7 @@ def test_status_tells_what_is(network: net.Network, start: StartGateway) -> None
     assert net.host4(0) in table
 
 
+@pytest.mark.measured
 def test_top_is_a_table_that_is_renewed(network: net.Network, start: StartGateway) -> None:
     gateway = start(network, host=[host(net.host4(0), mbps_for(1))])
     with Transfer(network.wired, network.host, net.host4(0), options=window(64 * 1024)) as transfer:

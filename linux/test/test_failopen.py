@@ -10,6 +10,7 @@ import socket
 import time
 from pathlib import Path
 
+import pytest
 from conftest import StartGateway
 from harness import net
 from harness.gateway import Gateway, host, until
@@ -107,6 +108,7 @@ def stopped_and_started(gateway: Gateway) -> None:
 BLOWS = [killed_and_restarted, killed_and_cleaned, replaced, stopped_and_started]
 
 
+@pytest.mark.measured
 def test_transfers_live_on(
     network: net.Network, start: StartGateway, release: str, full: bool
 ) -> None:
@@ -127,6 +129,7 @@ def test_transfers_live_on(
     assert not left_behind(network.gateway, before)
 
 
+@pytest.mark.measured
 def test_clean_removes_every_trace(
     network: net.Network, start: StartGateway, release: str, full: bool
 ) -> None:
@@ -162,6 +165,7 @@ def test_cleaning_up_after_nobody(network: net.Network, start: StartGateway) -> 
     assert not left_behind(network.gateway, before)
 
 
+@pytest.mark.measured
 def test_a_frozen_daemon_recovers(network: net.Network, start: StartGateway) -> None:
     """SIGSTOP for three seconds, as in a machine that swaps: afterwards all goes on."""
     gateway = start(network, **config())

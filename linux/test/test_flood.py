@@ -16,6 +16,8 @@ from harness.lossy import Radio
 from harness.pulse import idle_share
 from harness.transfer import SO_MAX_PACING_RATE, Transfer, window
 
+pytestmark = pytest.mark.measured
+
 MAX_FLOWS = 16_384
 STORE_MIB = 8
 # The daemon's slim copy of the flow table, the store's budget, and what the allocator keeps

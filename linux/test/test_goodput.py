@@ -9,6 +9,8 @@ from harness import net
 from harness.gateway import host, mbps_for, until
 from harness.transfer import Transfer, window
 
+pytestmark = pytest.mark.measured
+
 STEP_S = 5.0
 WINDOW = window(64 * 1024)
 

@@ -54,6 +54,7 @@ def _tick(network: net.Network, interval_s: float, count: int) -> int:
         return int(sender.getsockname()[1])
 
 
+@pytest.mark.measured
 def test_gaps_are_those_of_a_sender_of_known_pace(network: net.Network) -> None:
     with Capture(network.host, "eth0") as capture:
         port = _tick(network, 0.004, 200)
@@ -62,6 +63,7 @@ def test_gaps_are_those_of_a_sender_of_known_pace(network: net.Network) -> None:
     assert median_gap_us(flow) == pytest.approx(4000, rel=0.02)
 
 
+@pytest.mark.measured
 def test_the_radio_loses_and_delays_what_it_says() -> None:
     radio = Radio(delay_ms=10, loss=0.1, reorder=0.1, seed=3)
     with net.over_radio(radio) as network, Capture(network.gateway, "mesh0") as sent:
@@ -79,6 +81,7 @@ def test_the_radio_loses_and_delays_what_it_says() -> None:
     assert any(b < a for a, b in itertools.pairwise(order))
 
 
+@pytest.mark.measured
 def test_the_radio_shares_one_rate() -> None:
     with net.over_radio(Radio(kbps=8000)) as network:
         result = Transfer(network.wired, network.host, net.host4(0), 2_000_000).start().wait()

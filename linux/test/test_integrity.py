@@ -37,6 +37,7 @@ def test_transfers_survive_loss_and_reordering(
     assert (counters["dupacks_withheld"] > 0) == (local and release != "observe")
 
 
+@pytest.mark.measured
 def test_the_gateway_fills_holes_itself(start: StartGateway) -> None:
     """A loss on the radio is answered from the store; the sender hears of few of them."""
     with net.over_radio(Radio(delay_ms=4, loss=0.02, seed=9)) as network:

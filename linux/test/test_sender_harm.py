@@ -23,6 +23,8 @@ from harness.namespace import Namespace
 from harness.sender import Flow, Sender
 from harness.transfer import Transfer
 
+pytestmark = pytest.mark.measured
+
 RADIO = Radio(delay_ms=2.0)
 # About 1.3 MB/s: half a second, in which a flow that hears nothing has asked again.
 HOPS, MBPS, SIZE = 16, 40.0, 700_000

@@ -86,6 +86,7 @@ def gap_us(network: net.Network, transfer: Transfer) -> float:
     return median_gap_us(segments(capture.stop(), transfer.sender_port, sent_by=True))
 
 
+@pytest.mark.measured
 def test_off_in_mid_transfer(mesh: net.Network, sender: Sender) -> None:
     """Established flows go on at their pace, new ones get the old control, nothing is left."""
     bpf, host, default = Traces.of(mesh.gateway), Host.of(mesh.host), chosen(mesh.host)
@@ -108,6 +109,7 @@ def test_off_in_mid_transfer(mesh: net.Network, sender: Sender) -> None:
     assert not left_behind(mesh.gateway, bpf)
 
 
+@pytest.mark.measured
 def test_on_again_takes_new_settings(mesh: net.Network, sender: Sender) -> None:
     """Also for flows under way; what was there before the first time is put back."""
     host, bpf = Host.of(mesh.host), Traces.of(mesh.gateway)

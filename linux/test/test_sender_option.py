@@ -95,6 +95,7 @@ def check_wireless(truth: Truth, seen: list[Flow], wired_ms: float) -> None:
     assert seen[-1]["rtt_wired_ms"] == pytest.approx(wired_ms, rel=0.1)
 
 
+@pytest.mark.measured
 def test_rtt_wireless_stays_when_the_wired_way_changes(tmp_path: Path, start: StartGateway) -> None:
     """The wired way from 20 to 200 ms in mid-flow: of a host that dialled, of one that was."""
     with net.over_radio(RADIO) as network, ways(network, Radio(10.0), Radio(100.0)) as way:
@@ -121,6 +122,7 @@ def test_rtt_wireless_stays_when_the_wired_way_changes(tmp_path: Path, start: St
         check_wireless(truth, after[index], 200.0)
 
 
+@pytest.mark.measured
 def test_the_start_is_not_slowed(tmp_path: Path, start: StartGateway) -> None:
     """Whole round trips, before RTT_wired is known, are no spread of the wireless ones."""
     with net.over_radio(RADIO) as network, ways(network, Radio(100.0)):
@@ -131,6 +133,7 @@ def test_the_start_is_not_slowed(tmp_path: Path, start: StartGateway) -> None:
             assert flow["cov"] < 0.1
 
 
+@pytest.mark.measured
 def test_stripped_on_the_way_the_whole_rtt_is_used(tmp_path: Path, start: StartGateway) -> None:
     """And RTT_wireless again once the option comes through."""
     with net.relayed(Radio(delay_ms=10.0)) as network, ways(network, Radio(40.0), quickack=True):
@@ -154,6 +157,7 @@ def asks(sent: list[Segment]) -> list[Segment]:
     return [one for one in sent if ASK in one.options]
 
 
+@pytest.mark.measured
 def test_where_nobody_answers_it_asks_seldom(tmp_path: Path, full: bool) -> None:
     """With its SYN, on data, and then after pauses of 2, 4, 8... s; never often."""
     seconds = 11.0 if full else 2.5
@@ -190,6 +194,7 @@ def test_who_does_not_ask_is_not_told(tmp_path: Path, start: StartGateway) -> No
     assert not any(TELL in one.options for one in got)
 
 
+@pytest.mark.measured
 def test_the_question_goes_no_further_than_the_gateway(tmp_path: Path, start: StartGateway) -> None:
     """The wired host sees NOPs; after a gateway's new start the flow is told again."""
     with net.over_radio(Radio(delay_ms=2.0)) as network:

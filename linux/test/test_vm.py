@@ -143,6 +143,7 @@ def machine() -> Callable[..., "subprocess.CompletedProcess[str]"]:
     return run
 
 
+@pytest.mark.measured
 def test_the_machine_passes_status_and_output_through(
     machine: Callable[..., "subprocess.CompletedProcess[str]"], tmp_path: Path
 ) -> None:

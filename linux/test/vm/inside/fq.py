@@ -26,6 +26,8 @@ from harness.gateway import Gateway, host, until
 from harness.traces import Traces, left_behind
 from harness.transfer import Transfer, window
 
+pytestmark = pytest.mark.measured
+
 TOLERANCE = 0.02
 # A round trip far above the emulator's own jitter keeps CoV, and so the interval, steady.
 RTT_MS = 100.0
