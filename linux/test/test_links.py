@@ -19,7 +19,7 @@ TOLERANCE = 0.02
 WINDOW = window(128 * 1024)
 # Round trips so long that a busy machine hardly varies them; or varied by the radio.
 RADIO, RESTLESS = Radio(delay_ms=20.0), Radio(delay_ms=20.0, swing_ms=4.0)
-# Without CoV the interval would be five times the tolerance shorter.
+# Without CoV the interval would be a tenth shorter or more.
 LEAST_COV = 0.05
 SECONDS = 3.0
 SEGMENT, ACK = 1500, 52  # bytes with IP header, timestamps on
@@ -33,7 +33,7 @@ PATHS = {
 
 
 def interval_ms(rates: list[float], rtt_ms: float) -> float:
-    """1/R but for CoV, by eq. (1), (3), (4), with sums over links in the place of multiples of 1/b."""
+    """1/R but for CoV, by eq. (1), (3), (4), sums over links in the place of multiples of 1/b."""
     row = min(4, len(rates))
     times = [8 / (mbps * 1e3) for mbps in rates]  # ms a byte
     queueing_ms = (rtt_ms - (SEGMENT + ACK) * sum(times)) / len(rates) / 2

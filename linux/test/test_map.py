@@ -24,7 +24,7 @@ SECONDS = 3.0
 # Round trips of which queueing is more than MAP's estimate of the link layer's own time; so long
 # that a busy machine hardly varies them.
 RADIO, HOPS, MBPS = Radio(delay_ms=20.0), 24, 100.0
-# Without CoV the interval would be five times the tolerance shorter.
+# Without CoV the interval would be a tenth shorter or more.
 RESTLESS, LEAST_COV = Radio(delay_ms=20.0, swing_ms=4.0), 0.05
 STRONG = MapRadio(signal_dbm=-60.0)
 # H_cs is 2: the node two hops away senses no more. Its RTS and CTS count.
