@@ -112,20 +112,85 @@ MeshpaceConnection::AdvertisedSegments() const
 }
 
 bool
-MeshpaceConnection::Hold(Ptr<QueueDiscItem> item, uint64_t nowNs)
+MeshpaceConnection::Hold(Ptr<QueueDiscItem> item, uint64_t nowNs, uint32_t ackedBytes)
 {
     if (m_held.size() >= AdvertisedSegments())
     {
         return false;
     }
     uint64_t departureNs = 0;
-    if (m_settings.onArrival)
+    if (m_settings.onArrival && ackedBytes == 0)
     {
         departureNs = DueNs(m_arrivals, nowNs);
         Departed(m_arrivals, departureNs);
     }
-    m_held.push_back({item, departureNs});
+    m_held.push_back({item, departureNs, nowNs, ackedBytes});
     return true;
+}
+
+bool
+MeshpaceConnection::WaitsTooLong(uint64_t capIntervalNs, uint64_t nowNs)
+{
+    const auto intervalNs = std::max(IntervalNs(), capIntervalNs);
+    const auto& search = m_estimate.search;
+    if (!m_settings.law.hop_wait_ns || intervalNs == 0)
+    {
+        return false;
+    }
+    return mp_wait_ends(&m_wait,
+                        m_held.size() * intervalNs,
+                        mp_wait_target_ns(search.mean_ns, m_rttWiredNs, intervalNs),
+                        search.mean_ns + m_rttWiredNs,
+                        nowNs);
+}
+
+uint32_t
+MeshpaceConnection::HeadBytes() const
+{
+    const auto& head = m_held.front();
+    return head.ackedBytes ? head.ackedBytes : TcpSegment::Read(head.item)->payloadBytes;
+}
+
+bool
+MeshpaceConnection::HeadAcknowledges() const
+{
+    return m_held.front().ackedBytes > 0;
+}
+
+uint64_t
+MeshpaceConnection::HeadSinceNs() const
+{
+    return m_held.front().sinceNs;
+}
+
+uint64_t
+MeshpaceConnection::DownBytes() const
+{
+    return m_downBytes;
+}
+
+uint64_t
+MeshpaceConnection::UpBytes() const
+{
+    return m_upBytes;
+}
+
+bool
+MeshpaceConnection::WantsDown() const
+{
+    return Holds() || (m_downAcked && mp_seq_before(m_downAck, m_downSent.max_end));
+}
+
+bool
+MeshpaceConnection::WantsUp() const
+{
+    return m_upAcked && mp_seq_before(m_upAck, m_upSent.max_end);
+}
+
+uint32_t
+MeshpaceConnection::DownSegmentBytes() const
+{
+    return m_downSegmentBytes ? m_downSegmentBytes : DEFAULT_SEGMENT_BYTES;
 }
 
 bool
@@ -278,6 +343,15 @@ MeshpaceConnection::See(const TcpSegment& segment, bool fromMesh, Time now)
 {
     m_lastSeen = now;
     const auto flags = segment.Flags();
+    const uint64_t nowNs = now.GetNanoSeconds();
+    if (fromMesh && (flags & TcpHeader::SYN))
+    {
+        m_synNs = nowNs;
+    }
+    else if (!fromMesh && (flags & TcpHeader::ACK) && m_synNs)
+    {
+        m_rttWiredNs = nowNs - std::exchange(m_synNs, 0);
+    }
     if (fromMesh && (flags & TcpHeader::SYN))
     {
         m_meshWindowScale = segment.WindowScale().value_or(0);

@@ -110,9 +110,44 @@ class MeshpaceConnection
     /**
      * A segment from the wired end enters the pacing queue.
      * @param item the packet
+     * @param nowNs now, ns
+     * @param ackedBytes of up data that it acknowledges, if it waits for that; else 0
      * @return false when the queue holds an advertised window already: drop the packet
      */
-    bool Hold(Ptr<QueueDiscItem> item, uint64_t nowNs);
+    bool Hold(Ptr<QueueDiscItem> item, uint64_t nowNs, uint32_t ackedBytes = 0);
+
+    /**
+     * Under a law that seeks its rate: whether the sender is to be told, by the loss of the packet
+     * that comes now, that its packets wait too long.
+     * @param capIntervalNs between the connection's packets by its host's cap, ns; 0: none
+     * @param nowNs now, ns
+     * @return whether to drop it
+     */
+    bool WaitsTooLong(uint64_t capIntervalNs, uint64_t nowNs);
+
+    /** @return of the queue's head: payload, or bytes that it acknowledges and waits for; 0: none */
+    uint32_t HeadBytes() const;
+
+    /** @return whether the queue's head is an acknowledgement that waits */
+    bool HeadAcknowledges() const;
+
+    /** @return when the queue's head came, ns */
+    uint64_t HeadSinceNs() const;
+
+    /** @return acknowledged by the end in the mesh so far, bytes */
+    uint64_t DownBytes() const;
+
+    /** @return acknowledged by the wired end so far, bytes */
+    uint64_t UpBytes() const;
+
+    /** @return whether down data waits or is not acknowledged yet */
+    bool WantsDown() const;
+
+    /** @return whether up data is not acknowledged yet */
+    bool WantsUp() const;
+
+    /** @return payload of the largest down segment, bytes */
+    uint32_t DownSegmentBytes() const;
 
     /** @return true when packets wait in the pacing queue */
     bool Holds() const;
@@ -248,6 +283,8 @@ class MeshpaceConnection
     {
         Ptr<QueueDiscItem> item; //!< the packet
         uint64_t departureNs;    //!< if departures are fixed on arrival
+        uint64_t sinceNs;        //!< when it came
+        uint32_t ackedBytes;     //!< of up data, if it waits for that
     };
 
     std::deque<Held> m_held;               //!< the pacing queue
@@ -257,6 +294,7 @@ class MeshpaceConnection
     mp_estimate m_estimate{};
     mp_pacer m_pacer{};
     mp_dupack m_dupack{};
+    mp_wait m_wait{};
     mp_path m_path{};
     uint32_t m_meshWindow{0xffff};  //!< the mesh end's advertised window, unscaled
     uint32_t m_meshWindowScale{0};  //!< its shift
@@ -275,6 +313,8 @@ class MeshpaceConnection
     mp_goodput_flow m_goodput{};
     MeshpaceStatistics m_statistics;
     Time m_lastSeen;
+    uint64_t m_synNs{0};      //!< when the mesh end's SYN passed; 0: it has been answered
+    uint64_t m_rttWiredNs{0}; //!< of the handshake; 0: unknown
     uint32_t m_radio{0};
     bool m_elsewhere{false};
     bool m_finFromMesh{false};

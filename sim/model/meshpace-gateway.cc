@@ -11,6 +11,7 @@
 #include "ns3/tcp-header.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace ns3
 {
@@ -34,12 +35,19 @@ MeshpaceGateway::DoInitialize()
 {
     Object::DoInitialize();
     ResetGoodputControl();
+    if (SharesHosts())
+    {
+        m_shareEvent = Simulator::Schedule(NanoSeconds(MP_SHARE_STEP_NS),
+                                           &MeshpaceGateway::ShareStep,
+                                           this);
+    }
 }
 
 void
 MeshpaceGateway::DoDispose()
 {
     m_goodputEvent.Cancel();
+    m_shareEvent.Cancel();
     m_connections.clear();
     m_urgent.clear();
     Object::DoDispose();
@@ -106,7 +114,7 @@ MeshpaceGateway::ToMesh(Ptr<QueueDiscItem> item, uint32_t radio)
     const auto segment = TcpSegment::Read(item);
     if (!segment)
     {
-        return {Verdict::PASS, 0};
+        return DatagramToMesh(item, radio);
     }
     const auto& header = StaticCast<Ipv4QueueDiscItem>(item)->GetHeader();
     if (InMesh(header.GetSource()) || m_foreign.count(header.GetSource().Get()) > 0)
@@ -125,18 +133,19 @@ MeshpaceGateway::ToMesh(Ptr<QueueDiscItem> item, uint32_t radio)
     connection->See(*segment, false, Simulator::Now());
     connection->SetRadio(radio);
     const bool acks = segment->Flags() & TcpHeader::ACK;
+    const auto upBytes = connection->UpBytes();
     const auto rttWiredUs = acks ? connection->AckFromWired(*segment, NowNs()) : 0;
+    const auto ackedBytes = connection->UpBytes() - upBytes;
+    m_hostShares.Delivered({key.meshAddress, false}, ackedBytes);
+    // An upload is slowed by its ACKs.
+    const bool slowed = segment->IsPureAck() && ackedBytes > 0 &&
+                        m_hostShares.CapBps({key.meshAddress, false}) > 0;
     // What carries no data waits only so as not to overtake data that does.
-    if (segment->payloadBytes == 0 && !connection->Holds())
+    if (segment->payloadBytes == 0 && !slowed && !connection->Holds())
     {
         return {Verdict::PASS, segment->IsPureAck() ? rttWiredUs : 0};
     }
-    if (!connection->Hold(item, NowNs()))
-    {
-        return {Verdict::DROP, 0};
-    }
-    m_maxHeld = std::max(m_maxHeld, ++m_held);
-    return {Verdict::HELD, 0};
+    return Hold(key, *connection, item, slowed ? ackedBytes : 0);
 }
 
 MeshpaceGateway::Verdict
@@ -168,7 +177,10 @@ MeshpaceGateway::ToWired(Ptr<const QueueDiscItem> item)
         return Verdict::PASS;
     }
     connection->SetLinkRates(ReadLinkRates(*segment));
-    switch (connection->AckFromMesh(*segment, NowNs()))
+    const auto downBytes = connection->DownBytes();
+    const auto verdict = connection->AckFromMesh(*segment, NowNs());
+    m_hostShares.Delivered({key.meshAddress, true}, connection->DownBytes() - downBytes);
+    switch (verdict)
     {
     case MP_ACK_RETRANSMIT:
         m_urgent.at(connection->Radio())(connection->Retransmit(NowNs()));
@@ -197,14 +209,13 @@ MeshpaceGateway::Release(uint32_t radio)
         }
         auto& [key, connection] = *next;
         if (connection->Holds() && connection->Radio() == radio &&
-            connection->DepartureNs(nowNs) <= nowNs)
+            DueNs(key, *connection, nowNs) <= nowNs)
         {
-            m_held--;
             m_lastReleased[radio] = key;
-            return connection->Release(nowNs);
+            return ReleaseOf(key, *connection, nowNs);
         }
     }
-    return nullptr;
+    return m_hostShares.Release(radio, nowNs);
 }
 
 Time
@@ -212,15 +223,15 @@ MeshpaceGateway::NextDeparture(uint32_t radio) const
 {
     LawClock clock;
     const auto nowNs = NowNs();
-    auto next = Time::Max();
+    auto nextNs = m_hostShares.NextNs(radio, nowNs);
     for (const auto& [key, connection] : m_connections)
     {
         if (connection->Holds() && connection->Radio() == radio)
         {
-            next = std::min(next, NanoSeconds(connection->DepartureNs(nowNs)));
+            nextNs = std::min(nextNs, DueNs(key, *connection, nowNs));
         }
     }
-    return next;
+    return nextNs == std::numeric_limits<uint64_t>::max() ? Time::Max() : NanoSeconds(nextNs);
 }
 
 std::size_t
@@ -271,7 +282,7 @@ MeshpaceGateway::GoodputStep()
         ResetGoodputControl();
         return;
     }
-    if (m_settings.goodputControl)
+    if (m_settings.goodputControl && !SharesHosts())
     {
         auto entries = GoodputEntries();
         m_throttles += mp_goodput_step(&m_goodput,

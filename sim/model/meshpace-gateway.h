@@ -6,6 +6,7 @@
 #define MESHPACE_GATEWAY_H
 
 #include "meshpace-connection.h"
+#include "meshpace-hosts.h"
 
 #include "ns3/event-id.h"
 #include "ns3/ipv4-address.h"
@@ -134,6 +135,9 @@ class MeshpaceGateway : public Object
      */
     void SetUrgentCallback(Callback<void, Ptr<QueueDiscItem>> callback, uint32_t radio = 0);
 
+    /** @return the hosts and what they get, under the law `even` */
+    const MeshpaceHosts& Hosts() const;
+
     /**
      * @param key a connection's ends
      * @return its state, null when there is none
@@ -162,6 +166,21 @@ class MeshpaceGateway : public Object
     void SetDeparturesOnArrival(bool on);
     bool InMesh(Ipv4Address address) const;
     MeshpaceConnection* FindOrCreate(const MeshpaceKey& key, const TcpSegment& segment);
+    bool SharesHosts() const;
+    bool IsDatagramForMesh(Ptr<const QueueDiscItem> item) const;
+    ToMeshVerdict DatagramToMesh(Ptr<QueueDiscItem> item, uint32_t radio);
+    ToMeshVerdict Hold(const MeshpaceKey& key,
+                       MeshpaceConnection& connection,
+                       Ptr<QueueDiscItem> item,
+                       uint32_t ackedBytes);
+    uint64_t CapIntervalNs(const MeshpaceKey& key, const MeshpaceConnection& connection) const;
+    uint64_t DueNs(const MeshpaceKey& key,
+                   const MeshpaceConnection& connection,
+                   uint64_t nowNs) const;
+    Ptr<QueueDiscItem> ReleaseOf(const MeshpaceKey& key,
+                                 MeshpaceConnection& connection,
+                                 uint64_t nowNs);
+    void ShareStep();
     void GoodputStep();
     void ResetGoodputControl();
     void ScheduleGoodputStep();
@@ -187,6 +206,8 @@ class MeshpaceGateway : public Object
     std::map<MeshpaceKey, std::unique_ptr<MeshpaceConnection>> m_connections;
     mp_goodput m_goodput{};
     EventId m_goodputEvent;
+    MeshpaceHosts m_hostShares;
+    EventId m_shareEvent;
     std::map<uint32_t, MeshpaceKey> m_lastReleased; //!< by radio
     uint32_t m_held{0};
     uint32_t m_maxHeld{0};

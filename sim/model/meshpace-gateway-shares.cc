@@ -1,0 +1,157 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+// MeshpaceGateway under the law `even`: what each host gets, and what waits for that.
+
+#include "meshpace-gateway.h"
+
+#include "law-clock.h"
+
+#include "ns3/simulator.h"
+#include "ns3/udp-l4-protocol.h"
+
+#include <algorithm>
+
+namespace ns3
+{
+
+namespace
+{
+
+/** An acknowledgement waits no longer, or its sender takes the data for lost. */
+constexpr uint64_t LONGEST_ACK_WAIT_NS = 200'000'000;
+
+uint64_t
+NowNs()
+{
+    return Simulator::Now().GetNanoSeconds();
+}
+
+} // namespace
+
+bool
+MeshpaceGateway::SharesHosts() const
+{
+    return m_lawName == EVEN && m_settings.goodputControl;
+}
+
+const MeshpaceHosts&
+MeshpaceGateway::Hosts() const
+{
+    return m_hostShares;
+}
+
+bool
+MeshpaceGateway::IsDatagramForMesh(Ptr<const QueueDiscItem> item) const
+{
+    const auto ipv4 = DynamicCast<const Ipv4QueueDiscItem>(item);
+    return ipv4 && ipv4->GetHeader().GetProtocol() == UdpL4Protocol::PROT_NUMBER &&
+           InMesh(ipv4->GetHeader().GetDestination()) && !InMesh(ipv4->GetHeader().GetSource()) &&
+           m_foreign.count(ipv4->GetHeader().GetSource().Get()) == 0;
+}
+
+MeshpaceGateway::ToMeshVerdict
+MeshpaceGateway::DatagramToMesh(Ptr<QueueDiscItem> item, uint32_t radio)
+{
+    if (!SharesHosts() || !IsDatagramForMesh(item))
+    {
+        return {Verdict::PASS, 0};
+    }
+    const auto host = StaticCast<Ipv4QueueDiscItem>(item)->GetHeader().GetDestination().Get();
+    switch (m_hostShares.Datagram(item, radio, host, NowNs()))
+    {
+    case MeshpaceHosts::Fate::WAITS:
+        return {Verdict::HELD, 0};
+    case MeshpaceHosts::Fate::DROPPED:
+        return {Verdict::DROP, 0};
+    case MeshpaceHosts::Fate::PASSES:
+        break;
+    }
+    return {Verdict::PASS, 0};
+}
+
+uint64_t
+MeshpaceGateway::CapIntervalNs(const MeshpaceKey& key, const MeshpaceConnection& connection) const
+{
+    uint32_t connections = 0;
+    for (const auto& [other, held] : m_connections)
+    {
+        connections += other.meshAddress == key.meshAddress && held->Holds();
+    }
+    return mp_share_interval_ns(m_hostShares.CapBps({key.meshAddress, true}),
+                                connection.DownSegmentBytes()) *
+           std::max(connections, 1U);
+}
+
+MeshpaceGateway::ToMeshVerdict
+MeshpaceGateway::Hold(const MeshpaceKey& key,
+                      MeshpaceConnection& connection,
+                      Ptr<QueueDiscItem> item,
+                      uint32_t ackedBytes)
+{
+    const bool data = ackedBytes == 0;
+    if (data && connection.WaitsTooLong(CapIntervalNs(key, connection), NowNs()))
+    {
+        return {Verdict::DROP, 0};
+    }
+    if (!connection.Hold(item, NowNs(), ackedBytes))
+    {
+        return {Verdict::DROP, 0};
+    }
+    m_maxHeld = std::max(m_maxHeld, ++m_held);
+    return {Verdict::HELD, 0};
+}
+
+uint64_t
+MeshpaceGateway::DueNs(const MeshpaceKey& key,
+                       const MeshpaceConnection& connection,
+                       uint64_t nowNs) const
+{
+    if (connection.HeadAcknowledges())
+    {
+        return std::clamp(m_hostShares.DueNs({key.meshAddress, false}, nowNs),
+                          nowNs,
+                          std::max(nowNs, connection.HeadSinceNs() + LONGEST_ACK_WAIT_NS));
+    }
+    return std::max(connection.DepartureNs(nowNs),
+                    m_hostShares.DueNs({key.meshAddress, true}, nowNs));
+}
+
+Ptr<QueueDiscItem>
+MeshpaceGateway::ReleaseOf(const MeshpaceKey& key,
+                           MeshpaceConnection& connection,
+                           uint64_t nowNs)
+{
+    const auto bytes = connection.HeadBytes();
+    if (SharesHosts() && bytes > 0)
+    {
+        m_hostShares.Departed({key.meshAddress, !connection.HeadAcknowledges()}, bytes, nowNs);
+    }
+    m_held--;
+    return connection.Release(nowNs);
+}
+
+void
+MeshpaceGateway::ShareStep()
+{
+    LawClock clock;
+    for (const auto& [key, connection] : m_connections)
+    {
+        if (!connection->Elsewhere() && connection->WantsDown())
+        {
+            m_hostShares.Wants({key.meshAddress, true});
+        }
+        if (!connection->Elsewhere() && connection->WantsUp())
+        {
+            m_hostShares.Wants({key.meshAddress, false});
+        }
+    }
+    const auto capped = m_hostShares.Step(NowNs());
+    m_throttles += capped;
+    m_shareEvent = Simulator::Schedule(NanoSeconds(MP_SHARE_STEP_NS),
+                                       &MeshpaceGateway::ShareStep,
+                                       this);
+}
+
+} // namespace ns3

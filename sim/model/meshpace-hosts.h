@@ -1,0 +1,128 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef MESHPACE_HOSTS_H
+#define MESHPACE_HOSTS_H
+
+#include "meshpace/meshpace.h"
+
+#include "ns3/ptr.h"
+#include "ns3/queue-item.h"
+
+#include <compare>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <vector>
+
+namespace ns3
+{
+
+/**
+ * @ingroup meshpace
+ *
+ * The hosts of the mesh, each in both directions, and what each gets of it (law `even`, share.h):
+ * a host around core/ that counts bytes, lets the shares be computed once a second, and keeps to them.
+ */
+class MeshpaceHosts
+{
+  public:
+    /** A host in one direction. */
+    struct Key
+    {
+        uint32_t address; //!< of the host
+        bool down;        //!< from the wired network to it, else the other way
+
+        auto operator<=>(const Key&) const = default;
+    };
+
+    /**
+     * Something was delivered.
+     * @param key the host
+     * @param bytes payload that has arrived, or of a datagram, of which nobody tells: that passes
+     */
+    void Delivered(const Key& key, uint64_t bytes);
+
+    /**
+     * Something waits or is under way.
+     * @param key the host
+     */
+    void Wants(const Key& key);
+
+    /**
+     * A step of the shares, MP_SHARE_STEP_NS after the previous one; forgets who wanted what.
+     * @param nowNs now, ns
+     * @return how many are capped
+     */
+    uint32_t Step(uint64_t nowNs);
+
+    /**
+     * @param key the host
+     * @return its cap in bytes/s, 0: none
+     */
+    uint64_t CapBps(const Key& key) const;
+
+    /**
+     * @param key the host
+     * @param nowNs now, ns
+     * @return when the next of its packets may leave by its cap, ns, never before now
+     */
+    uint64_t DueNs(const Key& key, uint64_t nowNs) const;
+
+    /**
+     * A packet of the host leaves.
+     * @param key the host
+     * @param bytes how many count
+     * @param nowNs now, ns
+     */
+    void Departed(const Key& key, uint32_t bytes, uint64_t nowNs);
+
+    /**
+     * A datagram for a host comes: nobody acknowledges it here.
+     * @param item the packet
+     * @param radio by which it leaves
+     * @param address of the host
+     * @param nowNs now, ns
+     * @return whether it waits, passes, or is to be dropped
+     */
+    enum class Fate
+    {
+        PASSES, //!< the host has no cap
+        WAITS,  //!< it is kept here
+        DROPPED //!< it would wait too long
+    };
+    Fate Datagram(Ptr<QueueDiscItem> item, uint32_t radio, uint32_t address, uint64_t nowNs);
+
+    /**
+     * The next datagram that may leave.
+     * @param radio the radio
+     * @param nowNs now, ns
+     * @return it, or nothing when none is due
+     */
+    Ptr<QueueDiscItem> Release(uint32_t radio, uint64_t nowNs);
+
+    /**
+     * @param radio a radio
+     * @param nowNs now, ns
+     * @return when the next datagram is due there, ns; UINT64_MAX when none waits
+     */
+    uint64_t NextNs(uint32_t radio, uint64_t nowNs) const;
+
+  private:
+    /** One host in one direction. */
+    struct Host
+    {
+        mp_share share{};
+        uint64_t nextNs{0}; //!< when the next packet may leave
+        uint32_t radio{0};
+        std::deque<Ptr<QueueDiscItem>> datagrams; //!< that wait
+    };
+
+    std::map<Key, Host> m_hosts;
+    mp_shares m_shares{};
+};
+
+} // namespace ns3
+
+#endif // MESHPACE_HOSTS_H
