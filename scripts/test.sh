@@ -6,7 +6,8 @@ cd "$(dirname "$0")/.."
 
 step() { echo "== $1 ($((SECONDS / 60)) min)"; }
 
-# Seconds after which a test counts as stuck and says where it stands; the longest needs a third.
+# Seconds after which a test, further attempts included, counts as stuck and says where it stands; the
+# longest needs a third.
 patience=900
 
 step 'set-up and build'

@@ -35,7 +35,7 @@ SLOW_MBPS = 11.0
 
 @pytest.fixture
 def mesh() -> Iterator[net.Network]:
-    with net.over_radio(RADIO) as made:
+    with net.over_radio(RADIO, quickack=True) as made:
         yield made
 
 

@@ -91,11 +91,11 @@ def default_route(namespace: Namespace, via4: str, via6: str, *words: str) -> No
     namespace.ip("-6", "route", "replace", "default", "via", via6, *words)
 
 
-def _wired_side(wired: Namespace, gateway: Namespace) -> None:
+def _wired_side(wired: Namespace, gateway: Namespace, quickack: bool = False) -> None:
     veth(gateway, "eth0", wired, "eth0")
     address(gateway, "eth0", f"{GATEWAY_WIRED4}/24", f"{GATEWAY_WIRED6}/64")
     address(wired, "eth0", f"{WIRED4}/24", f"{WIRED6}/64")
-    default_route(wired, GATEWAY_WIRED4, GATEWAY_WIRED6)
+    default_route(wired, GATEWAY_WIRED4, GATEWAY_WIRED6, *(["quickack", "1"] if quickack else []))
     default_route(gateway, WIRED4, WIRED6)
     forwarding(gateway)
 
@@ -132,13 +132,16 @@ def namespaces(*labels: str) -> Iterator[list[Namespace]]:
 
 
 @contextlib.contextmanager
-def routed(hosts: int = 1, radio: Radio | None = None) -> Iterator[Network]:
-    """The gateway routes between the wired host and the mesh hosts, over a veth or a radio."""
+def routed(hosts: int = 1, radio: Radio | None = None, quickack: bool = False) -> Iterator[Network]:
+    """
+    The gateway routes between the wired host and the mesh hosts, over a veth or a radio. With
+    quickack the wired host acknowledges every segment at once, as the mesh hosts do.
+    """
     labels = ["wired", "gw", *(["air"] if hosts > 1 else []), *(f"m{i}" for i in range(hosts))]
     with namespaces(*labels) as made, contextlib.ExitStack() as stack:
         network = Network(made[0], made[1], made[-hosts:], made[2] if hosts > 1 else None)
         network.ends = [(made[0], "eth0"), (made[1], "eth0")]
-        _wired_side(network.wired, network.gateway)
+        _wired_side(network.wired, network.gateway, quickack)
         far = (network.air, "gate") if network.air else (network.host, "eth0")
         if radio:
             stack.enter_context(radio.between(network.gateway, "mesh0", *far))
@@ -151,9 +154,11 @@ def routed(hosts: int = 1, radio: Radio | None = None) -> Iterator[Network]:
         yield network
 
 
-def over_radio(radio: Radio, hosts: int = 1) -> contextlib.AbstractContextManager[Network]:
+def over_radio(
+    radio: Radio, hosts: int = 1, quickack: bool = False
+) -> contextlib.AbstractContextManager[Network]:
     """As routed; mesh0 is one end of a radio in userspace."""
-    return routed(hosts, radio)
+    return routed(hosts, radio, quickack)
 
 
 @contextlib.contextmanager
