@@ -178,13 +178,14 @@ MeshpaceConnection::UpBytes() const
 bool
 MeshpaceConnection::WantsDown() const
 {
-    return Holds() || (m_downAcked && mp_seq_before(m_downAck, m_downSent.max_end));
+    const bool waits = Holds() && !HeadAcknowledges();
+    return waits || (m_downAcked && mp_seq_before(m_downAck, m_downSent.max_end));
 }
 
 bool
-MeshpaceConnection::WantsUp() const
+MeshpaceConnection::WantsUp(uint64_t nowNs) const
 {
-    return m_upAcked && mp_seq_before(m_upAck, m_upSent.max_end);
+    return m_upDataNs && nowNs - m_upDataNs < MP_SHARE_STEP_NS;
 }
 
 uint32_t
@@ -327,6 +328,7 @@ MeshpaceConnection::Retransmit(uint64_t nowNs)
 void
 MeshpaceConnection::DataToWired(const TcpSegment& segment, uint64_t nowNs)
 {
+    m_upDataNs = nowNs;
     mp_sent_record(&m_upSent, segment.Seq(), segment.payloadBytes, nowNs);
     m_upSegmentBytes = std::max(m_upSegmentBytes, segment.payloadBytes);
 }

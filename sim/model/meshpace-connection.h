@@ -143,8 +143,11 @@ class MeshpaceConnection
     /** @return whether down data waits or is not acknowledged yet */
     bool WantsDown() const;
 
-    /** @return whether up data is not acknowledged yet */
-    bool WantsUp() const;
+    /**
+     * @param nowNs now, ns
+     * @return whether up data has come in the latest second: what waits at its sender is not seen here
+     */
+    bool WantsUp(uint64_t nowNs) const;
 
     /** @return payload of the largest down segment, bytes */
     uint32_t DownSegmentBytes() const;
@@ -313,6 +316,7 @@ class MeshpaceConnection
     mp_goodput_flow m_goodput{};
     MeshpaceStatistics m_statistics;
     Time m_lastSeen;
+    uint64_t m_upDataNs{0};   //!< when up data came last
     uint64_t m_synNs{0};      //!< when the mesh end's SYN passed; 0: it has been answered
     uint64_t m_rttWiredNs{0}; //!< of the handshake; 0: unknown
     uint32_t m_radio{0};

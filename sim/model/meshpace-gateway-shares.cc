@@ -142,7 +142,7 @@ MeshpaceGateway::ShareStep()
         {
             m_hostShares.Wants({key.meshAddress, true});
         }
-        if (!connection->Elsewhere() && connection->WantsUp())
+        if (!connection->Elsewhere() && connection->WantsUp(NowNs()))
         {
             m_hostShares.Wants({key.meshAddress, false});
         }

@@ -108,7 +108,7 @@ MP_INLINE struct mp_law mp_law_even(void)
 	struct mp_law law = mp_law_gap();
 
 	law.delay_bound_ns = 0;
-	law.hop_wait_ns = 2 * 5484 * MP_NS_PER_US;
+	law.hop_wait_ns = 3 * 5484 * MP_NS_PER_US;
 	return law;
 }
 
@@ -269,12 +269,17 @@ MP_INLINE uint64_t mp_law_departure_ns(const struct mp_law *law, const struct mp
 			     : mp_departure_ns(pacer, now_ns, interval_ns);
 }
 
-/* As mp_departed, and under a constant law as mp_bucket_departed. */
+/*
+ * As mp_departed; under a constant law as mp_bucket_departed, and under `even` as mp_departed_late of
+ * what an aggregate keeps the air busy.
+ */
 MP_INLINE void mp_law_departed(const struct mp_law *law, struct mp_pacer *pacer,
 			       uint64_t departure_ns, uint64_t interval_ns)
 {
 	if (law->constant)
 		mp_bucket_departed(pacer, departure_ns, interval_ns);
+	else if (law->hop_wait_ns)
+		mp_departed_late(pacer, departure_ns, interval_ns, law->hop_wait_ns);
 	else
 		mp_departed(pacer, departure_ns);
 }

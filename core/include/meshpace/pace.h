@@ -32,6 +32,19 @@ MP_INLINE void mp_departed(struct mp_pacer *pacer, uint64_t departure_ns)
 	pacer->started = true;
 }
 
+/*
+ * As mp_departed, of a packet that was due before, when the device took none: the next one is due an
+ * interval after this one was, so that the rate is kept; but no more than late_ns are made up for.
+ */
+MP_INLINE void mp_departed_late(struct mp_pacer *pacer, uint64_t now_ns, uint64_t interval_ns,
+				uint64_t late_ns)
+{
+	uint64_t due_ns = pacer->started ? pacer->last_ns + interval_ns : now_ns;
+
+	due_ns = mp_max_u64(due_ns + late_ns, now_ns) - late_ns;
+	mp_departed(pacer, mp_min_u64(due_ns, now_ns));
+}
+
 /* Segments in one super packet leave together: the last of them was due so much later. */
 MP_INLINE void mp_departed_together(struct mp_pacer *pacer, uint64_t departure_ns,
 				    uint64_t interval_ns, uint32_t segments)

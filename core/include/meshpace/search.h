@@ -16,6 +16,13 @@
  * route discovery made twenty times too long counts as one of 2 D, and a round without samples
  * changes nothing.
  *
+ * Where twice what is wanted waits (e = -1) the path carries what arrives and no more: the rate is at
+ * most 8/7 of that, and an overshoot ends with the round that shows it.
+ *
+ * Delay may be of others' making, and then yielding gains nothing: at least half as many packets are
+ * kept on the path as it would carry one by one, were it empty, in the time D*; on a radio that
+ * aggregates that is more, since there a few packets cost the air nearly what many do.
+ *
  * A rate is raised only where it is what bounds the flow: where less than 3/4 of it arrived, the flow's
  * own sender, or a cap by share.h, bounds it, and the delay says nothing of a greater rate.
  */
@@ -28,8 +35,9 @@
 #define MP_SEARCH_GAIN_Q16 655    /* k, 1/100 */
 #define MP_SEARCH_FAST 8          /* times k far from the target */
 #define MP_SEARCH_DAMPING_Q16 6554 /* of e, 1/10 */
+#define MP_SEARCH_LONGEST_NS (4 * MP_NS_PER_S)
 #define MP_SEARCH_START 10u       /* packets a round trip before anything is known: TCP's first window */
-#define MP_SEARCH_PACKETS 2u      /* on the path at the least: who is slower learns nothing any more */
+#define MP_SEARCH_PACKETS 2u      /* on the path at the least: who sends fewer learns nothing any more */
 
 struct mp_search {
 	uint64_t base_ns;      /* T; 0: no sample yet */
@@ -57,13 +65,13 @@ MP_INLINE int64_t mp_search_error_q16(uint64_t target_ns, uint64_t mean_ns, uint
 	return mean_ns > target_ns ? -error_q16 : error_q16;
 }
 
-/* interval / (1 + e gain), where |e gain| < 1; at least 1 us and at most 4 s. */
+/* interval / (1 + e gain), where |e gain| < 1/4; at least 1 us, of an interval of at most 4 s. */
 MP_INLINE uint64_t mp_search_faster(uint64_t interval_ns, int64_t error_q16, int64_t gain_q16)
 {
 	uint64_t one_q16 = (uint64_t)((int64_t)MP_ONE_Q16 + (error_q16 * gain_q16 >> 16));
 
-	return mp_min_u64(mp_max_u64((interval_ns << 16) / (one_q16 ? one_q16 : 1), MP_NS_PER_US),
-			  4 * MP_NS_PER_S);
+	interval_ns = mp_min_u64(interval_ns, MP_SEARCH_LONGEST_NS);
+	return mp_max_u64((interval_ns << 16) / (one_q16 ? one_q16 : 1), MP_NS_PER_US);
 }
 
 /* The first sample: the initial window over the round trip that is wanted. */
@@ -78,31 +86,47 @@ MP_INLINE void mp_search_start(struct mp_search *search, uint64_t wait_ns, uint6
 	search->ack = ack;
 }
 
-/* Whether at least 3/4 of what the interval allowed in a round of elapsed_ns has arrived. */
-MP_INLINE bool mp_search_binds(const struct mp_search *search, const struct mp_path *path,
-			       uint64_t elapsed_ns, uint32_t ack)
+/*
+ * The interval at which packets arrived in a round of elapsed_ns, in ns. More than 2^31 bytes are an
+ * acknowledgement of something older: none.
+ */
+MP_INLINE uint64_t mp_search_arrived_ns(const struct mp_search *search, const struct mp_path *path,
+					uint64_t elapsed_ns, uint32_t ack)
 {
-	uint64_t arrived = ack - search->ack;
-	uint64_t allowed = elapsed_ns / search->interval_ns * path->data_bytes;
+	uint64_t bytes = ack - search->ack;
 
-	return arrived < 1u << 31 && 4 * arrived >= 3 * allowed;
+	bytes = bytes < 1u << 31 ? mp_max_u64(bytes, 1) : 1;
+	return mp_min_u64(elapsed_ns, 1ull << 40) * mp_min_u64(path->data_bytes, 65535) / bytes;
+}
+
+/* The longest interval: with it 2, or D* / 2T packets are on the path. */
+MP_INLINE uint64_t mp_search_longest_ns(const struct mp_search *search, uint64_t wait_ns)
+{
+	uint64_t packets = wait_ns / mp_max_u64(2 * search->base_ns, 1);
+
+	return mp_max_u64(search->mean_ns / mp_max_u64(packets, MP_SEARCH_PACKETS), MP_NS_PER_US);
 }
 
 /* A round is over. */
 MP_INLINE void mp_search_round(struct mp_search *search, const struct mp_path *path,
 			       uint64_t wait_ns, uint64_t now_ns, uint32_t ack)
 {
-	bool binds = mp_search_binds(search, path, now_ns - search->began_ns, ack);
+	uint64_t elapsed_ns = mp_max_u64(now_ns, search->began_ns) - search->began_ns;
+	uint64_t arrived_ns = mp_search_arrived_ns(search, path, elapsed_ns, ack);
+	bool binds = arrived_ns / 4 <= search->interval_ns / 3;
 	int64_t gain_q16 = MP_SEARCH_GAIN_Q16, error_q16;
 
 	search->mean_ns = search->sum_ns / search->count;
 	error_q16 = mp_search_error_q16(search->base_ns + wait_ns, search->mean_ns, wait_ns);
 	if (error_q16 > MP_ONE_Q16 / 2 || error_q16 < -(int64_t)(MP_ONE_Q16 / 2))
 		gain_q16 *= MP_SEARCH_FAST;
+	/* Twice what is wanted waits: the path carries no more than what arrives. */
+	if (error_q16 <= -(int64_t)MP_ONE_Q16)
+		search->interval_ns = mp_max_u64(search->interval_ns, arrived_ns - arrived_ns / 8);
 	if (binds || error_q16 < 0)
 		search->interval_ns = mp_min_u64(
 			mp_search_faster(search->interval_ns, error_q16, gain_q16),
-			mp_max_u64(search->mean_ns / MP_SEARCH_PACKETS, MP_NS_PER_US));
+			mp_search_longest_ns(search, wait_ns));
 	search->paced_ns = mp_search_faster(search->interval_ns, error_q16, MP_SEARCH_DAMPING_Q16);
 	search->began_ns = now_ns;
 	search->sum_ns = 0;
@@ -121,7 +145,7 @@ MP_INLINE void mp_search_add(struct mp_search *search, const struct mp_path *pat
 	search->base_ns = mp_min_u64(search->base_ns, rtt_ns);
 	search->sum_ns += mp_min_u64(rtt_ns, 2 * search->mean_ns);
 	search->count++;
-	if (search->count >= MP_SEARCH_LEAST && now_ns - search->began_ns >= search->mean_ns)
+	if (search->count >= MP_SEARCH_LEAST && now_ns >= search->began_ns + search->mean_ns)
 		mp_search_round(search, path, wait_ns, now_ns, ack);
 }
 

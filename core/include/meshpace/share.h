@@ -7,7 +7,7 @@
  *   A host is slow while it wants more than it gets and gets less than MP_SHARE_SLOW of the mean.
  *   An attempt: each second every host above the mean is capped nearer to it, by a sixth of what it is
  *   above. Before the attempt is older than MP_SHARE_PROOF the slow must get more than they did, by a
- *   tenth and by a fiftieth of the mean: then it goes on from there. Else it was vain: whoever is slow
+ *   sixteenth and by a hundredth of the mean: then it goes on from there. Else it was vain: whoever is slow
  *   has other reasons. Caps are what they were before, and no attempt is made for a while, of twice
  *   the length each time.
  *   While nobody is slow, caps rise by 1/32 a second: what a host does not take is others'.
@@ -23,8 +23,8 @@
 #define MP_SHARE_STEP_NS MP_NS_PER_S
 #define MP_SHARE_SLOW_Q8 238u    /* .93 of the mean */
 #define MP_SHARE_WANTING 3u      /* steps in which a host wanted more, before it counts as slow */
-#define MP_SHARE_PROOF 8u        /* steps of an attempt */
-#define MP_SHARE_HOPELESS 4u     /* steps after which one without any gain ends */
+#define MP_SHARE_PROOF 12u       /* steps of an attempt: the slow have to find their new rate */
+#define MP_SHARE_HOPELESS 6u     /* steps after which one without any gain ends */
 #define MP_SHARE_PATIENCE 30u    /* steps after the first vain attempt */
 #define MP_SHARE_PATIENCE_MAX 480u
 #define MP_SHARE_LEAST_BPS 1000u /* bytes/s: nobody is capped below */
@@ -53,13 +53,29 @@ struct mp_shares {
 	uint32_t pause;      /* steps that are left of them */
 };
 
-/* Rates since the previous step, smoothed; returns their mean over hosts that get or want anything. */
+/* The mean rate of the hosts that get at least least_bps or want more; 0 if that is one, or none. */
+MP_INLINE uint64_t mp_shares_mean(const struct mp_share *share, uint32_t n, uint64_t least_bps)
+{
+	uint64_t sum_bps = 0;
+	uint32_t i, hosts = 0;
+
+	for (i = 0; i < n; i++)
+		if (share[i].wanting || share[i].rate_bps >= least_bps) {
+			sum_bps += share[i].rate_bps;
+			hosts++;
+		}
+	return hosts > 1 ? sum_bps / hosts : 0;
+}
+
+/*
+ * Rates since the previous step, smoothed; returns the mean of those who share what is scarce: who
+ * gets less than the mean of all and wants no more is not one of them.
+ */
 MP_INLINE uint64_t mp_shares_measure(struct mp_shares *shares, struct mp_share *share, uint32_t n,
 				     uint64_t now_ns)
 {
 	uint64_t elapsed_us = mp_max_u64((now_ns - shares->before_ns) / MP_NS_PER_US, 1);
-	uint64_t sum_bps = 0;
-	uint32_t i, active = 0;
+	uint32_t i;
 
 	for (i = 0; i < n; i++) {
 		struct mp_share *s = &share[i];
@@ -70,11 +86,11 @@ MP_INLINE uint64_t mp_shares_measure(struct mp_shares *shares, struct mp_share *
 		s->before_bytes = s->delivered_bytes;
 		s->wanting = s->wants ? s->wanting + (s->wanting < MP_SHARE_WANTING) : 0;
 		s->known = true;
-		sum_bps += s->rate_bps;
-		active += s->wants || s->rate_bps >= MP_SHARE_LEAST_BPS;
 	}
 	shares->before_ns = now_ns;
-	return active > 1 ? sum_bps / active : 0;
+	return mp_shares_mean(share, n,
+			      mp_max_u64(mp_shares_mean(share, n, MP_SHARE_LEAST_BPS),
+					 MP_SHARE_LEAST_BPS));
 }
 
 MP_INLINE bool mp_share_is_slow(const struct mp_share *share, uint64_t mean_bps)
@@ -150,12 +166,12 @@ MP_INLINE void mp_shares_give_up(struct mp_shares *shares, struct mp_share *shar
 	shares->attempt = 0;
 }
 
-/* Whether the slow get more than when the attempt began: by a part in `parts`, and 1/50 of the mean. */
+/* Whether the slow get more than when the attempt began: by a part in `parts`, and 1/100 of the mean. */
 MP_INLINE bool mp_shares_gained(const struct mp_shares *shares, const struct mp_share *share,
 				uint32_t n, uint64_t mean_bps, uint64_t parts)
 {
 	return mp_shares_of_slow(share, n) >
-	       shares->slow_bps + shares->slow_bps / parts + mean_bps / 50;
+	       shares->slow_bps + shares->slow_bps / parts + mean_bps / 100;
 }
 
 /* A step of an attempt that is under way. */
@@ -165,12 +181,12 @@ MP_INLINE void mp_shares_try(struct mp_shares *shares, struct mp_share *share, u
 	/* Who got next to nothing may have to wait for its own time-out to notice. */
 	bool starved = shares->slow_bps < mean_bps / 8;
 
-	if (mp_shares_gained(shares, share, n, mean_bps, 10)) {
+	if (mp_shares_gained(shares, share, n, mean_bps, 16)) {
 		shares->patience = MP_SHARE_PATIENCE;
 		mp_shares_begin(shares, share, n, mean_bps);
 	} else if (shares->attempt >= MP_SHARE_PROOF ||
 		   (shares->attempt >= MP_SHARE_HOPELESS && !starved &&
-		    !mp_shares_gained(shares, share, n, 0, 32))) {
+		    !mp_shares_gained(shares, share, n, 0, 50))) {
 		mp_shares_give_up(shares, share, n);
 		return;
 	}
@@ -205,6 +221,8 @@ MP_INLINE uint32_t mp_shares_step(struct mp_shares *shares, struct mp_share *sha
 	for (i = 0; i < n; i++) {
 		if (mean_bps == 0) /* alone */
 			share[i].cap_bps = 0;
+		if (share[i].cap_bps) /* nobody owes more than the mean */
+			share[i].cap_bps = mp_max_u64(share[i].cap_bps, mean_bps);
 		capped += share[i].cap_bps > 0;
 	}
 	return capped;

@@ -37,11 +37,14 @@ MP_INLINE uint64_t mp_wait_gap_ns(uint64_t round_ns, uint32_t count)
 	return (round_ns << 8) / mp_isqrt((uint64_t)(count ? count : 1) << 16);
 }
 
-/* Whether a packet that comes at now_ns and would wait wait_ns is to be lost, or marked. */
+/*
+ * Whether a packet that comes at now_ns and would wait wait_ns is to be lost, or marked; round_ns: a
+ * round trip without that wait. Its sender notices after a round trip with it.
+ */
 MP_INLINE bool mp_wait_ends(struct mp_wait *wait, uint64_t wait_ns, uint64_t target_ns,
 			    uint64_t round_ns, uint64_t now_ns)
 {
-	round_ns = mp_max_u64(round_ns, MP_WAIT_ROUND_NS);
+	round_ns = mp_max_u64(round_ns + wait_ns, MP_WAIT_ROUND_NS);
 	if (wait_ns < target_ns) {
 		wait->above_ns = 0;
 		wait->count = 0;

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The search of `even` on a model path: a queue that serves at a rate of its own behind a fixed delay. */
+#include "check.h"
+
+#include <string.h>
+
+#include <meshpace/law.h>
+
+#define PACKET 1500u
+#define MS 1000000ull
+
+/* A path: its own round trip, the time that it needs for a packet, and what waits on it. */
+struct model {
+	uint64_t idle_ns, service_ns;
+	uint64_t free_ns;  /* when the last packet so far is through */
+	uint64_t now_ns;
+	uint64_t delay_ns; /* of the latest packet */
+	uint32_t seq;
+	double outlier;    /* share of samples that come out twenty times too long */
+};
+
+static struct mp_law law;
+static struct mp_path path;
+static struct mp_estimate estimate;
+
+static void begin(struct model *model, uint32_t hops, uint64_t idle_ns, uint64_t service_ns)
+{
+	law = mp_law_even();
+	memset(&estimate, 0, sizeof(estimate));
+	memset(&path, 0, sizeof(path));
+	path.hops = hops;
+	path.data_bytes = PACKET;
+	memset(model, 0, sizeof(*model));
+	model->idle_ns = idle_ns;
+	model->service_ns = service_ns;
+	model->now_ns = 1000 * MP_NS_PER_S;
+}
+
+/* The next packet leaves at the interval in force, or so late; its sample is taken at its ACK's time. */
+static void send(struct model *model, uint64_t least_interval_ns)
+{
+	uint64_t interval_ns = mp_interval_ns(&estimate, &law, least_interval_ns);
+	uint64_t rtt_ns;
+
+	model->now_ns += mp_max_u64(interval_ns, 10000);
+	model->free_ns = mp_max_u64(model->free_ns, model->now_ns) + model->service_ns;
+	model->delay_ns = model->free_ns - model->now_ns + model->idle_ns;
+	model->seq += PACKET;
+	rtt_ns = model->delay_ns;
+	if (random_unit() < model->outlier)
+		rtt_ns *= 20;
+	mp_estimate_add(&estimate, &law, &path, (uint32_t)(rtt_ns >> MP_TICK_SHIFT),
+			model->now_ns + model->delay_ns, model->seq);
+}
+
+/* Sends for so long; returns the mean rate as a share of what the path serves, and the mean delay. */
+static double run(struct model *model, double seconds, uint64_t least_interval_ns, double *delay_ms)
+{
+	uint64_t began_ns = model->now_ns, end_ns = began_ns + (uint64_t)(seconds * 1e9);
+	uint64_t packets = 0;
+	double sum_ns = 0;
+
+	while (model->now_ns < end_ns) {
+		send(model, least_interval_ns);
+		sum_ns += (double)model->delay_ns;
+		packets++;
+	}
+	*delay_ms = sum_ns / (double)packets / 1e6;
+	return (double)(packets * model->service_ns) / (double)(model->now_ns - began_ns);
+}
+
+/* From any start, on slow and fast paths: all that the path carries, and D* waits on it. */
+static void test_finds_the_path(void)
+{
+	static const struct {
+		uint32_t hops;
+		double idle_ms, service_ms;
+	} cases[] = {
+		{ 1, 2, 4 }, { 8, 30, 18 }, { 1, 0.5, 0.35 }, { 4, 2.3, 1.6 }, { 8, 5, 2.5 }, { 2, 1, 0.1 },
+	};
+	uint32_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		double wait_ms = cases[i].hops * 3 * 5.484, delay_ms;
+		struct model model;
+
+		begin(&model, cases[i].hops, (uint64_t)(cases[i].idle_ms * 1e6),
+		      (uint64_t)(cases[i].service_ms * 1e6));
+		run(&model, 30, 0, &delay_ms);
+		CHECK_NEAR(run(&model, 20, 0, &delay_ms), 1, 0.03, 0);
+		CHECK_NEAR(delay_ms, cases[i].idle_ms + wait_ms, 0.2, 2 * cases[i].service_ms);
+	}
+}
+
+/* One sample in a hundred twenty times too long, as an ACK that waited: nine tenths remain. */
+static void test_outliers(void)
+{
+	struct model model;
+	double delay_ms;
+
+	begin(&model, 4, 3 * MS, 2 * MS);
+	run(&model, 30, 0, &delay_ms);
+	model.outlier = 0.01;
+	CHECK(run(&model, 20, 0, &delay_ms) > 0.9, "outliers slow the flow");
+}
+
+/* A break of three seconds and its one sample: back at nine tenths within five seconds. */
+static void test_after_a_break(void)
+{
+	struct model model;
+	double delay_ms;
+
+	begin(&model, 4, 3 * MS, 2 * MS);
+	run(&model, 30, 0, &delay_ms);
+	model.free_ns = model.now_ns + 3 * MP_NS_PER_S;
+	send(&model, 0);
+	model.now_ns = model.free_ns;
+	run(&model, 4, 0, &delay_ms);
+	CHECK(run(&model, 2, 0, &delay_ms) > 0.9, "a break slows the flow");
+}
+
+/* A sender that uses a tenth of the path: nothing is learnt of a greater rate, so it does not grow. */
+static void test_idle_senders(void)
+{
+	struct model model;
+	uint64_t before_ns;
+	double delay_ms;
+
+	begin(&model, 4, 3 * MS, 2 * MS);
+	run(&model, 30, 0, &delay_ms);
+	before_ns = mp_interval_ns(&estimate, &law, 0);
+	run(&model, 60, 20 * MS, &delay_ms);
+	CHECK_NEAR(mp_interval_ns(&estimate, &law, 0), before_ns, 0.2, 0);
+}
+
+/* The path's rate falls to a quarter, and comes back. */
+static void test_follows(void)
+{
+	struct model model;
+	double delay_ms;
+
+	begin(&model, 4, 3 * MS, 2 * MS);
+	run(&model, 30, 0, &delay_ms);
+	model.service_ns = 8 * MS;
+	run(&model, 20, 0, &delay_ms);
+	CHECK_NEAR(run(&model, 10, 0, &delay_ms), 1, 0.05, 0);
+	CHECK(delay_ms < 2 * (3 + 4 * 3 * 5.484), "%.0f ms wait", delay_ms);
+	model.service_ns = 2 * MS;
+	run(&model, 10, 0, &delay_ms);
+	CHECK_NEAR(run(&model, 10, 0, &delay_ms), 1, 0.05, 0);
+}
+
+/* Delay of others' making: the flow keeps some packets on the path, more where they are short. */
+static void test_yields_not_everything(void)
+{
+	struct model model;
+	double delay_ms;
+	uint32_t i;
+
+	begin(&model, 1, MS / 2, MS / 4);
+	run(&model, 10, 0, &delay_ms);
+	for (i = 0; i < 100000; i++) {
+		model.free_ns = mp_max_u64(model.free_ns, model.now_ns + 60 * MS);
+		send(&model, 0);
+	}
+	/* D* / 2T = 10 packets in 60 ms, damped by a tenth. */
+	CHECK(mp_interval_ns(&estimate, &law, 0) < 8 * MS, "the flow yields everything");
+	CHECK(mp_interval_ns(&estimate, &law, 0) > 2 * MS, "the flow does not yield");
+}
+
+/* Whatever comes: no division by zero, no overflow, an interval within bounds. */
+static void test_anything(void)
+{
+	uint32_t i;
+
+	law = mp_law_even();
+	memset(&estimate, 0, sizeof(estimate));
+	for (i = 0; i < 200000; i++) {
+		uint64_t now_ns = random_u64() >> (random_u64() & 63);
+		uint32_t ticks = (uint32_t)(random_u64() >> (32 + (random_u64() & 31)));
+
+		path.hops = (uint32_t)(random_u64() & 255);
+		path.data_bytes = (uint32_t)(random_u64() & 65535);
+		mp_estimate_add(&estimate, &law, &path, ticks, now_ns, (uint32_t)random_u64());
+		CHECK(mp_interval_ns(&estimate, &law, 0) <= 64 * MP_NS_PER_S, "%" PRIu64 " ns",
+		      mp_interval_ns(&estimate, &law, 0));
+		if ((random_u64() & 1023) == 0)
+			mp_estimate_forget(&estimate);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	check_begin(argc, argv);
+	test_finds_the_path();
+	test_outliers();
+	test_after_a_break();
+	test_idle_senders();
+	test_follows();
+	test_yields_not_everything();
+	test_anything();
+	return check_end();
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What each host gets under `even`, on model meshes: who costs the air how much, who wants how much. */
+#include "check.h"
+
+#include <string.h>
+
+#include <meshpace/share.h>
+#include <meshpace/wait.h>
+
+#define MOST 16
+
+static struct mp_shares shares;
+static struct mp_share share[MOST];
+static uint64_t now_ns;
+
+/* A mesh of n hosts: host i takes want[i] bytes/s if it may, each byte costs cost[i] of the air. */
+static double want[MOST], cost[MOST], got[MOST];
+static double noise;
+
+static void begin(void)
+{
+	memset(&shares, 0, sizeof(shares));
+	memset(share, 0, sizeof(share));
+	memset(got, 0, sizeof(got));
+	now_ns = 1000 * MP_NS_PER_S;
+	noise = 0;
+}
+
+/* The first takes what it wants of the air, the next of what is left, and so on. */
+static void second(uint32_t n, double air)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		double bps = fmin(want[i], air / cost[i]);
+
+		if (share[i].cap_bps)
+			bps = fmin(bps, (double)share[i].cap_bps);
+		air -= bps * cost[i];
+		bps *= 1 + noise * (2 * random_unit() - 1);
+		got[i] = bps;
+		share[i].delivered_bytes += (uint64_t)bps;
+		share[i].wants = bps < 0.98 * want[i];
+	}
+	now_ns += MP_SHARE_STEP_NS;
+	mp_shares_step(&shares, share, n, now_ns);
+}
+
+/* Means of what each gets over so many seconds. */
+static void run(uint32_t n, double air, uint32_t seconds, double *mean)
+{
+	uint32_t s, i;
+
+	for (i = 0; i < n; i++)
+		mean[i] = 0;
+	for (s = 0; s < seconds; s++) {
+		second(n, air);
+		for (i = 0; i < n; i++)
+			mean[i] += got[i] / seconds;
+	}
+}
+
+/* One hop starves four; the cap ends where both get the same, whatever that costs the air. */
+static void test_near_and_far(void)
+{
+	double mean[2];
+
+	begin();
+	noise = 0.1;
+	want[0] = want[1] = 1e9;
+	cost[0] = 1;
+	cost[1] = 4;
+	run(2, 3e6, 60, mean);
+	run(2, 3e6, 120, mean);
+	CHECK(mean[1] > 0.75 * (mean[0] + mean[1]) / 2, "far %.0f of %.0f", mean[1], mean[0]);
+	CHECK(mean[0] + 4 * mean[1] > 0.9 * 3e6, "air unused: %.0f, %.0f", mean[0], mean[1]);
+}
+
+/* A host alone is never capped, and who is slow for other reasons costs the fast next to nothing. */
+static void test_harms_nobody(void)
+{
+	double mean[2];
+	uint32_t i;
+
+	begin();
+	want[0] = 1e9;
+	cost[0] = cost[1] = 1;
+	for (i = 0; i < 100; i++) {
+		second(1, 3e6);
+		CHECK_EQUAL(share[0].cap_bps, 0);
+	}
+	begin();
+	noise = 0.05;
+	want[0] = 2e6;
+	want[1] = 0.3e6; /* and wants more than it can send */
+	for (i = 0; i < 240; i++) {
+		second(2, 3e6);
+		share[1].wants = true;
+		mean[0] = i ? mean[0] + got[0] / 240 : got[0] / 240;
+	}
+	CHECK(mean[0] > 0.97 * 2e6, "%.0f of 2000000", mean[0]);
+}
+
+/* Who wants little gets it, and what it leaves is the others'. */
+static void test_little_wants(void)
+{
+	double mean[3];
+
+	begin();
+	want[0] = want[2] = 1e9;
+	want[1] = 0.1e6;
+	cost[0] = cost[1] = cost[2] = 1;
+	run(3, 3e6, 60, mean);
+	run(3, 3e6, 120, mean);
+	CHECK_NEAR(mean[1], 0.1e6, 0.02, 0);
+	CHECK(mean[2] > 0.6 * mean[0], "%.0f beside %.0f", mean[2], mean[0]);
+	CHECK(mean[0] + mean[2] > 0.9 * 2.9e6, "unused: %.0f, %.0f", mean[0], mean[2]);
+}
+
+/* When the others have gone, the caps go. */
+static void test_caps_end(void)
+{
+	double mean[2];
+
+	begin();
+	want[0] = want[1] = 1e9;
+	cost[0] = 1;
+	cost[1] = 4;
+	run(2, 3e6, 60, mean);
+	CHECK(share[0].cap_bps > 0, "never capped");
+	want[1] = 0;
+	run(2, 3e6, 40, mean);
+	CHECK_EQUAL(share[0].cap_bps, 0);
+}
+
+/* Whatever comes: nobody is capped below the least, nothing overflows. */
+static void test_anything(void)
+{
+	uint32_t i, k;
+
+	begin();
+	for (i = 0; i < 20000; i++) {
+		uint32_t n = (uint32_t)(random_u64() % (MOST + 1));
+
+		for (k = 0; k < n; k++) {
+			share[k].delivered_bytes += random_u64() >> (16 + (random_u64() & 31));
+			share[k].wants = random_u64() & 1;
+		}
+		now_ns += random_u64() >> (24 + (random_u64() & 31));
+		mp_shares_step(&shares, share, n, now_ns);
+		for (k = 0; k < n; k++)
+			CHECK(share[k].cap_bps == 0 || share[k].cap_bps >= MP_SHARE_LEAST_BPS,
+			      "%" PRIu64, share[k].cap_bps);
+	}
+}
+
+/* Packets that wait less than the target are never lost; a standing wait loses more and more. */
+static void test_waits(void)
+{
+	const uint64_t ms = 1000000, target_ns = mp_wait_target_ns(40 * ms, 40 * ms, ms);
+	uint32_t lost = 0, early = 0;
+	struct mp_wait wait = { 0 };
+	uint64_t t;
+
+	CHECK_EQUAL(target_ns, 80 * ms);
+	CHECK_EQUAL(mp_wait_target_ns(ms, 0, 10 * ms), 320 * ms);
+	for (t = 1; t < 5000; t++)
+		CHECK_EQUAL(mp_wait_ends(&wait, target_ns - 1, target_ns, 80 * ms, t * ms), false);
+	for (t = 5000; t < 15000; t++) {
+		bool ends = mp_wait_ends(&wait, 100 * ms, target_ns, 80 * ms, t * ms);
+
+		lost += ends;
+		early += ends && t < 5180;
+	}
+	CHECK_EQUAL(early, 0);
+	/* The n-th comes sqrt(n) times as fast: (10 s / 180 ms / 2)^2 = 770 and some. */
+	CHECK(lost > 500 && lost < 1100, "%u lost", lost);
+	CHECK_EQUAL(mp_wait_ends(&wait, target_ns - 1, target_ns, 80 * ms, 15001 * ms), false);
+	CHECK_EQUAL(mp_wait_ends(&wait, 100 * ms, target_ns, 80 * ms, 15002 * ms), false);
+	CHECK_EQUAL(mp_wait_ends(&wait, 5 * target_ns, target_ns, 80 * ms, 15003 * ms), true);
+}
+
+int main(int argc, char **argv)
+{
+	check_begin(argc, argv);
+	test_near_and_far();
+	test_harms_nobody();
+	test_little_wants();
+	test_caps_end();
+	test_anything();
+	test_waits();
+	return check_end();
+}

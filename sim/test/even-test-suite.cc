@@ -1,0 +1,115 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+// The law `even` at the gateway, in whole simulations.
+
+#include "test-scenarios.h"
+
+#include "../runner/result.h"
+#include "../runner/simulation.h"
+
+#include "ns3/rng-seed-manager.h"
+#include "ns3/test.h"
+
+#include <vector>
+
+using namespace ns3;
+
+namespace
+{
+
+constexpr double SECONDS = 60;
+constexpr double WARMUP_S = 20;
+
+/**
+ * @param scenario the scenario
+ * @param law the gateway's law
+ * @return goodput of each flow after the warm-up, kbit/s
+ */
+std::vector<double>
+GoodputKbps(Scenario scenario, const std::string& law)
+{
+    scenario.warmup_s = WARMUP_S;
+    scenario.gateway.law = law;
+    scenario.gateway.goodput_control = law != "off";
+    RngSeedManager::ResetNextStreamIndex();
+    Simulation simulation(scenario, 1);
+    simulation.Run();
+    std::vector<double> kbps;
+    for (const auto& flow : MakeResult(simulation, 1)["flows"])
+    {
+        const double bytes = flow["goodput_bytes"];
+        kbps.push_back(bytes * 8 / 1e3 / (SECONDS - WARMUP_S));
+    }
+    return kbps;
+}
+
+/** A single flow loses nothing by the law: it fills the path, and no host is capped. */
+class OneFlowTestCase : public TestCase
+{
+  public:
+    OneFlowTestCase(uint32_t hops)
+        : TestCase("One flow, hops: " + std::to_string(hops)),
+          m_hops(hops)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        auto scenario = ChainScenario(m_hops, "static", SECONDS);
+        scenario.flows = {FtpFlow("B", "A")};
+        const auto off = GoodputKbps(scenario, "off").front();
+        const auto even = GoodputKbps(scenario, "even").front();
+        NS_TEST_EXPECT_MSG_GT(even, 0.95 * off, "as much as without the law");
+    }
+
+    uint32_t m_hops;
+};
+
+/** A near host's download, TCP or UDP, does not starve a far host's: it is capped until both get alike. */
+class NearAndFarTestCase : public TestCase
+{
+  public:
+    NearAndFarTestCase(const std::string& near, const std::string& far)
+        : TestCase("Near " + near + " beside far " + far),
+          m_near(near),
+          m_far(far)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        auto scenario = ChainScenario(4, "static", SECONDS);
+        scenario.flows = {m_near == "UDP" ? UdpFlow("B", "RL3", 3000) : FtpFlow("B", "RL3"),
+                          m_far == "up" ? FtpFlow("A", "B") : FtpFlow("B", "A")};
+        const auto kbps = GoodputKbps(scenario, "even");
+        const auto equal = (kbps[0] + kbps[1]) / 2;
+        NS_TEST_EXPECT_MSG_GT(kbps[1], 0.6 * equal, "far, beside " << kbps[0]);
+        NS_TEST_EXPECT_MSG_GT(kbps[0], 0.6 * equal, "near, beside " << kbps[1]);
+    }
+
+    std::string m_near;
+    std::string m_far;
+};
+
+class EvenTestSuite : public TestSuite
+{
+  public:
+    EvenTestSuite()
+        : TestSuite("meshpace-even", Type::SYSTEM)
+    {
+        AddTestCase(new OneFlowTestCase(1), Duration::QUICK);
+        AddTestCase(new OneFlowTestCase(4), Duration::QUICK);
+        AddTestCase(new OneFlowTestCase(8), Duration::QUICK);
+        AddTestCase(new NearAndFarTestCase("TCP", "down"), Duration::QUICK);
+        AddTestCase(new NearAndFarTestCase("TCP", "up"), Duration::QUICK);
+        AddTestCase(new NearAndFarTestCase("UDP", "down"), Duration::QUICK);
+    }
+};
+
+EvenTestSuite g_evenTestSuite; //!< the suite
+
+} // namespace
