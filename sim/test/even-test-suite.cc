@@ -37,7 +37,8 @@ GoodputKbps(Scenario scenario, const std::string& law)
     Simulation simulation(scenario, 1);
     simulation.Run();
     std::vector<double> kbps;
-    for (const auto& flow : MakeResult(simulation, 1)["flows"])
+    const auto result = MakeResult(simulation, 1);
+    for (const auto& flow : result["flows"])
     {
         const double bytes = flow["goodput_bytes"];
         kbps.push_back(bytes * 8 / 1e3 / (SECONDS - WARMUP_S));

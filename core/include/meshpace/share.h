@@ -9,8 +9,9 @@
  *   above. Before the attempt is older than MP_SHARE_PROOF the slow must get more than they did, by a
  *   sixteenth and by a hundredth of the mean: then it goes on from there. Else it was vain: whoever is slow
  *   has other reasons. Caps are what they were before, and no attempt is made for a while, of twice
- *   the length each time.
- *   While nobody is slow, caps rise by 1/32 a second: what a host does not take is others'.
+ *   the length each time, unless somebody else is slow or it gets worse.
+ *   While nobody is slow, caps rise by 1/32 a second: what a host does not take is others'. After a
+ *   vain attempt, which shows that who is slow is not so because of others, they rise by 1/64.
  *
  * A cap thus ends where the slow get what they can use, whatever a packet of theirs costs the air:
  * no rate, hop count or capacity need be known.
@@ -22,7 +23,7 @@
 
 #define MP_SHARE_STEP_NS MP_NS_PER_S
 #define MP_SHARE_SLOW_Q8 238u    /* .93 of the mean */
-#define MP_SHARE_WANTING 3u      /* steps in which a host wanted more, before it counts as slow */
+#define MP_SHARE_WANTING 6u      /* steps in which a host wanted more, before it counts as slow */
 #define MP_SHARE_PROOF 12u       /* steps of an attempt: the slow have to find their new rate */
 #define MP_SHARE_HOPELESS 6u     /* steps after which one without any gain ends */
 #define MP_SHARE_PATIENCE 30u    /* steps after the first vain attempt */
@@ -40,7 +41,7 @@ struct mp_share {
 	uint64_t before_bytes;    /* delivered at the previous step */
 	uint64_t rate_bps;        /* smoothed over four steps, bytes/s */
 	uint64_t old_cap_bps;     /* before the attempt */
-	uint32_t wanting;         /* steps in a row in which it wanted */
+	uint32_t wanting;         /* steps in which it wanted, less those in which it did not */
 	bool known;               /* it has been through a step */
 	bool slow;                /* the attempt is for it */
 };
@@ -82,10 +83,12 @@ MP_INLINE uint64_t mp_shares_measure(struct mp_shares *shares, struct mp_share *
 		uint64_t bytes = mp_min_u64(s->delivered_bytes - s->before_bytes, 1ull << 44);
 		uint64_t bps = mp_min_u64(bytes * 1000000 / elapsed_us, MP_SHARE_MAX_BPS);
 
+		bps = shares->before_ns ? bps : 0; /* the first step has nothing to compare with */
 		s->rate_bps = s->known ? (3 * s->rate_bps + bps) / 4 : bps;
 		s->before_bytes = s->delivered_bytes;
-		s->wanting = s->wants ? s->wanting + (s->wanting < MP_SHARE_WANTING) : 0;
-		s->known = true;
+		s->wanting += s->wants && s->wanting < MP_SHARE_WANTING;
+		s->wanting -= !s->wants && s->wanting > 0;
+		s->known = shares->before_ns != 0;
 	}
 	shares->before_ns = now_ns;
 	return mp_shares_mean(share, n,
@@ -124,6 +127,21 @@ MP_INLINE void mp_shares_begin(struct mp_shares *shares, struct mp_share *share,
 	shares->attempt = 1;
 }
 
+/*
+ * Whether the pause after a vain attempt is over before its time: somebody else is slow, or those whom
+ * the attempt was for get less than 3/4 of what they had.
+ */
+MP_INLINE bool mp_shares_worse(const struct mp_shares *shares, const struct mp_share *share,
+			       uint32_t n, uint64_t mean_bps)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		if (!share[i].slow && mp_share_is_slow(&share[i], mean_bps))
+			return true;
+	return 4 * mp_shares_of_slow(share, n) < 3 * shares->slow_bps;
+}
+
 /* Everybody above the mean is capped a sixth of the way nearer to it. */
 MP_INLINE void mp_shares_lower(struct mp_share *share, uint32_t n, uint64_t mean_bps)
 {
@@ -139,15 +157,15 @@ MP_INLINE void mp_shares_lower(struct mp_share *share, uint32_t n, uint64_t mean
 	}
 }
 
-/* Nobody is slow: caps rise by 1/32; one that is twice what is taken is none. */
-MP_INLINE void mp_shares_raise(struct mp_share *share, uint32_t n)
+/* Caps rise by a part in `parts`; one that is twice what is taken is none. */
+MP_INLINE void mp_shares_raise(struct mp_share *share, uint32_t n, uint64_t parts)
 {
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
 		struct mp_share *s = &share[i];
 
-		s->cap_bps += s->cap_bps / 32;
+		s->cap_bps += s->cap_bps / parts;
 		if (s->cap_bps > 2 * mp_max_u64(s->rate_bps, MP_SHARE_LEAST_BPS))
 			s->cap_bps = 0;
 	}
@@ -186,7 +204,7 @@ MP_INLINE void mp_shares_try(struct mp_shares *shares, struct mp_share *share, u
 		mp_shares_begin(shares, share, n, mean_bps);
 	} else if (shares->attempt >= MP_SHARE_PROOF ||
 		   (shares->attempt >= MP_SHARE_HOPELESS && !starved &&
-		    !mp_shares_gained(shares, share, n, 0, 50))) {
+		    !mp_shares_gained(shares, share, n, 0, 32))) {
 		mp_shares_give_up(shares, share, n);
 		return;
 	}
@@ -211,16 +229,18 @@ MP_INLINE uint32_t mp_shares_step(struct mp_shares *shares, struct mp_share *sha
 	shares->pause -= shares->pause > 0;
 	if (!slow) {
 		shares->attempt = 0;
-		mp_shares_raise(share, n);
+		mp_shares_raise(share, n, 32);
 	} else if (shares->attempt) {
 		mp_shares_try(shares, share, n, mean_bps);
-	} else if (shares->pause == 0) {
+	} else if (shares->pause == 0 || mp_shares_worse(shares, share, n, mean_bps)) {
 		mp_shares_begin(shares, share, n, mean_bps);
 		mp_shares_lower(share, n, mean_bps);
+	} else {
+		mp_shares_raise(share, n, 64);
 	}
 	for (i = 0; i < n; i++) {
 		if (mean_bps == 0) /* alone */
-			share[i].cap_bps = 0;
+			share[i].cap_bps += share[i].cap_bps / 4;
 		if (share[i].cap_bps) /* nobody owes more than the mean */
 			share[i].cap_bps = mp_max_u64(share[i].cap_bps, mean_bps);
 		capped += share[i].cap_bps > 0;
