@@ -216,11 +216,9 @@ impl Gateway {
 
     fn settings(&self) -> mp_settings {
         let config = &self.config;
-        let mut law = config.law.parameters();
-        law.delay_bound_ns = config.delay_bound_ns();
         mp_settings {
             heartbeat_ns: now_ns(),
-            law,
+            law: config.parameters(config.law),
             default_hops: config.default_path.hops,
             default_kbps: (config.default_path.mbps * 1e3) as u32,
             default_link: self.hosts.default_link(),
@@ -280,7 +278,7 @@ impl Gateway {
         let mut table = self.maps.all_flows().context("reading the flow table")?;
         self.expire(&mut table, now);
         self.meter.update(&table, now);
-        let controlled = self.config.goodput_control && self.holds();
+        let controlled = self.config.controls_goodput() && self.holds();
         let floors = self.goodput.tick(if controlled { &table } else { &[] });
         for (key, floor_ns) in floors {
             self.maps.set_floor(&key, floor_ns)?;

@@ -88,7 +88,7 @@ pub fn status(
         law: gateway.config.law.to_string(),
         release: gateway.release.to_string(),
         attached: if gateway.tcx { "tcx" } else { "clsact" }.into(),
-        goodput_control: gateway.config.goodput_control,
+        goodput_control: gateway.config.controls_goodput(),
         uptime_s: gateway.started.elapsed().as_secs_f64(),
         flows: table.iter().map(flow).collect(),
         hosts: paths.values().map(host).collect(),
