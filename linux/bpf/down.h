@@ -8,6 +8,7 @@
 #ifndef MESHPACE_BPF_DOWN_H
 #define MESHPACE_BPF_DOWN_H
 
+#include "caps.h"
 #include "flows.h"
 #include "store.h"
 
@@ -33,6 +34,18 @@ MP_INLINE void mp_set_departure(struct mp_flow *flow, struct mp_packet *p)
 	mp_departed_together(&flow->pacer, p->departure_ns, interval_ns, p->segments);
 }
 
+/* Where sch_fq holds packets: data is ready when its host's cap lets it go. */
+MP_INLINE void mp_wait_for_host(struct mp_packet *p)
+{
+	struct mp_host_key host;
+
+	if (!mp_settings.stamp || !mp_settings.pace)
+		return;
+	host = mp_host_key_of(p, MP_DOWN);
+	p->ready_ns = mp_cap_departure(&host, p->ready_ns, p->payload_bytes, MP_HORIZON_NS,
+				       MP_TOO_LONG_LEAVES);
+}
+
 /* Data for the mesh. Sets p->departure_ns. */
 __attribute__((noinline)) int mp_down_data(struct __sk_buff *skb, struct mp_packet *p)
 {
@@ -47,6 +60,7 @@ __attribute__((noinline)) int mp_down_data(struct __sk_buff *skb, struct mp_pack
 	if (!flow)
 		return 0;
 	p->one_way = !flow->two_way;
+	mp_wait_for_host(p);
 	stored = mp_settings.local_retransmission && mp_store(skb, p, &key, flow);
 	missed = mp_settings.local_retransmission && !stored;
 	bpf_spin_lock(&flow->lock);
@@ -99,7 +113,7 @@ __attribute__((noinline)) int mp_down_no_data(struct mp_packet *p)
 		return 0;
 	bpf_spin_lock(&flow->lock);
 	if (flow->pacer.started)
-		p->departure_ns = mp_max_u64(flow->pacer.last_ns, p->now_ns);
+		p->departure_ns = mp_max_u64(flow->pacer.last_ns, p->departure_ns);
 	if (p->flags & MP_TCP_FIN)
 		flow->fin = 1;
 	bpf_spin_unlock(&flow->lock);

@@ -13,6 +13,7 @@
 
 #include "intf.h"
 
+#include "caps.h"
 #include "down.h"
 #include "option.h"
 #include "up.h"
@@ -42,6 +43,26 @@ MP_INLINE void mp_respect_own_pacing(const struct __sk_buff *skb, struct mp_pack
 		p->ready_ns = skb->tstamp;
 }
 
+/* The departure goes into the packet, where sch_fq holds it. */
+MP_INLINE void mp_stamp(struct __sk_buff *skb, const struct mp_packet *p)
+{
+	if (!mp_settings.stamp || p->departure_ns <= p->now_ns)
+		return;
+	skb->tstamp = p->departure_ns;
+	mp_count(MP_COUNT_PACED);
+}
+
+/* What is not read as TCP: UDP counts, and waits, as a part of what its host gets. */
+MP_INLINE int mp_other_to_mesh(struct __sk_buff *skb, struct mp_packet *p)
+{
+	if (p->protocol != IPPROTO_UDP)
+		return TC_ACT_UNSPEC;
+	if (!mp_udp_passes(skb, p, MP_DOWN))
+		return TC_ACT_SHOT;
+	mp_stamp(skb, p);
+	return TC_ACT_UNSPEC;
+}
+
 /* To the mesh. */
 SEC("tc")
 int mp_to_mesh(struct __sk_buff *skb)
@@ -49,8 +70,10 @@ int mp_to_mesh(struct __sk_buff *skb)
 	struct mp_packet p = { .now_ns = bpf_ktime_get_ns() };
 	uint32_t rtt_wired_us = 0;
 
-	if (!mp_alive(p.now_ns) || mp_hairpin(skb) || !mp_read_packet(skb, &p, true))
+	if (!mp_alive(p.now_ns) || mp_hairpin(skb))
 		return TC_ACT_UNSPEC;
+	if (!mp_read_packet(skb, &p, true))
+		return mp_other_to_mesh(skb, &p);
 	if (mp_begins_or_breaks(&p)) {
 		mp_forget_connection(&p);
 		return TC_ACT_UNSPEC;
@@ -72,10 +95,7 @@ int mp_to_mesh(struct __sk_buff *skb)
 		if (!p.one_way)
 			mp_down_no_data(&p);
 	}
-	if (mp_settings.stamp && p.departure_ns > p.now_ns) {
-		skb->tstamp = p.departure_ns;
-		mp_count(MP_COUNT_PACED);
-	}
+	mp_stamp(skb, &p);
 	if (rtt_wired_us && mp_is_pure_ack(&p) &&
 	    !mp_append_option(skb, &p, rtt_wired_us))
 		return TC_ACT_SHOT;
@@ -88,8 +108,13 @@ int mp_from_mesh(struct __sk_buff *skb)
 {
 	struct mp_packet p = { .now_ns = bpf_ktime_get_ns() };
 
-	if (!mp_alive(p.now_ns) || !mp_read_packet(skb, &p, false))
+	if (!mp_alive(p.now_ns))
 		return TC_ACT_UNSPEC;
+	if (!mp_read_packet(skb, &p, false)) {
+		if (p.protocol == IPPROTO_UDP)
+			mp_udp_passes(skb, &p, MP_UP);
+		return TC_ACT_UNSPEC;
+	}
 	if (mp_settings.option == MP_OPTION_ASKED)
 		mp_take_question(skb, &p);
 	if (mp_begins_or_breaks(&p))

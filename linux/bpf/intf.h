@@ -38,6 +38,23 @@ struct bpf_spin_lock {
 };
 #endif
 
+/* A mesh host, and which way. */
+struct mp_host_key {
+	uint8_t address[16]; /* as in mp_flow_key */
+	uint32_t direction;  /* enum mp_direction */
+};
+
+/* What a host may get (core's share.h), under release by fq; elsewhere the daemon keeps to it. */
+struct mp_cap {
+	struct bpf_spin_lock lock;
+	uint32_t bytes;         /* of the latest packet, whose time the next one waits */
+	uint64_t cap_bps;
+	struct mp_pacer pacer;
+};
+
+/* By its host's cap an ACK waits no longer, and UDP is dropped that would. */
+#define MP_CAP_WAIT_NS (MP_NS_PER_S / 5)
+
 /* What the daemon knows of a mesh host's path; key: its address. */
 struct mp_host {
 	uint32_t hops;    /* 0: unknown */
@@ -150,6 +167,7 @@ enum mp_counter {
 	MP_COUNT_STORED,        /* segments copied to the daemon */
 	MP_COUNT_STORE_MISSED,  /* not copied: too large, or the ring buffer was full */
 	MP_COUNT_WITHHELD,      /* duplicate ACKs withheld */
+	MP_COUNT_UDP_DROPPED,   /* to hosts whose cap it exceeded */
 	MP_COUNTERS
 };
 

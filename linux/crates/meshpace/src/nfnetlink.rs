@@ -28,6 +28,9 @@ const FAMILY_HEADER: usize = 4;
 /// Datagrams taken by one system call, and room for each: a packet's copied bytes and attributes.
 const BATCH: usize = 32;
 const DATAGRAM_BYTES: usize = 2048;
+/// A verdict with its headers, and how many go out by one system call.
+const VERDICT_BYTES: usize = NETLINK_HEADER + FAMILY_HEADER + 12;
+const MOST_VERDICTS: usize = 1024;
 const SOCKET_BUFFER_BYTES: i32 = 16 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -263,7 +266,9 @@ impl Queue {
         if self.verdicts.is_empty() {
             return Ok(());
         }
-        let sent = self.send(&self.verdicts);
+        // At the end there may be more than a message holds.
+        let parts = self.verdicts.chunks(MOST_VERDICTS * VERDICT_BYTES);
+        let sent = parts.map(|part| self.send(part)).collect();
         self.verdicts.clear();
         sent
     }

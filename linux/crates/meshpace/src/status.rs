@@ -50,6 +50,9 @@ pub struct Host {
     pub mbps: f64,
     pub mbps_source: String,
     pub signal_dbm: Option<i32>,
+    /// law `even`: what the host may get, payload; None: no cap
+    pub cap_down_kbps: Option<f64>,
+    pub cap_up_kbps: Option<f64>,
     /// of its first hop, under the law `map`
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub surroundings: Option<Box<Surroundings>>,
@@ -66,6 +69,8 @@ pub struct Status {
     /// "tcx", or "clsact" on kernels before 6.6
     pub attached: String,
     pub goodput_control: bool,
+    /// law `even`: hosts share evenly
+    pub shares: bool,
     pub uptime_s: f64,
     pub flows: Vec<Flow>,
     pub hosts: Vec<Host>,

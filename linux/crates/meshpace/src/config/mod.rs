@@ -133,6 +133,8 @@ pub struct Config {
     pub law: Law,
     pub release: ReleaseChoice,
     pub goodput_control: bool,
+    /// law `even`: hosts share evenly
+    pub shares: bool,
     pub local_retransmission: bool,
     /// whose ACKs carry RTT_wired, of wireless-to-wired flows
     pub option: OptionPolicy,
@@ -179,6 +181,7 @@ impl Default for Config {
             law: Law::Gap,
             release: ReleaseChoice::Auto,
             goodput_control: true,
+            shares: true,
             local_retransmission: true,
             option: OptionPolicy::Asked,
             delay_bound_ms: 500.0,
@@ -260,6 +263,11 @@ impl Config {
             parameters.delay_bound_ns = (self.delay_bound_ms * 1e6) as u64;
         }
         parameters
+    }
+
+    /// Whether hosts share evenly.
+    pub fn shares_evenly(&self) -> bool {
+        self.shares && self.law == Law::Even
     }
 
     /// Whether goodput control is on.
