@@ -61,6 +61,19 @@ MP_INLINE uint64_t mp_cap_departure(const struct mp_host_key *key, uint64_t read
 	return departure_ns;
 }
 
+/* Where sch_fq holds packets: data is ready when its host's cap lets it go. */
+__attribute__((noinline)) int mp_wait_for_host(struct mp_packet *p)
+{
+	struct mp_host_key key;
+
+	if (!p || !mp_settings.stamp || !mp_settings.pace)
+		return 0;
+	key = mp_host_key_of(p, MP_DOWN);
+	p->ready_ns = mp_cap_departure(&key, p->ready_ns, p->payload_bytes, MP_HORIZON_NS,
+				       MP_TOO_LONG_LEAVES);
+	return 0;
+}
+
 /* UDP to one host, not to all. */
 MP_INLINE bool mp_is_unicast(struct __sk_buff *skb)
 {

@@ -17,6 +17,7 @@
 #include "down.h"
 #include "option.h"
 #include "up.h"
+#include "waits.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -86,6 +87,9 @@ int mp_to_mesh(struct __sk_buff *skb)
 	if (p.segments > 1)
 		mp_count(MP_COUNT_SUPER_PACKETS);
 	if (p.payload_bytes > 0 && !(p.flags & MP_TCP_SYN)) {
+		mp_wait_for_host(&p);
+		if (!mp_wait_passes(skb, &p))
+			return TC_ACT_SHOT;
 		mp_down_data(skb, &p);
 		if (!p.one_way && (p.flags & MP_TCP_ACK))
 			mp_up_ack(&p);
@@ -100,6 +104,18 @@ int mp_to_mesh(struct __sk_buff *skb)
 	    !mp_append_option(skb, &p, rtt_wired_us))
 		return TC_ACT_SHOT;
 	return TC_ACT_UNSPEC;
+}
+
+MP_INLINE int mp_ack_from_mesh(struct mp_packet *p)
+{
+	int verdict = mp_down_ack(p);
+
+	if (p->acks)
+		mp_down_learn(p);
+	if (verdict == MP_ACK_FORWARD)
+		return TC_ACT_UNSPEC;
+	mp_count(MP_COUNT_WITHHELD);
+	return TC_ACT_SHOT;
 }
 
 /* From the mesh. */
@@ -121,15 +137,13 @@ int mp_from_mesh(struct __sk_buff *skb)
 		mp_forget_connection(&p);
 	if (p.asks && (p.flags & MP_TCP_SYN))
 		mp_up_asked(&p);
+	if (p.flags & MP_TCP_SYN)
+		mp_handshake_begins(&p);
 	if (p.flags & (MP_TCP_SYN | MP_TCP_RST))
 		return TC_ACT_UNSPEC;
 	if (p.payload_bytes > 0)
 		mp_up_data(&p);
 	else if (p.flags & MP_TCP_FIN)
 		mp_up_fin(&p);
-	if ((p.flags & MP_TCP_ACK) && !p.one_way && mp_down_ack(&p) != MP_ACK_FORWARD) {
-		mp_count(MP_COUNT_WITHHELD);
-		return TC_ACT_SHOT;
-	}
-	return TC_ACT_UNSPEC;
+	return p.flags & MP_TCP_ACK && !p.one_way ? mp_ack_from_mesh(&p) : TC_ACT_UNSPEC;
 }

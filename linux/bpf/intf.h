@@ -93,10 +93,11 @@ struct mp_flow {
 	uint64_t acked_bytes;
 	uint64_t retransmits;   /* packets seen again */
 	uint64_t local_retransmits;
-	uint32_t rtt_wired_us;  /* up: latest; 0: none yet */
+	uint32_t rtt_wired_us;  /* up: latest; down: of the handshake; 0: none yet */
 	uint32_t known_changes; /* host and floor_ns are as of so many mp_settings.changes */
 	struct mp_host host;    /* what the daemon knows of its path */
 	struct mp_estimate estimate; /* down: of RTT_wireless */
+	struct mp_wait wait;    /* down, under release by fq */
 };
 
 _Static_assert(sizeof(struct mp_flow) <= 2048, "docs/operator.md promises 2 KiB a flow");
@@ -168,6 +169,8 @@ enum mp_counter {
 	MP_COUNT_STORE_MISSED,  /* not copied: too large, or the ring buffer was full */
 	MP_COUNT_WITHHELD,      /* duplicate ACKs withheld */
 	MP_COUNT_UDP_DROPPED,   /* to hosts whose cap it exceeded */
+	MP_COUNT_WAIT_DROPPED,  /* data, since all of its flow's waited too long */
+	MP_COUNT_WAIT_MARKED,   /* likewise, by ECN instead */
 	MP_COUNTERS
 };
 

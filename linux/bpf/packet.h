@@ -36,9 +36,12 @@ struct mp_packet {
 	uint32_t frame_bytes;
 	uint8_t flags, ttl;
 	uint8_t protocol;       /* above IP */
+	uint8_t ecn;            /* of the IP header */
 	bool v6;
 	bool asks;              /* its sender wants to know RTT_wired */
 	bool one_way;           /* known to have no flow in the other direction */
+	bool acks;              /* acknowledges data of a flow to the mesh */
+	uint32_t rtt_ticks;     /* the sample that it gives; 0: none */
 };
 
 /*
@@ -94,6 +97,7 @@ MP_INLINE enum mp_counter mp_read_ipv4(struct __sk_buff *skb, struct mp_packet *
 	p->ip_bytes = bpf_ntohs(ip.tot_len);
 	p->ttl = ip.ttl;
 	p->protocol = ip.protocol;
+	p->ecn = ip.tos & 3;
 	mp_map_ipv4(p->key.mesh, to_mesh ? ip.daddr : ip.saddr);
 	mp_map_ipv4(p->key.wired, to_mesh ? ip.saddr : ip.daddr);
 	if (ip.frag_off & bpf_htons(0x3fff)) /* more fragments, or an offset */
@@ -112,6 +116,7 @@ MP_INLINE enum mp_counter mp_read_ipv6(struct __sk_buff *skb, struct mp_packet *
 	p->ip_bytes = sizeof(ip) + bpf_ntohs(ip.payload_len);
 	p->ttl = ip.hop_limit;
 	p->protocol = ip.nexthdr;
+	p->ecn = ip.flow_lbl[0] >> 4 & 3;
 	p->v6 = true;
 	__builtin_memcpy(p->key.mesh, to_mesh ? &ip.daddr : &ip.saddr, 16);
 	__builtin_memcpy(p->key.wired, to_mesh ? &ip.saddr : &ip.daddr, 16);

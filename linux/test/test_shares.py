@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The law `even`: what hosts get is even, whatever each has open; and nobody is slowed for nothing."""
+"""The law `even`: hosts get evenly, whatever each has open; and nobody is slowed for nothing."""
 
 import contextlib
 import socket

@@ -248,6 +248,8 @@ impl Gateway {
     }
 
     fn beat(&self) -> Result<()> {
+        let ends_waits = self.config.law == Law::Even;
+        self.queue.ends_waits.store(ends_waits, Ordering::Relaxed);
         self.maps.set_settings(&self.settings())
     }
 

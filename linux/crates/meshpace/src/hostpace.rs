@@ -126,6 +126,13 @@ impl HostPaces {
                 .is_some_and(|host| !host.ready.is_empty())
     }
 
+    /// The interval between packets of so many bytes of a flow that takes turns with those in line; 0:
+    /// no cap.
+    pub fn turn_interval_ns(&self, member: &Member, bytes: u32) -> u64 {
+        let in_line = self.hosts.get(member).map_or(0, |host| host.ready_bytes);
+        interval_ns(self.cap(member), in_line.max(bytes.into()))
+    }
+
     /// Puts somebody, who is ready since then, at the end.
     pub fn wait(&mut self, member: Member, who: Who, bytes: u32, since_ns: u64) {
         let host = self.hosts.entry(member).or_default();

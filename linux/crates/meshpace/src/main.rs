@@ -17,6 +17,7 @@ mod metrics;
 mod nfnetlink;
 mod nfqueue;
 mod offload;
+mod paced;
 mod packet;
 mod programs;
 mod radio;

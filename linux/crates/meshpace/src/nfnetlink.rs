@@ -267,8 +267,8 @@ impl Queue {
             return Ok(());
         }
         // At the end there may be more than a message holds.
-        let parts = self.verdicts.chunks(MOST_VERDICTS * VERDICT_BYTES);
-        let sent = parts.map(|part| self.send(part)).collect();
+        let mut parts = self.verdicts.chunks(MOST_VERDICTS * VERDICT_BYTES);
+        let sent = parts.try_for_each(|part| self.send(part));
         self.verdicts.clear();
         sent
     }
@@ -308,6 +308,16 @@ mod tests {
             found,
             [(MESSAGE_PACKET, expected()), (MESSAGE_PACKET, expected())]
         );
+    }
+
+    /// Else verdicts on many packets would be cut in the middle of one.
+    #[test]
+    fn a_verdict_has_its_bytes() {
+        let mut out = Vec::new();
+        Writer::begin(&mut out, MESSAGE_VERDICT, 0, 7)
+            .attribute(VERDICT_HEADER, &[0; 8])
+            .end();
+        assert_eq!(out.len(), VERDICT_BYTES);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! a host has a cap, its packets wait for the host's turn as well (hostpace.rs).
 //! Killed, the rule's --queue-bypass lets packets pass.
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::collections::{BinaryHeap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,8 +13,9 @@ use std::time::Duration;
 use crate::config::Config;
 use crate::errors::{anyhow, Context, Result};
 use crate::hostpace::{HostPaces, Published, Turn, Who};
-use crate::intf::{self, mp_flow_key, mp_pacer};
+use crate::intf::{self, mp_flow_key};
 use crate::nfnetlink::{Queue, Verdict};
+use crate::paced::{Paced, Waiting};
 use crate::packet::{self, Datagram, Packet, Segment};
 use crate::programs::Maps;
 use crate::shares::Member;
@@ -28,60 +29,7 @@ const FLOW_PACKETS: usize = 8192;
 /// An empty queue is forgotten after this: no departure is further ahead than core/'s horizon.
 const FORGET_NS: u64 = 4_000_000_000;
 const TIDY_NS: u64 = 1_000_000_000;
-/// An interval that was read so lately is not read again: reading costs as much as a packet does.
-const FRESH_NS: u64 = 250_000;
 const LOOK_AROUND_NS: u64 = 100_000_000;
-
-/// One flow's pacing queue (GAP section 4.3).
-struct Paced {
-    waiting: VecDeque<Waiting>,
-    pacer: mp_pacer,
-    /// in force when it was read last
-    interval_ns: u64,
-    read_ns: u64,
-    seen_ns: u64,
-    /// what the wired end has acknowledged of the host's own data
-    acked: Option<u32>,
-}
-
-impl Paced {
-    fn new(now: u64) -> Self {
-        Self {
-            waiting: VecDeque::new(),
-            pacer: mp_pacer::default(),
-            interval_ns: 0,
-            read_ns: 0,
-            seen_ns: now,
-            acked: None,
-        }
-    }
-
-    /// Takes an acknowledgement; returns how many bytes are new in it.
-    fn acknowledge(&mut self, ack: u32) -> u32 {
-        let new = ack.wrapping_sub(self.acked.unwrap_or(ack)) as i32;
-        if new >= 0 {
-            self.acked = Some(ack);
-        }
-        new.max(0) as u32
-    }
-
-    /// When a packet departs, not before `earliest`.
-    fn departure(&mut self, key: &mp_flow_key, maps: &Maps, earliest: u64) -> u64 {
-        if earliest.saturating_sub(self.read_ns) > FRESH_NS {
-            self.interval_ns = maps.flow(key).map_or(0, |flow| flow.interval_ns);
-            self.read_ns = earliest;
-        }
-        // Safe: a plain function of core/.
-        unsafe { intf::mp_departure_ns(&self.pacer, earliest, self.interval_ns) }
-    }
-}
-
-struct Waiting {
-    id: u32,
-    /// 0: none
-    payload_bytes: u32,
-    not_before: u64,
-}
 
 /// What may be due: the head of a flow's queue, or a host's next turn.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -112,6 +60,9 @@ pub struct Control {
     pub held: AtomicU64,
     pub dropped: AtomicU64,
     pub udp_dropped: AtomicU64,
+    /// the law `even`: long waits are ended
+    pub ends_waits: AtomicBool,
+    pub wait_dropped: AtomicU64,
     pub waiting: AtomicU64,
     pub caps: Published,
 }
@@ -249,6 +200,26 @@ impl Pacer {
         self.hosts.ack_departure(&member, bytes, now)
     }
 
+    /// Whether data is to be lost, since all of its flow's waits too long; or has it marked, which the
+    /// BPF program does to the flow's next one.
+    fn is_lost(&mut self, segment: &Segment, now: u64) -> bool {
+        let turn_ns = self
+            .hosts
+            .turn_interval_ns(&down_to(&segment.key), segment.payload_bytes);
+        let Some(flow) = self.flows.get_mut(&segment.key) else {
+            return false;
+        };
+        flow.read(&segment.key, &self.maps, now);
+        if !flow.waits_too_long(turn_ns, now) {
+            return false;
+        }
+        if segment.ecn && self.maps.mark(&segment.key).is_ok() {
+            return false;
+        }
+        self.control.wait_dropped.fetch_add(1, Ordering::Relaxed);
+        true
+    }
+
     fn arrive(&mut self, id: u32, segment: &Segment) {
         let pass = self.control.pass.load(Ordering::Relaxed);
         let has_data = segment.payload_bytes > 0 && !pass;
@@ -269,6 +240,10 @@ impl Pacer {
         }
         if waiting >= FLOW_PACKETS {
             self.control.dropped.fetch_add(1, Ordering::Relaxed);
+            return self.queue.decide(id, Verdict::Drop);
+        }
+        let ends_waits = self.control.ends_waits.load(Ordering::Relaxed);
+        if has_data && ends_waits && self.is_lost(segment, now) {
             return self.queue.decide(id, Verdict::Drop);
         }
         let flow = self.flows.entry(segment.key);

@@ -10,6 +10,8 @@ pub struct Segment {
     pub ack: u32,
     /// carries nothing but an acknowledgement
     pub pure_ack: bool,
+    /// its sender understands a mark (ECN), and it has none yet
+    pub ecn: bool,
 }
 
 /// UDP to a mesh host, or a fragment of it.
@@ -86,7 +88,16 @@ fn read_tcp(ip: &[u8]) -> Option<Segment> {
         payload_bytes: payload as u32,
         ack: u32::from_be_bytes([tcp[8], tcp[9], tcp[10], tcp[11]]),
         pure_ack: payload == 0 && flags == TCP_ACK,
+        ecn: matches!(ecn(ip), 1 | 2),
     })
+}
+
+/// The ECN bits of an IP header that is whole.
+fn ecn(ip: &[u8]) -> u8 {
+    match ip[0] >> 4 {
+        4 => ip[1] & 3,
+        _ => ip[1] >> 4 & 3,
+    }
 }
 
 fn mapped(ipv4: &[u8]) -> [u8; 16] {
@@ -199,7 +210,12 @@ mod tests {
             panic!("no segment");
         };
         assert_eq!((segment.payload_bytes, segment.ack), (5, 2));
-        assert!(!segment.pure_ack);
+        assert!(!segment.pure_ack && !segment.ecn);
+        for (tos, capable) in [(1, true), (2, true), (3, false), (0xfc, false)] {
+            let mut marked = packet();
+            marked[1] = tos;
+            assert!(matches!(read(&marked), Some(Packet::Tcp(one)) if one.ecn == capable));
+        }
         assert_eq!(segment.key.mesh[12..], [10, 1, 0, 2]);
         assert_eq!(segment.key.mesh_port.to_ne_bytes(), [16, 0]);
         assert_eq!(segment.key.wired_port.to_ne_bytes(), [0, 80]);

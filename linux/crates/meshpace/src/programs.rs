@@ -98,6 +98,7 @@ impl Programs {
             floors: self.map("mp_floors")?,
             caps: self.map("mp_caps")?,
             udp: self.map("mp_udp")?,
+            marks: self.map("mp_marks")?,
             counters: self.map("mp_counters")?,
             settings: self.map(".data.settings")?,
             events: self.map("mp_events")?,
@@ -177,6 +178,7 @@ pub struct Maps {
     floors: MapHandle,
     caps: MapHandle,
     udp: MapHandle,
+    marks: MapHandle,
     counters: MapHandle,
     settings: MapHandle,
     events: MapHandle,
@@ -330,6 +332,13 @@ impl Maps {
         self.caps
             .update(host.bytes(), cap.bytes(), how)
             .context("caps")
+    }
+
+    /// The flow's next packet that can be is marked by ECN.
+    pub fn mark(&self, key: &mp_flow_key) -> Result<()> {
+        self.marks
+            .update(key.bytes(), &1u32.to_ne_bytes(), MapFlags::ANY)
+            .context("marks")
     }
 
     /// Bytes of UDP so far, to and from each host.

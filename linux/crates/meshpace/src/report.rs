@@ -11,7 +11,7 @@ use crate::shares::Caps;
 use crate::status::{Host, Status};
 
 /// Names of the kernel's counters (enum mp_counter).
-const COUNTERS: [(&str, intf::mp_counter); 18] = [
+const COUNTERS: [(&str, intf::mp_counter); 20] = [
     ("tcp", intf::mp_counter_MP_COUNT_TCP),
     ("other", intf::mp_counter_MP_COUNT_OTHER),
     ("fragments", intf::mp_counter_MP_COUNT_FRAGMENTS),
@@ -33,6 +33,8 @@ const COUNTERS: [(&str, intf::mp_counter); 18] = [
     ),
     ("dupacks_withheld", intf::mp_counter_MP_COUNT_WITHHELD),
     ("udp_dropped", intf::mp_counter_MP_COUNT_UDP_DROPPED),
+    ("wait_dropped", intf::mp_counter_MP_COUNT_WAIT_DROPPED),
+    ("wait_marked", intf::mp_counter_MP_COUNT_WAIT_MARKED),
 ];
 
 fn counters(gateway: &Gateway) -> BTreeMap<String, u64> {
@@ -47,6 +49,7 @@ fn counters(gateway: &Gateway) -> BTreeMap<String, u64> {
     add("paced", load(&gateway.queue.held));
     add("queue_dropped", load(&gateway.queue.dropped));
     add("udp_dropped", load(&gateway.queue.udp_dropped));
+    add("wait_dropped", load(&gateway.queue.wait_dropped));
     add("queue_waiting", load(&gateway.queue.waiting));
     add("flows_expired", gateway.expired);
     add("store_bytes", load(&gateway.gauge.bytes));

@@ -20,7 +20,7 @@ pub struct Flow {
     pub mbps_source: String,
     /// down: smoothed mean of the window; None: no sample yet
     pub rtt_wireless_ms: Option<f64>,
-    /// up: as told to the sender last
+    /// up: as told to the sender last; down: of the handshake
     pub rtt_wired_ms: Option<f64>,
     pub cov: f64,
     /// between packets; 0: unpaced
