@@ -110,6 +110,30 @@ def test_a_host_gets_no_more_by_opening_more(start: StartGateway) -> None:
     assert set(capped) <= {net.host4(0)}, "the slow host has a cap"
 
 
+def test_an_upload_is_slowed_by_its_acks(start: StartGateway) -> None:
+    """Else four uploads take four times what one does; their senders know nothing of the law."""
+    with net.over_radio(RADIO, hosts=2) as network, contextlib.ExitStack() as stack:
+        gateway = begin(start, network)
+        runs = [
+            [
+                stack.enter_context(Transfer(network.hosts[n], network.wired, net.WIRED4))
+                for _ in range(count)
+            ]
+            for n, count in enumerate((4, 1))
+        ]
+        time.sleep(SETTLING_S)
+        before = [sum(run.received for run in group) for group in runs]
+        time.sleep(MEASURED_S)
+        after = [sum(run.received for run in group) for group in runs]
+        hosts = gateway.status()["hosts"]
+    many, one = (b - a for a, b in zip(before, after, strict=True))
+    capped = {h["address"]: h["cap_up_kbps"] for h in hosts if h["cap_up_kbps"] is not None}
+    print(f"4 uploads / 1 upload: {many / one:.3f}; caps {capped}")
+    # An ACK waits 200 ms at most, which senders with large windows outlast.
+    assert many / one <= 2.5
+    assert net.host4(1) not in capped
+
+
 def test_udp_to_one_host_leaves_the_other_its_share(start: StartGateway) -> None:
     """Else a flood takes the channel from whoever gives way."""
     with net.over_radio(RADIO, hosts=2) as network:
