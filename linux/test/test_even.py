@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The law `even`: a path carries as much as without it, with little waiting on the way."""
 
+import signal
 import statistics
 import time
 from dataclasses import dataclass
 
+import pytest
 from conftest import StartGateway
 from harness import lossy, net
-from harness.gateway import Gateway, host
+from harness.gateway import Gateway, host, until
+from harness.traces import Traces, left_behind
 from harness.transfer import Transfer
 
 # A path of 5 Mbit/s, 20 ms there and back when empty, with room for 120 ms of packets.
@@ -53,3 +56,24 @@ def test_a_path_stays_full_and_its_queue_short(start: StartGateway) -> None:
     assert even.kbps >= 0.9 * off.kbps
     # A packet's own time, and twice what may wait: the search goes on for ever.
     assert even.rtt_ms < EMPTY_MS + 2 * hops * HOP_WAIT_MS < 0.6 * off.rtt_ms
+
+
+@pytest.mark.parametrize("killed", [False, True], ids=["stop", "kill"])
+def test_shares_come_with_a_reload_and_leave_nothing(
+    network: net.Network, start: StartGateway, killed: bool
+) -> None:
+    """Else a gateway that takes up the law lets UDP pass unpaced, or leaves its rule behind."""
+    before = Traces.of(network.gateway)
+    gateway = start(network, law="gap")
+    rules = ("iptables", "-t", "mangle", "-S", "POSTROUTING")
+    assert "udp" not in network.gateway.run(*rules)
+    gateway.configure({"law": "even"})
+    gateway.send(signal.SIGHUP)
+    until(lambda: "-p udp" in network.gateway.run(*rules), 5, gateway)
+    assert until(lambda: gateway.fresh_status()["shares"], 5, gateway)
+    if killed:
+        gateway.kill()
+        assert gateway.clean().returncode == 0
+    else:
+        assert gateway.stop() == 0
+    assert not left_behind(network.gateway, before)
