@@ -68,8 +68,10 @@ impl Paced {
         }
     }
 
-    /// Whether one that comes now, and may leave each `interval`, is to be lost: all of a round trip
-    /// waited too long.
+    /// Whether one that comes now is to be lost, since all of a round trip waited too long: for the law's
+    /// interval, or for its turns each `turn_ns`. In line with other flows it is not the one that keeps
+    /// the path busy, so that a quarter of the packets do: with all of them a lost one, which waits
+    /// behind them, would come seconds later.
     pub fn waits_too_long(&mut self, turn_ns: u64, now: u64) -> bool {
         let interval = self.interval_ns.max(turn_ns);
         if interval == 0 {
@@ -77,7 +79,8 @@ impl Paced {
         }
         // Safe: plain functions of core/.
         unsafe {
-            let target = intf::mp_wait_target_ns(self.mesh_ns, self.wired_ns, interval);
+            let least = self.interval_ns.max(turn_ns / 4);
+            let target = intf::mp_wait_target_ns(self.mesh_ns, self.wired_ns, least);
             let wait = self.waiting.len() as u64 * interval;
             let round = self.mesh_ns + self.wired_ns;
             intf::mp_wait_ends(&mut self.wait, wait, target, round, now)
