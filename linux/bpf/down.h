@@ -8,13 +8,18 @@
 #ifndef MESHPACE_BPF_DOWN_H
 #define MESHPACE_BPF_DOWN_H
 
+#include "caps.h"
 #include "flows.h"
+#include "handshake.h"
 #include "store.h"
 
-/* From here on the store has every segment: without a copy, from the next one on. */
-MP_INLINE void mp_note_stored(struct mp_flow *flow, const struct mp_packet *p, bool stored)
+/*
+ * From here on the store has every segment: without a copy, from the next one on; behind a gap, from
+ * this one on, since what was lost on the way here the store never saw.
+ */
+MP_INLINE void mp_note_stored(struct mp_flow *flow, const struct mp_packet *p, bool stored, bool gap)
 {
-	if (stored && flow->storing)
+	if (stored && flow->storing && !gap)
 		return;
 	flow->stored_from = stored ? p->seq : p->seq + p->payload_bytes;
 	flow->storing = stored;
@@ -36,7 +41,7 @@ MP_INLINE void mp_set_departure(struct mp_flow *flow, struct mp_packet *p)
 /* Data for the mesh. Sets p->departure_ns. */
 __attribute__((noinline)) int mp_down_data(struct __sk_buff *skb, struct mp_packet *p)
 {
-	bool stored, missed, new_data;
+	bool stored, missed, new_data, gap;
 	struct mp_flow_key key;
 	struct mp_flow *flow;
 
@@ -47,14 +52,17 @@ __attribute__((noinline)) int mp_down_data(struct __sk_buff *skb, struct mp_pack
 	if (!flow)
 		return 0;
 	p->one_way = !flow->two_way;
+	if (flow->first_ns == 0)
+		flow->rtt_wired_us = mp_handshake_rtt_us(&key, p->now_ns);
 	stored = mp_settings.local_retransmission && mp_store(skb, p, &key, flow);
 	missed = mp_settings.local_retransmission && !stored;
 	bpf_spin_lock(&flow->lock);
 	mp_set_departure(flow, p);
+	gap = mp_seq_before(flow->sent.max_end, p->seq);
 	new_data = mp_sent_record(&flow->sent, p->seq, p->payload_bytes, p->departure_ns);
 	mp_count_data(flow, p, new_data);
 	if (new_data)
-		mp_note_stored(flow, p, stored);
+		mp_note_stored(flow, p, stored, gap);
 	flow->path.data_bytes = (uint32_t)mp_max_u64(
 		flow->path.data_bytes, p->ip_bytes - p->payload_bytes + p->segment_bytes);
 	bpf_spin_unlock(&flow->lock);
@@ -95,11 +103,13 @@ __attribute__((noinline)) int mp_down_no_data(struct mp_packet *p)
 		return 0;
 	key = mp_key_of(p, MP_DOWN);
 	flow = mp_find_flow(&key);
-	if (!flow)
+	if (!flow) {
+		mp_handshake_rtt_us(&key, p->now_ns);
 		return 0;
+	}
 	bpf_spin_lock(&flow->lock);
 	if (flow->pacer.started)
-		p->departure_ns = mp_max_u64(flow->pacer.last_ns, p->now_ns);
+		p->departure_ns = mp_max_u64(flow->pacer.last_ns, p->departure_ns);
 	if (p->flags & MP_TCP_FIN)
 		flow->fin = 1;
 	bpf_spin_unlock(&flow->lock);
@@ -156,21 +166,35 @@ MP_INLINE void mp_set_path(struct mp_flow *flow, const struct mp_packet *p)
 	flow->path.ack_bytes = p->ip_bytes - p->payload_bytes;
 }
 
-/* The sample that an ACK gives, if any, and the interval that follows. Under the lock. */
-MP_INLINE void mp_learn(struct mp_flow *flow, const struct mp_packet *p)
+/*
+ * What an ACK from the mesh, after mp_down_ack, teaches: the sample, if any, and the interval that
+ * follows. On its own, since with the search for the sample's segment the verifier would have to walk
+ * through all of the law for each place where that may end.
+ */
+__attribute__((noinline)) int mp_down_learn(struct mp_packet *p)
 {
-	uint32_t rtt_ticks = mp_sent_ack(&flow->sent, p->ack, p->now_ns);
+	struct mp_flow_key key;
+	struct mp_flow *flow;
 
+	if (!p)
+		return 0;
+	key = mp_key_of(p, MP_DOWN);
+	flow = mp_find_flow(&key);
+	if (!flow)
+		return 0;
+	bpf_spin_lock(&flow->lock);
 	mp_set_path(flow, p);
-	mp_estimate_add(&flow->estimate, &mp_settings.law, &flow->path, rtt_ticks, p->now_ns,
+	mp_estimate_add(&flow->estimate, &mp_settings.law, &flow->path, p->rtt_ticks, p->now_ns,
 			p->ack);
 	flow->interval_ns = 0;
 	if (mp_settings.pace && !flow->host.outside)
 		flow->interval_ns = mp_interval_ns(&flow->estimate, &mp_settings.law,
 						   flow->floor_ns);
+	bpf_spin_unlock(&flow->lock);
+	return 0;
 }
 
-/* An ACK from the mesh. Returns what becomes of it, an enum mp_ack_verdict. */
+/* An ACK from the mesh. Returns what becomes of it, an enum mp_ack_verdict; sets p->acks. */
 __attribute__((noinline)) int mp_down_ack(struct mp_packet *p)
 {
 	uint32_t verdict = MP_ACK_FORWARD;
@@ -192,7 +216,8 @@ __attribute__((noinline)) int mp_down_ack(struct mp_packet *p)
 	if (mp_count_ack(flow, p)) {
 		mp_dupack_count(&flow->dupack, p->ack, p->payload_bytes, p->window,
 				flow->sent.max_end);
-		mp_learn(flow, p);
+		p->rtt_ticks = mp_sent_ack(&flow->sent, p->ack, p->now_ns);
+		p->acks = true;
 		stored = mp_settings.local_retransmission && flow->storing &&
 			 mp_seq_up_to(flow->stored_from, p->ack);
 		verdict = mp_dupack_verdict(&flow->dupack, stored && mp_is_pure_ack(p), p->now_ns,

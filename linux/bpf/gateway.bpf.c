@@ -13,9 +13,11 @@
 
 #include "intf.h"
 
+#include "caps.h"
 #include "down.h"
 #include "option.h"
 #include "up.h"
+#include "waits.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -42,6 +44,26 @@ MP_INLINE void mp_respect_own_pacing(const struct __sk_buff *skb, struct mp_pack
 		p->ready_ns = skb->tstamp;
 }
 
+/* The departure goes into the packet, where sch_fq holds it. */
+MP_INLINE void mp_stamp(struct __sk_buff *skb, const struct mp_packet *p)
+{
+	if (!mp_settings.stamp || p->departure_ns <= p->now_ns)
+		return;
+	skb->tstamp = p->departure_ns;
+	mp_count(MP_COUNT_PACED);
+}
+
+/* What is not read as TCP: UDP counts, and waits, as a part of what its host gets. */
+MP_INLINE int mp_other_to_mesh(struct __sk_buff *skb, struct mp_packet *p)
+{
+	if (p->protocol != IPPROTO_UDP)
+		return TC_ACT_UNSPEC;
+	if (!mp_udp_passes(skb, p, MP_DOWN))
+		return TC_ACT_SHOT;
+	mp_stamp(skb, p);
+	return TC_ACT_UNSPEC;
+}
+
 /* To the mesh. */
 SEC("tc")
 int mp_to_mesh(struct __sk_buff *skb)
@@ -49,8 +71,10 @@ int mp_to_mesh(struct __sk_buff *skb)
 	struct mp_packet p = { .now_ns = bpf_ktime_get_ns() };
 	uint32_t rtt_wired_us = 0;
 
-	if (!mp_alive(p.now_ns) || mp_hairpin(skb) || !mp_read_packet(skb, &p, true))
+	if (!mp_alive(p.now_ns) || mp_hairpin(skb))
 		return TC_ACT_UNSPEC;
+	if (!mp_read_packet(skb, &p, true))
+		return mp_other_to_mesh(skb, &p);
 	if (mp_begins_or_breaks(&p)) {
 		mp_forget_connection(&p);
 		return TC_ACT_UNSPEC;
@@ -63,6 +87,9 @@ int mp_to_mesh(struct __sk_buff *skb)
 	if (p.segments > 1)
 		mp_count(MP_COUNT_SUPER_PACKETS);
 	if (p.payload_bytes > 0 && !(p.flags & MP_TCP_SYN)) {
+		mp_wait_for_host(&p);
+		if (!mp_wait_passes(skb, &p))
+			return TC_ACT_SHOT;
 		mp_down_data(skb, &p);
 		if (!p.one_way && (p.flags & MP_TCP_ACK))
 			mp_up_ack(&p);
@@ -72,14 +99,23 @@ int mp_to_mesh(struct __sk_buff *skb)
 		if (!p.one_way)
 			mp_down_no_data(&p);
 	}
-	if (mp_settings.stamp && p.departure_ns > p.now_ns) {
-		skb->tstamp = p.departure_ns;
-		mp_count(MP_COUNT_PACED);
-	}
+	mp_stamp(skb, &p);
 	if (rtt_wired_us && mp_is_pure_ack(&p) &&
 	    !mp_append_option(skb, &p, rtt_wired_us))
 		return TC_ACT_SHOT;
 	return TC_ACT_UNSPEC;
+}
+
+MP_INLINE int mp_ack_from_mesh(struct mp_packet *p)
+{
+	int verdict = mp_down_ack(p);
+
+	if (p->acks)
+		mp_down_learn(p);
+	if (verdict == MP_ACK_FORWARD)
+		return TC_ACT_UNSPEC;
+	mp_count(MP_COUNT_WITHHELD);
+	return TC_ACT_SHOT;
 }
 
 /* From the mesh. */
@@ -88,23 +124,26 @@ int mp_from_mesh(struct __sk_buff *skb)
 {
 	struct mp_packet p = { .now_ns = bpf_ktime_get_ns() };
 
-	if (!mp_alive(p.now_ns) || !mp_read_packet(skb, &p, false))
+	if (!mp_alive(p.now_ns))
 		return TC_ACT_UNSPEC;
+	if (!mp_read_packet(skb, &p, false)) {
+		if (p.protocol == IPPROTO_UDP)
+			mp_udp_passes(skb, &p, MP_UP);
+		return TC_ACT_UNSPEC;
+	}
 	if (mp_settings.option == MP_OPTION_ASKED)
 		mp_take_question(skb, &p);
 	if (mp_begins_or_breaks(&p))
 		mp_forget_connection(&p);
 	if (p.asks && (p.flags & MP_TCP_SYN))
 		mp_up_asked(&p);
+	if (p.flags & MP_TCP_SYN)
+		mp_handshake_begins(&p);
 	if (p.flags & (MP_TCP_SYN | MP_TCP_RST))
 		return TC_ACT_UNSPEC;
 	if (p.payload_bytes > 0)
 		mp_up_data(&p);
 	else if (p.flags & MP_TCP_FIN)
 		mp_up_fin(&p);
-	if ((p.flags & MP_TCP_ACK) && !p.one_way && mp_down_ack(&p) != MP_ACK_FORWARD) {
-		mp_count(MP_COUNT_WITHHELD);
-		return TC_ACT_SHOT;
-	}
-	return TC_ACT_UNSPEC;
+	return p.flags & MP_TCP_ACK && !p.one_way ? mp_ack_from_mesh(&p) : TC_ACT_UNSPEC;
 }

@@ -38,6 +38,23 @@ struct bpf_spin_lock {
 };
 #endif
 
+/* A mesh host, and which way. */
+struct mp_host_key {
+	uint8_t address[16]; /* as in mp_flow_key */
+	uint32_t direction;  /* enum mp_direction */
+};
+
+/* What a host may get (core's share.h), under release by fq; elsewhere the daemon keeps to it. */
+struct mp_cap {
+	struct bpf_spin_lock lock;
+	uint32_t bytes;         /* of the latest packet, whose time the next one waits */
+	uint64_t cap_bps;
+	struct mp_pacer pacer;
+};
+
+/* By its host's cap an ACK waits no longer, and UDP is dropped that would. */
+#define MP_CAP_WAIT_NS (MP_NS_PER_S / 5)
+
 /* What the daemon knows of a mesh host's path; key: its address. */
 struct mp_host {
 	uint32_t hops;    /* 0: unknown */
@@ -76,10 +93,11 @@ struct mp_flow {
 	uint64_t acked_bytes;
 	uint64_t retransmits;   /* packets seen again */
 	uint64_t local_retransmits;
-	uint32_t rtt_wired_us;  /* up: latest; 0: none yet */
+	uint32_t rtt_wired_us;  /* up: latest; down: of the handshake; 0: none yet */
 	uint32_t known_changes; /* host and floor_ns are as of so many mp_settings.changes */
 	struct mp_host host;    /* what the daemon knows of its path */
 	struct mp_estimate estimate; /* down: of RTT_wireless */
+	struct mp_wait wait;    /* down, under release by fq */
 };
 
 _Static_assert(sizeof(struct mp_flow) <= 2048, "docs/operator.md promises 2 KiB a flow");
@@ -150,6 +168,9 @@ enum mp_counter {
 	MP_COUNT_STORED,        /* segments copied to the daemon */
 	MP_COUNT_STORE_MISSED,  /* not copied: too large, or the ring buffer was full */
 	MP_COUNT_WITHHELD,      /* duplicate ACKs withheld */
+	MP_COUNT_UDP_DROPPED,   /* to hosts whose cap it exceeded */
+	MP_COUNT_WAIT_DROPPED,  /* data, since all of its flow's waited too long */
+	MP_COUNT_WAIT_MARKED,   /* likewise, by ECN instead */
 	MP_COUNTERS
 };
 

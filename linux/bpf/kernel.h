@@ -30,6 +30,7 @@ struct sock {
 
 struct tcp_sock {
 	__u16 tcp_header_len;
+	__u32 snd_una;
 	__u32 mss_cache;
 	__u32 snd_cwnd;
 	__u64 bytes_acked;

@@ -35,9 +35,13 @@ struct mp_packet {
 	uint32_t segment_bytes; /* payload of each */
 	uint32_t frame_bytes;
 	uint8_t flags, ttl;
+	uint8_t protocol;       /* above IP */
+	uint8_t ecn;            /* of the IP header */
 	bool v6;
 	bool asks;              /* its sender wants to know RTT_wired */
 	bool one_way;           /* known to have no flow in the other direction */
+	bool acks;              /* acknowledges data of a flow to the mesh */
+	uint32_t rtt_ticks;     /* the sample that it gives; 0: none */
 };
 
 /*
@@ -89,16 +93,16 @@ MP_INLINE enum mp_counter mp_read_ipv4(struct __sk_buff *skb, struct mp_packet *
 
 	if (!mp_copy(skb, p->l3, &ip, sizeof(ip)) || ip.version != 4 || ip.ihl < 5)
 		return MP_COUNT_MALFORMED;
-	if (ip.frag_off & bpf_htons(0x3fff)) /* more fragments, or an offset */
-		return MP_COUNT_FRAGMENTS;
-	if (ip.protocol != IPPROTO_TCP)
-		return MP_COUNT_OTHER;
 	p->l4 = p->l3 + ip.ihl * 4u;
 	p->ip_bytes = bpf_ntohs(ip.tot_len);
 	p->ttl = ip.ttl;
+	p->protocol = ip.protocol;
+	p->ecn = ip.tos & 3;
 	mp_map_ipv4(p->key.mesh, to_mesh ? ip.daddr : ip.saddr);
 	mp_map_ipv4(p->key.wired, to_mesh ? ip.saddr : ip.daddr);
-	return MP_COUNT_TCP;
+	if (ip.frag_off & bpf_htons(0x3fff)) /* more fragments, or an offset */
+		return MP_COUNT_FRAGMENTS;
+	return ip.protocol == IPPROTO_TCP ? MP_COUNT_TCP : MP_COUNT_OTHER;
 }
 
 /* Likewise IPv6. TCP behind extension headers is not looked for. */
@@ -108,15 +112,15 @@ MP_INLINE enum mp_counter mp_read_ipv6(struct __sk_buff *skb, struct mp_packet *
 
 	if (!mp_copy(skb, p->l3, &ip, sizeof(ip)) || ip.version != 6)
 		return MP_COUNT_MALFORMED;
-	if (ip.nexthdr != IPPROTO_TCP)
-		return MP_COUNT_OTHER;
 	p->l4 = p->l3 + sizeof(ip);
 	p->ip_bytes = sizeof(ip) + bpf_ntohs(ip.payload_len);
 	p->ttl = ip.hop_limit;
+	p->protocol = ip.nexthdr;
+	p->ecn = ip.flow_lbl[0] >> 4 & 3;
 	p->v6 = true;
 	__builtin_memcpy(p->key.mesh, to_mesh ? &ip.daddr : &ip.saddr, 16);
 	__builtin_memcpy(p->key.wired, to_mesh ? &ip.saddr : &ip.daddr, 16);
-	return MP_COUNT_TCP;
+	return ip.nexthdr == IPPROTO_TCP ? MP_COUNT_TCP : MP_COUNT_OTHER;
 }
 
 MP_INLINE enum mp_counter mp_read_tcp(struct __sk_buff *skb, struct mp_packet *p, bool to_mesh)

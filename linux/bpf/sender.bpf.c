@@ -114,7 +114,8 @@ void BPF_PROG(mp_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 	path = mp_path_of(sk);
 	mp_estimate_add(&sender->estimate, &law, &path,
 			mp_rtt_wireless_ticks(mp_ticks_of_us((uint32_t)rtt_us),
-					      sender->rtt_wired_us));
+					      sender->rtt_wired_us),
+			bpf_ktime_get_ns(), ((const struct tcp_sock *)sk)->snd_una);
 	sender->interval_ns = mp_interval_ns(&sender->estimate, &law, 0);
 	mp_set_rate(sk, sender);
 }

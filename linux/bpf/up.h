@@ -3,6 +3,7 @@
 #ifndef MESHPACE_BPF_UP_H
 #define MESHPACE_BPF_UP_H
 
+#include "caps.h"
 #include "flows.h"
 
 /* A SYN that asks: its flow begins already, so that the first ACK can tell. */
@@ -66,7 +67,26 @@ __attribute__((noinline)) int mp_up_fin(struct mp_packet *p)
 	return 0;
 }
 
-/* An ACK from the wired side. Returns RTT_wired in us, 0 when there is nothing to tell its receiver. */
+/*
+ * Where sch_fq holds packets: a pure ACK waits as the data that it acknowledges would, by the cap of
+ * the host that sent it; and none overtakes another. Before the flow's lock is taken.
+ */
+MP_INLINE uint64_t mp_ack_departure(const struct mp_flow *flow, const struct mp_packet *p)
+{
+	uint32_t bytes = p->ack - flow->ack;
+	struct mp_host_key host;
+
+	if (!mp_settings.stamp || !mp_settings.pace || !flow->acked || !mp_is_pure_ack(p))
+		return p->departure_ns;
+	if (bytes - 1 >= 1u << 31) /* nothing new */
+		return mp_max_u64(p->departure_ns, flow->pacer.last_ns);
+	host = mp_host_key_of(p, MP_UP);
+	return mp_max_u64(mp_cap_departure(&host, p->departure_ns, bytes, MP_CAP_WAIT_NS,
+					   MP_TOO_LONG_LEAVES),
+			  flow->pacer.last_ns);
+}
+
+/* An ACK from the wired side. Sets p->departure_ns. Returns RTT_wired in us, 0 when there is nothing to tell its receiver. */
 __attribute__((noinline)) uint32_t mp_up_ack(struct mp_packet *p)
 {
 	uint32_t rtt_wired_us = 0;
@@ -81,7 +101,10 @@ __attribute__((noinline)) uint32_t mp_up_ack(struct mp_packet *p)
 	if (!flow)
 		return 0;
 	p->one_way = !flow->two_way;
+	p->departure_ns = mp_ack_departure(flow, p);
 	bpf_spin_lock(&flow->lock);
+	if (mp_is_pure_ack(p))
+		flow->pacer.last_ns = p->departure_ns;
 	if (mp_count_ack(flow, p))
 		rtt_wired_us = mp_rtt_wired_us(mp_sent_ack(&flow->sent, p->ack, p->now_ns));
 	if (rtt_wired_us) {

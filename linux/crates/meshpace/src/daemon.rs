@@ -14,9 +14,10 @@ use crate::hosts::Hosts;
 use crate::intf::{self, mp_limits, mp_settings};
 use crate::programs::{Attachment, Maps, Programs};
 use crate::release::{self, Release, SetUp};
+use crate::shares::{Member, Shares};
 use crate::store::{self, Gauge, Living, Port};
 use crate::system::{self, now_ns};
-use crate::{control, metrics, nfqueue, report, routes};
+use crate::{control, metrics, nfqueue, report, routes, shares};
 
 /// The BPF programs hear of the daemon so often; after a second of silence they let packets pass.
 const HEARTBEAT: Duration = Duration::from_millis(200);
@@ -33,10 +34,13 @@ pub struct Gateway {
     pub maps: Arc<Maps>,
     pub meter: Meter,
     pub goodput: GoodputControl,
+    pub shares: Shares,
     pub gauge: Arc<Gauge>,
     pub queue: Arc<nfqueue::Control>,
     pub expired: u64,
     pub started: Instant,
+    /// a rule brings UDP before the daemon
+    udp_queued: bool,
     /// what waits goes first, nothing is paced any more
     ending: bool,
     hosts: Hosts,
@@ -107,6 +111,7 @@ impl Gateway {
                 mesh: &mesh,
                 wired: &wired,
                 queue: config.queue,
+                udp: config.shares_evenly(),
                 changes: &mut changes,
                 serve_queue: &mut || {
                     queue_thread = Some(nfqueue::start(&config, maps.clone(), queue.clone())?);
@@ -123,10 +128,12 @@ impl Gateway {
             maps,
             meter: Meter::default(),
             goodput: GoodputControl::new(),
+            shares: Shares::new(now_ns()),
             gauge: Arc::default(),
             queue,
             expired: 0,
             started: Instant::now(),
+            udp_queued: config.shares_evenly(),
             ending: false,
             hosts: Hosts::new(sources),
             ifindex,
@@ -216,11 +223,9 @@ impl Gateway {
 
     fn settings(&self) -> mp_settings {
         let config = &self.config;
-        let mut law = config.law.parameters();
-        law.delay_bound_ns = config.delay_bound_ns();
         mp_settings {
             heartbeat_ns: now_ns(),
-            law,
+            law: config.parameters(config.law),
             default_hops: config.default_path.hops,
             default_kbps: (config.default_path.mbps * 1e3) as u32,
             default_link: self.hosts.default_link(),
@@ -243,6 +248,8 @@ impl Gateway {
     }
 
     fn beat(&self) -> Result<()> {
+        let ends_waits = self.config.law == Law::Even;
+        self.queue.ends_waits.store(ends_waits, Ordering::Relaxed);
         self.maps.set_settings(&self.settings())
     }
 
@@ -280,20 +287,42 @@ impl Gateway {
         let mut table = self.maps.all_flows().context("reading the flow table")?;
         self.expire(&mut table, now);
         self.meter.update(&table, now);
-        let controlled = self.config.goodput_control && self.holds();
+        let controlled = self.config.controls_goodput() && self.holds();
         let floors = self.goodput.tick(if controlled { &table } else { &[] });
         for (key, floor_ns) in floors {
             self.maps.set_floor(&key, floor_ns)?;
             report::throttle(&key, floor_ns, &table);
         }
-        let paths = self
-            .hosts
-            .refresh(&self.maps, &self.config, &flows::hosts_of(&table))?;
+        let mut hosts = flows::hosts_of(&table);
+        for (address, _) in self.share(&table, now)? {
+            hosts.entry(address).or_insert(0);
+        }
+        let paths = self.hosts.refresh(&self.maps, &self.config, &hosts)?;
         let acks = table.iter().map(|(key, flow)| (*key, flow.ack)).collect();
         *self.living.lock().expect("its holder ended the program") = Some(acks);
         let status = report::status(self, &table, &paths, now);
         *self.shared.lock().expect("its holder ended the program") = status;
         Ok(())
+    }
+
+    /// Sets what hosts may get; returns those that have a cap.
+    fn share(&mut self, table: &Table, now: u64) -> Result<Vec<Member>> {
+        let changed = if self.config.shares_evenly() && self.holds() {
+            self.shares.step(table, &self.maps.udp_bytes(), now)
+        } else {
+            self.shares.end(now)
+        };
+        let caps = self.shares.caps();
+        for member in &changed {
+            let cap_bps = caps.get(member).copied();
+            if self.release == Release::Fq {
+                self.maps.set_cap(&shares::key_of(member), cap_bps)?;
+            }
+        }
+        if !changed.is_empty() {
+            self.queue.caps.publish(caps.clone());
+        }
+        Ok(caps.keys().copied().collect())
     }
 
     fn expire(&mut self, table: &mut Table, now: u64) {
@@ -306,6 +335,18 @@ impl Gateway {
             }
             !over
         });
+    }
+
+    /// Shares that are new need UDP to wait, too. Without that it counts, but goes unpaced.
+    fn queue_udp(&mut self) {
+        if !self.config.shares_evenly() || self.udp_queued || self.release != Release::Nfqueue {
+            return;
+        }
+        let (mesh, queue) = (&self.mesh, self.config.queue);
+        match release::add_rules(mesh, "udp", queue, &mut self.changes) {
+            Ok(()) => self.udp_queued = true,
+            Err(error) => log::warn!("UDP goes unpaced: {error:#}"),
+        }
     }
 
     /// Takes a new configuration; a bad one is refused and the old one stays.
@@ -344,6 +385,7 @@ impl Gateway {
         config.local_retransmission &= old.local_retransmission;
         self.config = config;
         self.hosts.write_stated(&self.maps, &self.config)?;
+        self.queue_udp();
         log::info!("configuration read again");
         Ok(())
     }

@@ -36,6 +36,10 @@ pub struct FlowState {
     pub local_retransmits: u64,
     pub ttl: u8,
     pub fin: bool,
+    /// data has been seen: ack and max_end are valid
+    pub acked: bool,
+    /// not of the mesh
+    pub outside: bool,
 }
 
 impl From<&mp_flow> for FlowState {
@@ -65,6 +69,8 @@ impl From<&mp_flow> for FlowState {
             local_retransmits: flow.local_retransmits,
             ttl: flow.ttl,
             fin: flow.fin != 0,
+            acked: flow.acked != 0,
+            outside: flow.host.outside != 0,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use crate::control::Shared;
 use crate::errors::{anyhow, Result};
-use crate::status::{Flow, Status};
+use crate::status::{Flow, Host, Status};
 
 const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -115,5 +115,26 @@ fn render(status: &Status) -> String {
             );
         }
     }
+    render_caps(&mut out, &status.hosts);
     out
+}
+
+/// What hosts may get; those without a cap have no series.
+fn render_caps(out: &mut String, hosts: &[Host]) {
+    let name = "meshpace_host_cap_bits_per_second";
+    let _ = writeln!(
+        out,
+        "# HELP {name} What the host may get (law even).\n# TYPE {name} gauge"
+    );
+    for host in hosts {
+        for (direction, cap) in [("down", host.cap_down_kbps), ("up", host.cap_up_kbps)] {
+            let Some(kbps) = cap else { continue };
+            let address = &host.address;
+            let _ = writeln!(
+                out,
+                "{name}{{host=\"{address}\",direction=\"{direction}\"}} {}",
+                kbps * 1e3
+            );
+        }
+    }
 }

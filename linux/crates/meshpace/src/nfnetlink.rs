@@ -28,6 +28,9 @@ const FAMILY_HEADER: usize = 4;
 /// Datagrams taken by one system call, and room for each: a packet's copied bytes and attributes.
 const BATCH: usize = 32;
 const DATAGRAM_BYTES: usize = 2048;
+/// A verdict with its headers, and how many go out by one system call.
+const VERDICT_BYTES: usize = NETLINK_HEADER + FAMILY_HEADER + 12;
+const MOST_VERDICTS: usize = 1024;
 const SOCKET_BUFFER_BYTES: i32 = 16 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -263,7 +266,9 @@ impl Queue {
         if self.verdicts.is_empty() {
             return Ok(());
         }
-        let sent = self.send(&self.verdicts);
+        // At the end there may be more than a message holds.
+        let mut parts = self.verdicts.chunks(MOST_VERDICTS * VERDICT_BYTES);
+        let sent = parts.try_for_each(|part| self.send(part));
         self.verdicts.clear();
         sent
     }
@@ -303,6 +308,16 @@ mod tests {
             found,
             [(MESSAGE_PACKET, expected()), (MESSAGE_PACKET, expected())]
         );
+    }
+
+    /// Else verdicts on many packets would be cut in the middle of one.
+    #[test]
+    fn a_verdict_has_its_bytes() {
+        let mut out = Vec::new();
+        Writer::begin(&mut out, MESSAGE_VERDICT, 0, 7)
+            .attribute(VERDICT_HEADER, &[0; 8])
+            .end();
+        assert_eq!(out.len(), VERDICT_BYTES);
     }
 
     #[test]

@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Release where there is no sch_fq: packets stay in a netfilter queue until their departure.
 //!
-//! The BPF program at the interface still measures; the interval is its, the departure core/'s.
+//! The BPF program at the interface still measures; the interval is its, the departure core/'s. Where
+//! a host has a cap, its packets wait for the host's turn as well (hostpace.rs).
 //! Killed, the rule's --queue-bypass lets packets pass.
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::collections::{BinaryHeap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::Config;
 use crate::errors::{anyhow, Context, Result};
-use crate::intf::{self, mp_flow_key, mp_pacer};
+use crate::hostpace::{HostPaces, Published, Turn, Who};
+use crate::intf::{self, mp_flow_key};
 use crate::nfnetlink::{Queue, Verdict};
-use crate::packet::{self, Segment};
+use crate::paced::{Paced, Waiting};
+use crate::packet::{self, Datagram, Packet, Segment};
 use crate::programs::Maps;
+use crate::shares::Member;
 use crate::system::now_ns;
 
 /// Enough for IPv6 and TCP headers with all options, and for a long IPv4 header.
@@ -25,35 +29,27 @@ const FLOW_PACKETS: usize = 8192;
 /// An empty queue is forgotten after this: no departure is further ahead than core/'s horizon.
 const FORGET_NS: u64 = 4_000_000_000;
 const TIDY_NS: u64 = 1_000_000_000;
-/// An interval that was read so lately is not read again: reading costs as much as a packet does.
-const FRESH_NS: u64 = 250_000;
 const LOOK_AROUND_NS: u64 = 100_000_000;
 
-/// One flow's pacing queue (GAP section 4.3).
-struct Paced {
-    waiting: VecDeque<Waiting>,
-    pacer: mp_pacer,
-    /// in force when it was read last
-    interval_ns: u64,
-    read_ns: u64,
-    seen_ns: u64,
+/// What may be due: the head of a flow's queue, or a host's next turn.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Due {
+    Flow([u8; 40]),
+    Host(Member),
 }
 
-impl Paced {
-    /// When a packet departs, not before `earliest`.
-    fn departure(&mut self, key: &mp_flow_key, maps: &Maps, earliest: u64) -> u64 {
-        if earliest.saturating_sub(self.read_ns) > FRESH_NS {
-            self.interval_ns = maps.flow(key).map_or(0, |flow| flow.interval_ns);
-            self.read_ns = earliest;
-        }
-        // Safe: a plain function of core/.
-        unsafe { intf::mp_departure_ns(&self.pacer, earliest, self.interval_ns) }
-    }
+/// What came of the head of a flow's queue.
+enum Head {
+    Departed,
+    /// it is not due, or there is none
+    Waits,
+    /// its host's turn decides
+    TakesTurns(Member),
 }
 
-struct Waiting {
-    id: u32,
-    has_data: bool,
+/// Where a flow's data is paced as a part of what its host gets.
+fn down_to(key: &mp_flow_key) -> Member {
+    (key.mesh, intf::mp_direction_MP_DOWN)
 }
 
 /// What the thread has done, and the words to let all packets pass, and to end.
@@ -63,7 +59,12 @@ pub struct Control {
     pub stop: AtomicBool,
     pub held: AtomicU64,
     pub dropped: AtomicU64,
+    pub udp_dropped: AtomicU64,
+    /// the law `even`: long waits are ended
+    pub ends_waits: AtomicBool,
+    pub wait_dropped: AtomicU64,
     pub waiting: AtomicU64,
+    pub caps: Published,
 }
 
 impl Control {
@@ -82,11 +83,12 @@ struct Pacer {
     queue: Queue,
     maps: Arc<Maps>,
     flows: HashMap<mp_flow_key, Paced>,
-    /// departure and flow of each head
-    due: BinaryHeap<Reverse<(u64, [u8; 40])>>,
+    hosts: HostPaces,
+    /// departures of heads, and of the first of each host
+    due: BinaryHeap<Reverse<(u64, Due)>>,
     control: Arc<Control>,
     /// of one wakeup; kept for its memory
-    arrived: Vec<(u32, Option<Segment>)>,
+    arrived: Vec<(u32, Option<Packet>)>,
     most_flows: usize,
 }
 
@@ -106,14 +108,14 @@ pub fn start(
             // Timers are rounded up by 50 us else.
             // Safe: no pointers.
             unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
-            let (flows, due, arrived) = (HashMap::new(), BinaryHeap::new(), Vec::new());
             let mut pacer = Pacer {
                 queue,
                 maps,
-                flows,
-                due,
+                flows: HashMap::new(),
+                hosts: HostPaces::default(),
+                due: BinaryHeap::new(),
                 control,
-                arrived,
+                arrived: Vec::new(),
                 most_flows,
             };
             if let Err(error) = pacer.run() {
@@ -129,6 +131,9 @@ impl Pacer {
         while !self.control.stop.load(Ordering::Relaxed) {
             if self.control.pass.load(Ordering::Relaxed) {
                 self.release_all()?;
+            }
+            for member in self.hosts.take_caps(&self.control.caps) {
+                self.release_host(member, now_ns());
             }
             self.take_arrivals()?;
             self.release_due()?;
@@ -150,8 +155,12 @@ impl Pacer {
             let more = self
                 .queue
                 .receive(|p| arrived.push((p.id, packet::read(p.payload))));
-            for (id, segment) in arrived.drain(..) {
-                self.arrive(id, segment);
+            for (id, packet) in arrived.drain(..) {
+                match packet {
+                    Some(Packet::Tcp(segment)) => self.arrive(id, &segment),
+                    Some(Packet::Udp(datagram)) => self.arrive_udp(id, &datagram),
+                    None => self.queue.decide(id, Verdict::Accept),
+                }
             }
             self.arrived = arrived;
             if !more.context("receiving")? {
@@ -161,79 +170,178 @@ impl Pacer {
         self.queue.flush().context("verdicts")
     }
 
-    fn arrive(&mut self, id: u32, segment: Option<Segment>) {
-        let Some(segment) = segment else {
+    /// UDP waits for its host's turn alone.
+    fn arrive_udp(&mut self, id: u32, datagram: &Datagram) {
+        let member = (datagram.mesh, intf::mp_direction_MP_DOWN);
+        if self.control.pass.load(Ordering::Relaxed) || !self.hosts.takes_turns(&member) {
             return self.queue.decide(id, Verdict::Accept);
+        }
+        let now = now_ns();
+        if !self.hosts.has_room(&member, now) {
+            self.control.udp_dropped.fetch_add(1, Ordering::Relaxed);
+            return self.queue.decide(id, Verdict::Drop);
+        }
+        self.control.waiting.fetch_add(1, Ordering::Relaxed);
+        self.hosts
+            .wait(member, Who::Datagram(id), datagram.ip_bytes, now);
+        self.release_host(member, now);
+    }
+
+    /// When an acknowledgement of a host's own data leaves by its cap; without one, now.
+    fn ack_departure(&mut self, segment: &Segment, now: u64) -> u64 {
+        let member = (segment.key.mesh, intf::mp_direction_MP_UP);
+        if !segment.pure_ack || !self.hosts.takes_turns(&member) {
+            return now;
+        }
+        let flow = self.flows.entry(segment.key);
+        let flow = flow.or_insert_with(|| Paced::new(now));
+        flow.seen_ns = now;
+        let bytes = flow.acknowledge(segment.ack);
+        self.hosts.ack_departure(&member, bytes, now)
+    }
+
+    /// Whether data is to be lost, since all of its flow's waits too long; or has it marked, which the
+    /// BPF program does to the flow's next one.
+    fn is_lost(&mut self, segment: &Segment, now: u64) -> bool {
+        let turn_ns = self
+            .hosts
+            .turn_interval_ns(&down_to(&segment.key), segment.payload_bytes);
+        let Some(flow) = self.flows.get_mut(&segment.key) else {
+            return false;
         };
-        let has_data = segment.payload_bytes > 0 && !self.control.pass.load(Ordering::Relaxed);
+        flow.read(&segment.key, &self.maps, now);
+        if !flow.waits_too_long(turn_ns, now) {
+            return false;
+        }
+        if segment.ecn && self.maps.mark(&segment.key).is_ok() {
+            return false;
+        }
+        self.control.wait_dropped.fetch_add(1, Ordering::Relaxed);
+        true
+    }
+
+    fn arrive(&mut self, id: u32, segment: &Segment) {
+        let pass = self.control.pass.load(Ordering::Relaxed);
+        let has_data = segment.payload_bytes > 0 && !pass;
+        let now = now_ns();
         let flow = self.flows.get(&segment.key);
         let waiting = flow.map_or(0, |flow| flow.waiting.len());
         if flow.is_none() && self.flows.len() >= self.most_flows {
             return self.queue.decide(id, Verdict::Accept); // unpaced, as when the table is full
         }
-        // What carries no data waits only so as not to overtake data that does.
-        if waiting == 0 && !has_data {
+        let not_before = if pass {
+            now
+        } else {
+            self.ack_departure(segment, now)
+        };
+        // What carries no data waits by its host's cap, and so as not to overtake what waits.
+        if waiting == 0 && !has_data && not_before <= now {
             return self.queue.decide(id, Verdict::Accept);
         }
         if waiting >= FLOW_PACKETS {
             self.control.dropped.fetch_add(1, Ordering::Relaxed);
             return self.queue.decide(id, Verdict::Drop);
         }
-        let now = now_ns();
-        let flow = self.flows.entry(segment.key).or_insert_with(|| Paced {
-            waiting: VecDeque::new(),
-            pacer: mp_pacer::default(),
-            interval_ns: 0,
-            read_ns: 0,
-            seen_ns: now,
-        });
+        let ends_waits = self.control.ends_waits.load(Ordering::Relaxed);
+        if has_data && ends_waits && self.is_lost(segment, now) {
+            return self.queue.decide(id, Verdict::Drop);
+        }
+        let flow = self.flows.entry(segment.key);
+        let flow = flow.or_insert_with(|| Paced::new(now));
         flow.seen_ns = now;
-        flow.waiting.push_back(Waiting { id, has_data });
+        flow.waiting.push_back(Waiting {
+            id,
+            payload_bytes: if has_data { segment.payload_bytes } else { 0 },
+            not_before,
+        });
         self.control.waiting.fetch_add(1, Ordering::Relaxed);
         if waiting == 0 {
-            self.release_from(segment.key, now);
+            self.release_from(segment.key, now, now);
         }
     }
 
     fn release_due(&mut self) -> Result<()> {
         let now = now_ns();
-        while let Some(Reverse((departure, key))) = self.due.peek() {
+        while let Some(Reverse((departure, due))) = self.due.peek() {
             if *departure > now {
                 break;
             }
-            let (departure, key) = (*departure, *key);
+            let (departure, due) = (*departure, *due);
             self.due.pop();
-            let key = intf::Plain::from_bytes(&key).expect("a key has its size");
-            if self.release_head(key, departure, now) {
-                self.release_from(key, now);
+            match due {
+                Due::Flow(key) => {
+                    let key = intf::Plain::from_bytes(&key).expect("a key has its size");
+                    self.release_from(key, departure, now);
+                }
+                Due::Host(member) => self.release_host(member, now),
             }
         }
         self.queue.flush().context("verdicts")
     }
 
-    /// Releases packets of a flow as long as they are due; puts the next one on the list.
-    fn release_from(&mut self, key: mp_flow_key, now: u64) {
-        while self.release_head(key, now, now) {}
+    /// Releases packets of a flow, the first from `earliest` on, as long as they are due; puts the next
+    /// one on the list.
+    fn release_from(&mut self, key: mp_flow_key, mut earliest: u64, now: u64) {
+        loop {
+            match self.release_head(key, earliest, now) {
+                Head::Departed => earliest = now,
+                Head::Waits => return,
+                Head::TakesTurns(member) => return self.release_host(member, now),
+            }
+        }
+    }
+
+    /// Lets those go whose turn it is; puts the host's next turn on the list.
+    fn release_host(&mut self, member: Member, now: u64) {
+        loop {
+            match self.hosts.next(&member, now) {
+                Turn::Of(Who::Datagram(id), _) => {
+                    self.control.waiting.fetch_sub(1, Ordering::Relaxed);
+                    self.queue.decide(id, Verdict::Accept);
+                }
+                Turn::Of(Who::Flow(key), departure) => {
+                    self.depart(key, departure);
+                    // The flow's next one stands at the end, or is not due.
+                    while matches!(self.release_head(key, now, now), Head::Departed) {}
+                }
+                Turn::At(departure) => {
+                    self.control.held.fetch_add(1, Ordering::Relaxed);
+                    self.due.push(Reverse((departure, Due::Host(member))));
+                    return;
+                }
+                Turn::Nobodys => return,
+            }
+        }
     }
 
     /// Lets the head of a flow's queue go, from `earliest` on, if it is due by the interval of this
-    /// moment: the law may have slowed down while it waited. Else puts it on the list.
-    fn release_head(&mut self, key: mp_flow_key, earliest: u64, now: u64) -> bool {
+    /// moment: the law may have slowed down while it waited. Else puts it on the list, or into the line
+    /// of its host.
+    fn release_head(&mut self, key: mp_flow_key, earliest: u64, now: u64) -> Head {
         let Some(flow) = self.flows.get_mut(&key) else {
-            return false;
+            return Head::Waits;
         };
-        let departure = match flow.waiting.front() {
-            Some(head) if head.has_data => flow.departure(&key, &self.maps, earliest),
-            Some(_) => earliest,
-            None => return false,
+        let (bytes, departure) = match flow.waiting.front() {
+            Some(head) if head.payload_bytes > 0 => {
+                let bytes = head.payload_bytes;
+                (bytes, flow.departure(&key, &self.maps, earliest))
+            }
+            Some(head) => (0, head.not_before.max(earliest)),
+            None => return Head::Waits,
         };
         if departure > now {
             self.control.held.fetch_add(1, Ordering::Relaxed);
-            self.due.push(Reverse((departure, key_bytes(&key))));
-            return false;
+            self.due
+                .push(Reverse((departure, Due::Flow(key_bytes(&key)))));
+            return Head::Waits;
+        }
+        let member = down_to(&key);
+        if bytes > 0 && self.hosts.takes_turns(&member) {
+            self.hosts.wait(member, Who::Flow(key), bytes, departure);
+            return Head::TakesTurns(member);
         }
         self.depart(key, departure);
-        true
+        Head::Departed
     }
 
     /// Lets the head of a flow's queue go. It counts as gone when it was due: a wakeup that comes late
@@ -245,7 +353,7 @@ impl Pacer {
         let Some(head) = flow.waiting.pop_front() else {
             return;
         };
-        if head.has_data {
+        if head.payload_bytes > 0 {
             // Safe: a plain function of core/.
             unsafe { intf::mp_departed(&mut flow.pacer, departure) };
         }
@@ -279,6 +387,10 @@ impl Pacer {
         for _ in 0..4 {
             self.take_arrivals()?;
             self.due.clear();
+            for id in self.hosts.empty() {
+                self.control.waiting.fetch_sub(1, Ordering::Relaxed);
+                self.queue.decide(id, Verdict::Accept);
+            }
             let keys: Vec<_> = self.flows.keys().copied().collect();
             for key in keys {
                 while self

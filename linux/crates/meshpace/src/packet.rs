@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! TCP packets as the daemon sees them: in the netfilter queue, and in the store.
+//! Packets as the daemon sees them: in the netfilter queue, and in the store.
 use crate::intf::{mp_direction_MP_DOWN, mp_flow_key};
 
 /// What pacing has to know of a packet to the mesh.
@@ -7,16 +7,64 @@ use crate::intf::{mp_direction_MP_DOWN, mp_flow_key};
 pub struct Segment {
     pub key: mp_flow_key,
     pub payload_bytes: u32,
+    pub ack: u32,
+    /// carries nothing but an acknowledgement
+    pub pure_ack: bool,
+    /// its sender understands a mark (ECN), and it has none yet
+    pub ecn: bool,
+}
+
+/// UDP to a mesh host, or a fragment of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Datagram {
+    pub mesh: [u8; 16],
+    pub ip_bytes: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packet {
+    Tcp(Segment),
+    Udp(Datagram),
 }
 
 const TCP: u8 = 6;
+const UDP: u8 = 17;
 const IPV4_HEADER: usize = 20;
 const IPV6_HEADER: usize = 40;
 const TCP_HEADER: usize = 20;
+const TCP_FIN_SYN_RST: u8 = 0x07;
+const TCP_ACK: u8 = 0x10;
 
-/// Reads an IP packet to the mesh, of which at least the headers are in `ip`; None: it is not TCP,
-/// a fragment, or not understood. The same packets as in linux/bpf/packet.h.
-pub fn read(ip: &[u8]) -> Option<Segment> {
+/// Reads an IP packet to the mesh, of which at least the headers are in `ip`; None: it is neither TCP
+/// nor UDP, a fragment of TCP, or not understood. The same packets as in linux/bpf/packet.h.
+pub fn read(ip: &[u8]) -> Option<Packet> {
+    let protocol = match ip.first()? >> 4 {
+        4 => *ip.get(9)?,
+        6 => *ip.get(6)?,
+        _ => return None,
+    };
+    match protocol {
+        TCP => read_tcp(ip).map(Packet::Tcp),
+        UDP => read_udp(ip).map(Packet::Udp),
+        _ => None,
+    }
+}
+
+fn read_udp(ip: &[u8]) -> Option<Datagram> {
+    let (mesh, ip_bytes) = if ip[0] >> 4 == 4 {
+        let total = u16::from_be_bytes([*ip.get(2)?, *ip.get(3)?]);
+        (mapped(ip.get(16..20)?), usize::from(total))
+    } else {
+        let payload: usize = u16::from_be_bytes([*ip.get(4)?, *ip.get(5)?]).into();
+        (ip.get(24..40)?.try_into().ok()?, IPV6_HEADER + payload)
+    };
+    Some(Datagram {
+        mesh,
+        ip_bytes: ip_bytes as u32,
+    })
+}
+
+fn read_tcp(ip: &[u8]) -> Option<Segment> {
     let mut key = mp_flow_key {
         direction: mp_direction_MP_DOWN,
         ..Default::default()
@@ -34,10 +82,22 @@ pub fn read(ip: &[u8]) -> Option<Segment> {
         return None;
     }
     let payload = total.checked_sub(header + tcp_header)?;
+    let flags = tcp[13] & (TCP_FIN_SYN_RST | TCP_ACK);
     Some(Segment {
         key,
         payload_bytes: payload as u32,
+        ack: u32::from_be_bytes([tcp[8], tcp[9], tcp[10], tcp[11]]),
+        pure_ack: payload == 0 && flags == TCP_ACK,
+        ecn: matches!(ecn(ip), 1 | 2),
     })
+}
+
+/// The ECN bits of an IP header that is whole.
+fn ecn(ip: &[u8]) -> u8 {
+    match ip[0] >> 4 {
+        4 => ip[1] & 3,
+        _ => ip[1] >> 4 & 3,
+    }
 }
 
 fn mapped(ipv4: &[u8]) -> [u8; 16] {
@@ -146,11 +206,42 @@ mod tests {
 
     #[test]
     fn a_segment_is_read() {
-        let segment = read(&packet()).unwrap();
-        assert_eq!(segment.payload_bytes, 5);
+        let Some(Packet::Tcp(segment)) = read(&packet()) else {
+            panic!("no segment");
+        };
+        assert_eq!((segment.payload_bytes, segment.ack), (5, 2));
+        assert!(!segment.pure_ack && !segment.ecn);
+        for (tos, capable) in [(1, true), (2, true), (3, false), (0xfc, false)] {
+            let mut marked = packet();
+            marked[1] = tos;
+            assert!(matches!(read(&marked), Some(Packet::Tcp(one)) if one.ecn == capable));
+        }
         assert_eq!(segment.key.mesh[12..], [10, 1, 0, 2]);
         assert_eq!(segment.key.mesh_port.to_ne_bytes(), [16, 0]);
         assert_eq!(segment.key.wired_port.to_ne_bytes(), [0, 80]);
+        let mut ack = packet();
+        ack[3] = 40;
+        assert!(matches!(read(&ack), Some(Packet::Tcp(one)) if one.pure_ack));
+        ack[33] |= 1;
+        assert!(
+            matches!(read(&ack), Some(Packet::Tcp(one)) if !one.pure_ack),
+            "a FIN"
+        );
+    }
+
+    /// Else a host's UDP is not paced; its later fragments have no ports, but its address.
+    #[test]
+    fn udp_and_its_fragments_are_read() {
+        for fragment in [[0, 0], [0x20, 0], [0, 185]] {
+            let mut udp = packet();
+            udp[6..8].copy_from_slice(&fragment);
+            udp[9] = UDP;
+            let Some(Packet::Udp(datagram)) = read(&udp) else {
+                panic!("no UDP");
+            };
+            assert_eq!(datagram.mesh[12..], [10, 1, 0, 2]);
+            assert_eq!(datagram.ip_bytes, 45);
+        }
     }
 
     #[test]
@@ -166,7 +257,7 @@ mod tests {
         assert_eq!(broken(0, 0x44), None, "IP header of 16 bytes");
         assert_eq!(broken(3, 39), None, "IP length below its headers");
         assert_eq!(broken(6, 0x20), None, "a fragment");
-        assert_eq!(broken(9, 17), None, "UDP");
+        assert_eq!(broken(9, 1), None, "ICMP");
         assert_eq!(broken(32, 0x40), None, "TCP header of 16 bytes");
     }
 

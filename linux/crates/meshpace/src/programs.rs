@@ -11,7 +11,9 @@ use libbpf_rs::{
 
 use crate::errors::{anyhow, bail, Context, Result};
 use crate::flows::{FlowState, Table};
-use crate::intf::{self, mp_flow, mp_flow_key, mp_host, mp_limits, mp_settings, Plain};
+use crate::intf::{
+    self, mp_cap, mp_flow, mp_flow_key, mp_host, mp_host_key, mp_limits, mp_settings, Plain,
+};
 use crate::system;
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/gateway.bpf.o"));
@@ -94,6 +96,9 @@ impl Programs {
             flows: self.map("mp_flows")?,
             hosts: self.map("mp_hosts")?,
             floors: self.map("mp_floors")?,
+            caps: self.map("mp_caps")?,
+            udp: self.map("mp_udp")?,
+            marks: self.map("mp_marks")?,
             counters: self.map("mp_counters")?,
             settings: self.map(".data.settings")?,
             events: self.map("mp_events")?,
@@ -171,6 +176,9 @@ pub struct Maps {
     flows: MapHandle,
     hosts: MapHandle,
     floors: MapHandle,
+    caps: MapHandle,
+    udp: MapHandle,
+    marks: MapHandle,
     counters: MapHandle,
     settings: MapHandle,
     events: MapHandle,
@@ -299,6 +307,48 @@ impl Maps {
         self.hosts
             .update(address, host.bytes(), MapFlags::ANY)
             .context("hosts")
+    }
+
+    /// What a host may get, in bytes/s, where the program holds to it; None lifts it. The pacer goes on.
+    pub fn set_cap(&self, host: &mp_host_key, cap_bps: Option<u64>) -> Result<()> {
+        let Some(cap_bps) = cap_bps else {
+            let _ = self.caps.delete(host.bytes());
+            return Ok(());
+        };
+        let was = self.caps.lookup(host.bytes(), MapFlags::LOCK);
+        let was = was
+            .ok()
+            .flatten()
+            .and_then(|bytes| mp_cap::from_bytes(&bytes));
+        let cap = mp_cap {
+            cap_bps,
+            ..was.unwrap_or_default()
+        };
+        let how = if was.is_some() {
+            MapFlags::LOCK
+        } else {
+            MapFlags::ANY
+        };
+        self.caps
+            .update(host.bytes(), cap.bytes(), how)
+            .context("caps")
+    }
+
+    /// The flow's next packet that can be is marked by ECN.
+    pub fn mark(&self, key: &mp_flow_key) -> Result<()> {
+        self.marks
+            .update(key.bytes(), &1u32.to_ne_bytes(), MapFlags::ANY)
+            .context("marks")
+    }
+
+    /// Bytes of UDP so far, to and from each host.
+    pub fn udp_bytes(&self) -> Vec<(mp_host_key, u64)> {
+        let count = |key: Vec<u8>| {
+            let bytes = self.udp.lookup(&key, MapFlags::ANY).ok().flatten()?;
+            let count = u64::from_ne_bytes(bytes.get(..8)?.try_into().ok()?);
+            Some((mp_host_key::from_bytes(&key)?, count))
+        };
+        self.udp.keys().filter_map(count).collect()
     }
 
     pub fn counter(&self, counter: intf::mp_counter) -> u64 {

@@ -43,6 +43,8 @@ pub struct SetUp<'a> {
     pub mesh: &'a str,
     pub wired: &'a [String],
     pub queue: u16,
+    /// whether UDP waits too
+    pub udp: bool,
     pub changes: &'a mut Changes,
     /// starts whoever decides on the packets of the netfilter queue
     pub serve_queue: &'a mut dyn FnMut() -> Result<()>,
@@ -191,15 +193,15 @@ fn switch_off(interface: &str, offload: Offload, changes: &mut Changes) -> Resul
     Ok(())
 }
 
-/// The rule that brings TCP to the mesh before the daemon; without the daemon packets pass.
-fn rule(mesh: &str, queue: u16) -> Vec<String> {
+/// The rule that brings TCP or UDP to the mesh before the daemon; without the daemon packets pass.
+fn rule(mesh: &str, protocol: &str, queue: u16) -> Vec<String> {
     let queue = queue.to_string();
     [
         "POSTROUTING",
         "-o",
         mesh,
         "-p",
-        "tcp",
+        protocol,
         "-m",
         "comment",
         "--comment",
@@ -214,20 +216,29 @@ fn rule(mesh: &str, queue: u16) -> Vec<String> {
 
 fn set_up_nfqueue(with: &mut SetUp) -> Result<()> {
     (with.serve_queue)()?;
+    add_rules(with.mesh, "tcp", with.queue, with.changes)?;
+    if with.udp {
+        add_rules(with.mesh, "udp", with.queue, with.changes)?;
+    }
+    Ok(())
+}
+
+/// Brings a protocol before the daemon, which has to serve the queue already.
+pub fn add_rules(mesh: &str, protocol: &str, queue: u16, changes: &mut Changes) -> Result<()> {
     let mut added = 0;
     let mut refusal = None;
     for command in ["iptables", "ip6tables"] {
-        let rule = rule(with.mesh, with.queue);
+        let rule = rule(mesh, protocol, queue);
         let mut arguments = vec!["-w", "5", "-t", "mangle", "-A"];
         arguments.extend(rule.iter().map(String::as_str));
-        with.changes.note(Change::Rule {
+        changes.note(Change::Rule {
             command: command.into(),
             rule: rule.clone(),
         })?;
         match system::run(command, &arguments) {
             Ok(_) => added += 1,
             Err(error) => {
-                with.changes.forget_latest()?;
+                changes.forget_latest()?;
                 refusal = Some(error);
             }
         }

@@ -7,10 +7,11 @@ use crate::daemon::Gateway;
 use crate::flows::{self, Table};
 use crate::hosts::HostPath;
 use crate::intf::{self, mp_flow_key};
+use crate::shares::Caps;
 use crate::status::{Host, Status};
 
 /// Names of the kernel's counters (enum mp_counter).
-const COUNTERS: [(&str, intf::mp_counter); 17] = [
+const COUNTERS: [(&str, intf::mp_counter); 20] = [
     ("tcp", intf::mp_counter_MP_COUNT_TCP),
     ("other", intf::mp_counter_MP_COUNT_OTHER),
     ("fragments", intf::mp_counter_MP_COUNT_FRAGMENTS),
@@ -31,6 +32,9 @@ const COUNTERS: [(&str, intf::mp_counter); 17] = [
         intf::mp_counter_MP_COUNT_STORE_MISSED,
     ),
     ("dupacks_withheld", intf::mp_counter_MP_COUNT_WITHHELD),
+    ("udp_dropped", intf::mp_counter_MP_COUNT_UDP_DROPPED),
+    ("wait_dropped", intf::mp_counter_MP_COUNT_WAIT_DROPPED),
+    ("wait_marked", intf::mp_counter_MP_COUNT_WAIT_MARKED),
 ];
 
 fn counters(gateway: &Gateway) -> BTreeMap<String, u64> {
@@ -44,6 +48,8 @@ fn counters(gateway: &Gateway) -> BTreeMap<String, u64> {
     add("packets", packets.iter().sum());
     add("paced", load(&gateway.queue.held));
     add("queue_dropped", load(&gateway.queue.dropped));
+    add("udp_dropped", load(&gateway.queue.udp_dropped));
+    add("wait_dropped", load(&gateway.queue.wait_dropped));
     add("queue_waiting", load(&gateway.queue.waiting));
     add("flows_expired", gateway.expired);
     add("store_bytes", load(&gateway.gauge.bytes));
@@ -52,8 +58,14 @@ fn counters(gateway: &Gateway) -> BTreeMap<String, u64> {
     all
 }
 
-fn host(path: &HostPath) -> Host {
+fn host(address: &[u8; 16], path: &HostPath, caps: &Caps) -> Host {
+    let cap_kbps = |direction| {
+        let cap = caps.get(&(*address, direction));
+        cap.map(|bps| *bps as f64 * 8.0 / 1e3)
+    };
     Host {
+        cap_down_kbps: cap_kbps(intf::mp_direction_MP_DOWN),
+        cap_up_kbps: cap_kbps(intf::mp_direction_MP_UP),
         address: path.address.clone(),
         hops: path.hops,
         hops_source: path.hops_source.clone(),
@@ -88,10 +100,14 @@ pub fn status(
         law: gateway.config.law.to_string(),
         release: gateway.release.to_string(),
         attached: if gateway.tcx { "tcx" } else { "clsact" }.into(),
-        goodput_control: gateway.config.goodput_control,
+        goodput_control: gateway.config.controls_goodput(),
+        shares: gateway.config.shares_evenly(),
         uptime_s: gateway.started.elapsed().as_secs_f64(),
         flows: table.iter().map(flow).collect(),
-        hosts: paths.values().map(host).collect(),
+        hosts: paths
+            .iter()
+            .map(|(address, path)| host(address, path, gateway.shares.caps()))
+            .collect(),
         counters: counters(gateway),
     }
 }

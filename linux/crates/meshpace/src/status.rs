@@ -20,7 +20,7 @@ pub struct Flow {
     pub mbps_source: String,
     /// down: smoothed mean of the window; None: no sample yet
     pub rtt_wireless_ms: Option<f64>,
-    /// up: as told to the sender last
+    /// up: as told to the sender last; down: of the handshake
     pub rtt_wired_ms: Option<f64>,
     pub cov: f64,
     /// between packets; 0: unpaced
@@ -50,6 +50,9 @@ pub struct Host {
     pub mbps: f64,
     pub mbps_source: String,
     pub signal_dbm: Option<i32>,
+    /// law `even`: what the host may get, payload; None: no cap
+    pub cap_down_kbps: Option<f64>,
+    pub cap_up_kbps: Option<f64>,
     /// of its first hop, under the law `map`
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub surroundings: Option<Box<Surroundings>>,
@@ -66,6 +69,8 @@ pub struct Status {
     /// "tcx", or "clsact" on kernels before 6.6
     pub attached: String,
     pub goodput_control: bool,
+    /// law `even`: hosts share evenly
+    pub shares: bool,
     pub uptime_s: f64,
     pub flows: Vec<Flow>,
     pub hosts: Vec<Host>,

@@ -25,6 +25,8 @@ pub enum Law {
     Gap,
     /// MAP as published: by the range of the mesh's radios
     Map,
+    /// the rate is sought at which little waits on the path
+    Even,
     /// measure, pace nothing
     Off,
 }
@@ -37,8 +39,25 @@ impl Law {
             match self {
                 Self::Gap | Self::Off => intf::mp_law_gap(),
                 Self::Map => intf::mp_law_map(),
+                Self::Even => intf::mp_law_even(),
             }
         }
+    }
+
+    /// Which law core/ says that these parameters are of.
+    pub fn of(law: &mp_law) -> Self {
+        if law.hop_wait_ns > 0 {
+            Self::Even
+        } else if law.reuse == intf::mp_reuse_MP_REUSE_CARRIER_SENSE {
+            Self::Map
+        } else {
+            Self::Gap
+        }
+    }
+
+    /// Whether goodput control (GAP section 4.4) is part of it.
+    pub fn has_goodput_control(self) -> bool {
+        self != Self::Even
     }
 }
 
@@ -47,6 +66,7 @@ impl std::fmt::Display for Law {
         f.write_str(match self {
             Self::Gap => "gap",
             Self::Map => "map",
+            Self::Even => "even",
             Self::Off => "off",
         })
     }
@@ -113,6 +133,8 @@ pub struct Config {
     pub law: Law,
     pub release: ReleaseChoice,
     pub goodput_control: bool,
+    /// law `even`: hosts share evenly
+    pub shares: bool,
     pub local_retransmission: bool,
     /// whose ACKs carry RTT_wired, of wireless-to-wired flows
     pub option: OptionPolicy,
@@ -159,6 +181,7 @@ impl Default for Config {
             law: Law::Gap,
             release: ReleaseChoice::Auto,
             goodput_control: true,
+            shares: true,
             local_retransmission: true,
             option: OptionPolicy::Asked,
             delay_bound_ms: 500.0,
@@ -233,8 +256,23 @@ impl Config {
         Ok(())
     }
 
-    pub fn delay_bound_ns(&self) -> u64 {
-        (self.delay_bound_ms * 1e6) as u64
+    /// A law as configured. `even` cuts long samples itself and has no bound on them.
+    pub fn parameters(&self, law: Law) -> mp_law {
+        let mut parameters = law.parameters();
+        if law != Law::Even {
+            parameters.delay_bound_ns = (self.delay_bound_ms * 1e6) as u64;
+        }
+        parameters
+    }
+
+    /// Whether hosts share evenly.
+    pub fn shares_evenly(&self) -> bool {
+        self.shares && self.law == Law::Even
+    }
+
+    /// Whether goodput control is on.
+    pub fn controls_goodput(&self) -> bool {
+        self.goodput_control && self.law.has_goodput_control()
     }
 
     /// Where a node stands, if that is known.

@@ -61,6 +61,21 @@ fn a_radio_has_the_defaults_of_the_law() {
     assert_eq!(config.radio, stated);
 }
 
+/// Else `even` would throw away the samples that it cuts, or two controls would act on its flows.
+#[test]
+fn even_has_no_bound_on_samples_and_no_goodput_control() {
+    let config = parse("law = 'even'").unwrap();
+    let law = config.parameters(config.law);
+    assert_eq!((config.law, Law::of(&law)), (Law::Even, Law::Even));
+    assert_eq!((law.delay_bound_ns, law.initial_interval_ns), (0, 0));
+    assert!(config.goodput_control && !config.controls_goodput());
+    let config = parse("law = 'gap'\ndelay_bound_ms = 250").unwrap();
+    let law = config.parameters(config.law);
+    assert_eq!((Law::of(&law), law.delay_bound_ns), (Law::Gap, 250_000_000));
+    assert_eq!(Law::of(&Law::Map.parameters()), Law::Map);
+    assert!(config.controls_goodput());
+}
+
 /// Each fault by its key, so that the operator finds it.
 #[test]
 fn a_fault_of_the_radio_is_named() {

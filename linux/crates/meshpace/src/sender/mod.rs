@@ -66,7 +66,7 @@ impl<'a> Choice<'a> {
         let law = arguments.law.unwrap_or(config.law);
         if law == Law::Off {
             return Err(usage(
-                "law off is none for a sender; choose --law gap or map, or meshpace sender off",
+                "law off is none for a sender; choose --law gap, map or even, or meshpace sender off",
             ));
         }
         if let Some(rates) = Rates::of(&arguments.mbps) {
@@ -144,10 +144,8 @@ fn signal_told_by(path: &Path) -> intf::mp_told_by {
 }
 
 fn settings(path: &Path, choice: &Choice) -> mp_sender_settings {
-    let mut law = choice.law.parameters();
-    law.delay_bound_ns = choice.config.delay_bound_ns();
     mp_sender_settings {
-        law,
+        law: choice.config.parameters(choice.law),
         hops: path.hops,
         kbps: path.kbps,
         link: path.link,

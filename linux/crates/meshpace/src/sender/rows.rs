@@ -66,7 +66,7 @@ fn path(settings: &mp_sender_settings) -> Path {
     let map = settings.law.reuse == intf::mp_reuse_MP_REUSE_CARRIER_SENSE;
     let db = |q8: i16| (map && q8 != 0).then_some(f64::from(q8) / 256.0);
     Path {
-        law: if map { Law::Map } else { Law::Gap },
+        law: Law::of(&settings.law),
         hops: settings.hops,
         mbps: f64::from(settings.kbps) / 1e3,
         h_cs: (link.h_cs > 0).then_some(link.h_cs),

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What mesh hosts get as a whole (core's share.h): UDP is counted for it; and under release by fq each
+ * host that has a cap has a pacer beside those of its flows.
+ */
+#ifndef MESHPACE_BPF_CAPS_H
+#define MESHPACE_BPF_CAPS_H
+
+#include "packet.h"
+
+/* Set by the daemon. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 16384);
+	__type(key, struct mp_host_key);
+	__type(value, struct mp_cap);
+} mp_caps SEC(".maps");
+
+/* Bytes of UDP to and from each host, IP header included. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, struct mp_host_key);
+	__type(value, uint64_t);
+} mp_udp SEC(".maps");
+
+MP_INLINE struct mp_host_key mp_host_key_of(const struct mp_packet *p, enum mp_direction direction)
+{
+	struct mp_host_key key = { .direction = direction };
+
+	__builtin_memcpy(key.address, p->key.mesh, sizeof(key.address));
+	return key;
+}
+
+/* What becomes of bytes that would wait too long. */
+enum mp_too_long { MP_TOO_LONG_LEAVES, MP_TOO_LONG_IS_REFUSED };
+
+/*
+ * When bytes leave that are ready now: as the packets before them left, whatever each waited for its
+ * flow. Without a cap that is now. They wait at most most_ns; 0: they are refused.
+ */
+MP_INLINE uint64_t mp_cap_departure(const struct mp_host_key *key, uint64_t ready_ns,
+				    uint32_t bytes, uint64_t most_ns, enum mp_too_long then)
+{
+	struct mp_cap *cap = bpf_map_lookup_elem(&mp_caps, key);
+	uint64_t departure_ns;
+
+	if (!cap)
+		return ready_ns;
+	bpf_spin_lock(&cap->lock);
+	departure_ns = mp_departure_ns(&cap->pacer, ready_ns,
+				       mp_share_interval_ns(cap->cap_bps, cap->bytes));
+	if (departure_ns > ready_ns + most_ns)
+		departure_ns = then == MP_TOO_LONG_LEAVES ? ready_ns + most_ns : 0;
+	if (departure_ns) {
+		mp_departed(&cap->pacer, departure_ns);
+		cap->bytes = bytes;
+	}
+	bpf_spin_unlock(&cap->lock);
+	return departure_ns;
+}
+
+/* Where sch_fq holds packets: data is ready when its host's cap lets it go. */
+__attribute__((noinline)) int mp_wait_for_host(struct mp_packet *p)
+{
+	struct mp_host_key key;
+
+	if (!p || !mp_settings.stamp || !mp_settings.pace)
+		return 0;
+	key = mp_host_key_of(p, MP_DOWN);
+	p->ready_ns = mp_cap_departure(&key, p->ready_ns, p->payload_bytes, MP_HORIZON_NS,
+				       MP_TOO_LONG_LEAVES);
+	return 0;
+}
+
+/* UDP to one host, not to all. */
+MP_INLINE bool mp_is_unicast(struct __sk_buff *skb)
+{
+	uint8_t first = 0;
+
+	if (mp_limits.l2_bytes)
+		bpf_skb_load_bytes(skb, 0, &first, sizeof(first));
+	return !(first & 1);
+}
+
+/* UDP passes; false: it is to be dropped. Sets p->departure_ns. */
+__attribute__((noinline)) int mp_udp_passes(struct __sk_buff *skb, struct mp_packet *p,
+					    uint32_t direction)
+{
+	struct mp_host_key key;
+	uint64_t *bytes, none = 0;
+
+	if (!p || !mp_settings.law.hop_wait_ns || !mp_is_unicast(skb))
+		return true;
+	key = mp_host_key_of(p, direction);
+	if (mp_settings.stamp && direction == MP_DOWN) {
+		p->departure_ns = mp_cap_departure(&key, p->ready_ns, p->ip_bytes, MP_CAP_WAIT_NS,
+						   MP_TOO_LONG_IS_REFUSED);
+		if (p->departure_ns == 0) {
+			mp_count(MP_COUNT_UDP_DROPPED);
+			return false;
+		}
+	}
+	bytes = bpf_map_lookup_elem(&mp_udp, &key);
+	if (!bytes) {
+		bpf_map_update_elem(&mp_udp, &key, &none, BPF_NOEXIST);
+		bytes = bpf_map_lookup_elem(&mp_udp, &key);
+	}
+	if (bytes)
+		__sync_fetch_and_add(bytes, p->ip_bytes);
+	return true;
+}
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * RTT_wired of a flow to the mesh, whose data cannot tell it: from the mesh end's SYN or SYN-ACK to
+ * the first packet of the wired end that acknowledges it.
+ */
+#ifndef MESHPACE_BPF_HANDSHAKE_H
+#define MESHPACE_BPF_HANDSHAKE_H
+
+#include "flows.h"
+
+struct mp_handshake {
+	uint64_t began_ns; /* 0: sent more than once, whose answer is it? (Karn) */
+	uint64_t rtt_us;   /* 0: not answered yet */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, struct mp_flow_key);
+	__type(value, struct mp_handshake);
+} mp_handshakes SEC(".maps");
+
+/* A SYN or SYN-ACK from the mesh. */
+__attribute__((noinline)) int mp_handshake_begins(struct mp_packet *p)
+{
+	struct mp_handshake handshake = {};
+	const struct mp_handshake *before;
+	struct mp_flow_key key;
+
+	if (!p)
+		return 0;
+	key = mp_key_of(p, MP_DOWN);
+	before = bpf_map_lookup_elem(&mp_handshakes, &key);
+	handshake.began_ns = before && before->rtt_us == 0 ? 0 : p->now_ns;
+	bpf_map_update_elem(&mp_handshakes, &key, &handshake, BPF_ANY);
+	return 0;
+}
+
+/* An ACK of the wired end's. Returns RTT_wired in us, 0 where it is not known. */
+MP_INLINE uint32_t mp_handshake_rtt_us(const struct mp_flow_key *key, uint64_t now_ns)
+{
+	struct mp_handshake *handshake = bpf_map_lookup_elem(&mp_handshakes, key);
+
+	if (!handshake)
+		return 0;
+	if (handshake->rtt_us == 0 && handshake->began_ns)
+		handshake->rtt_us = mp_max_u64((now_ns - handshake->began_ns) / MP_NS_PER_US, 1);
+	return (uint32_t)handshake->rtt_us;
+}
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Data that would wait too long to be paced is lost, or marked by ECN (core's wait.h). Under release by
+ * fq that is found here; elsewhere the daemon, which holds the packets, says which flow's is to be marked.
+ */
+#ifndef MESHPACE_BPF_WAITS_H
+#define MESHPACE_BPF_WAITS_H
+
+#include "flows.h"
+
+#define MP_ECN_CE 3u
+
+/* Flows whose next packet is to be marked; set by the daemon. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, struct mp_flow_key);
+	__type(value, uint32_t);
+} mp_marks SEC(".maps");
+
+/* Its sender understands marks, and it has none yet. */
+MP_INLINE bool mp_ecn_capable(const struct mp_packet *p)
+{
+	return p->ecn != 0 && p->ecn != MP_ECN_CE;
+}
+
+MP_INLINE bool mp_mark(struct __sk_buff *skb)
+{
+	if (bpf_skb_ecn_set_ce(skb) != 1)
+		return false;
+	mp_count(MP_COUNT_WAIT_MARKED);
+	return true;
+}
+
+/* Whether this packet, of a flow that is paced here, waits too long. */
+MP_INLINE bool mp_waits_too_long(struct mp_flow *flow, const struct mp_packet *p)
+{
+	const struct mp_search *search = &flow->estimate.search;
+	uint64_t wired_ns = flow->rtt_wired_us * MP_NS_PER_US;
+	uint64_t interval_ns = flow->interval_ns;
+	uint64_t wait_ns, target_ns;
+	bool ends;
+
+	if (!mp_settings.stamp || !mp_settings.pace || interval_ns == 0)
+		return false;
+	bpf_spin_lock(&flow->lock);
+	wait_ns = mp_departure_ns(&flow->pacer, p->ready_ns, interval_ns) - p->now_ns;
+	target_ns = mp_wait_target_ns(search->mean_ns, wired_ns, interval_ns);
+	ends = mp_wait_ends(&flow->wait, wait_ns, target_ns, search->mean_ns + wired_ns, p->now_ns);
+	bpf_spin_unlock(&flow->lock);
+	return ends;
+}
+
+/* Whether the daemon has said that a packet of the flow is to be marked. */
+MP_INLINE bool mp_mark_ordered(const struct mp_flow_key *key)
+{
+	return !mp_settings.stamp && bpf_map_lookup_elem(&mp_marks, key) &&
+	       bpf_map_delete_elem(&mp_marks, key) == 0;
+}
+
+/* Data of a flow passes, marked where it has to be; false: it is to be dropped. */
+__attribute__((noinline)) int mp_wait_passes(struct __sk_buff *skb, struct mp_packet *p)
+{
+	struct mp_flow_key key;
+	struct mp_flow *flow;
+
+	if (!p || !mp_settings.law.hop_wait_ns)
+		return true;
+	key = mp_key_of(p, MP_DOWN);
+	if (mp_ecn_capable(p) && mp_mark_ordered(&key)) {
+		mp_mark(skb);
+		return true;
+	}
+	flow = mp_find_flow(&key);
+	if (!flow || !mp_waits_too_long(flow, p))
+		return true;
+	if (mp_ecn_capable(p) && mp_mark(skb))
+		return true;
+	mp_count(MP_COUNT_WAIT_DROPPED);
+	return false;
+}
+
+#endif

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! One flow's packets in the netfilter queue: what the kernel knows of the flow decides when its data
+//! leaves (GAP section 4.3), and by the law `even` when some of it is lost, since all waits too long.
+use std::collections::VecDeque;
+
+use crate::intf::{self, mp_flow_key, mp_pacer, mp_wait};
+use crate::programs::Maps;
+
+/// An interval that was read so lately is not read again: reading costs as much as a packet does.
+const FRESH_NS: u64 = 250_000;
+
+/// One flow's pacing queue (GAP section 4.3).
+pub struct Paced {
+    pub waiting: VecDeque<Waiting>,
+    pub pacer: mp_pacer,
+    /// in force when they were read last: the interval, round trips in the mesh and beyond
+    interval_ns: u64,
+    mesh_ns: u64,
+    wired_ns: u64,
+    read_ns: u64,
+    wait: mp_wait,
+    pub seen_ns: u64,
+    /// what the wired end has acknowledged of the host's own data
+    acked: Option<u32>,
+}
+
+impl Paced {
+    pub fn new(now: u64) -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            pacer: mp_pacer::default(),
+            interval_ns: 0,
+            mesh_ns: 0,
+            wired_ns: 0,
+            read_ns: 0,
+            wait: mp_wait::default(),
+            seen_ns: now,
+            acked: None,
+        }
+    }
+
+    /// Takes an acknowledgement; returns how many bytes are new in it.
+    pub fn acknowledge(&mut self, ack: u32) -> u32 {
+        let new = ack.wrapping_sub(self.acked.unwrap_or(ack)) as i32;
+        if new >= 0 {
+            self.acked = Some(ack);
+        }
+        new.max(0) as u32
+    }
+
+    /// When a packet departs, not before `earliest`.
+    pub fn departure(&mut self, key: &mp_flow_key, maps: &Maps, earliest: u64) -> u64 {
+        self.read(key, maps, earliest);
+        // Safe: a plain function of core/.
+        unsafe { intf::mp_departure_ns(&self.pacer, earliest, self.interval_ns) }
+    }
+
+    pub fn read(&mut self, key: &mp_flow_key, maps: &Maps, now: u64) {
+        if now.saturating_sub(self.read_ns) <= FRESH_NS {
+            return;
+        }
+        self.read_ns = now;
+        let flow = maps.flow(key);
+        self.interval_ns = flow.as_ref().map_or(0, |flow| flow.interval_ns);
+        if let Some(flow) = flow {
+            self.mesh_ns = flow.estimate.search.mean_ns;
+            self.wired_ns = u64::from(flow.rtt_wired_us) * 1000;
+        }
+    }
+
+    /// Whether one that comes now is to be lost, since all of a round trip waited too long: for the law's
+    /// interval, or for its turns each `turn_ns`. In line with other flows it is not the one that keeps
+    /// the path busy, so that a quarter of the packets do: with all of them a lost one, which waits
+    /// behind them, would come seconds later.
+    pub fn waits_too_long(&mut self, turn_ns: u64, now: u64) -> bool {
+        let interval = self.interval_ns.max(turn_ns);
+        if interval == 0 {
+            return false;
+        }
+        // Safe: plain functions of core/.
+        unsafe {
+            let least = self.interval_ns.max(turn_ns / 4);
+            let target = intf::mp_wait_target_ns(self.mesh_ns, self.wired_ns, least);
+            let wait = self.waiting.len() as u64 * interval;
+            let round = self.mesh_ns + self.wired_ns;
+            intf::mp_wait_ends(&mut self.wait, wait, target, round, now)
+        }
+    }
+}
+
+/// A packet in the queue.
+pub struct Waiting {
+    pub id: u32,
+    /// 0: none
+    pub payload_bytes: u32,
+    pub not_before: u64,
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What each host of the mesh gets in each direction (law `even`): core/'s shares, fed once a second
+//! with what the kernel counted of flows and of UDP.
+use std::collections::{BTreeMap, HashMap};
+
+use crate::flows::{FlowState, Table};
+use crate::intf::{self, mp_flow_key, mp_host_key, mp_share, mp_shares};
+
+/// Data so lately seen means that there is more.
+const RECENT_NS: u64 = 1_000_000_000;
+
+/// A host's address, and a direction (enum mp_direction).
+pub type Member = ([u8; 16], u32);
+/// Bytes/s of those that have a cap.
+pub type Caps = HashMap<Member, u64>;
+
+#[derive(Default)]
+pub struct Shares {
+    state: mp_shares,
+    members: BTreeMap<Member, mp_share>,
+    /// what each flow had delivered when it was looked at last
+    acked: HashMap<mp_flow_key, u64>,
+    udp: HashMap<Member, u64>,
+    caps: Caps,
+}
+
+pub fn key_of((address, direction): &Member) -> mp_host_key {
+    mp_host_key {
+        address: *address,
+        direction: *direction,
+    }
+}
+
+/// What a host has got since the previous look, and whether it wants more.
+#[derive(Default)]
+struct News {
+    bytes: u64,
+    wants: bool,
+}
+
+fn wants(flow: &FlowState, now_ns: u64) -> bool {
+    let outstanding = flow.acked && flow.max_end != flow.ack;
+    outstanding || now_ns.saturating_sub(flow.data_ns) < RECENT_NS
+}
+
+/// What was counted since `before`; a count that fell began anew.
+fn since(before: Option<&u64>, count: u64) -> u64 {
+    count
+        .checked_sub(before.copied().unwrap_or(0))
+        .unwrap_or(count)
+}
+
+impl Shares {
+    pub fn new(now_ns: u64) -> Self {
+        let mut shares = Self::default();
+        shares.state.before_ns = now_ns;
+        shares
+    }
+
+    pub fn caps(&self) -> &Caps {
+        &self.caps
+    }
+
+    /// A second has passed; returns the members whose caps are others than before. `udp`: bytes so far.
+    pub fn step(&mut self, table: &Table, udp: &[(mp_host_key, u64)], now_ns: u64) -> Vec<Member> {
+        let news = self.news(table, udp, now_ns);
+        self.members.retain(|member, _| news.contains_key(member));
+        for (member, news) in &news {
+            let share = self.members.entry(*member).or_default();
+            share.delivered_bytes += news.bytes;
+            share.wants = news.wants;
+        }
+        let mut shares: Vec<_> = self.members.values().copied().collect();
+        // Safe: a plain function of core/, on as many elements as there are.
+        unsafe {
+            intf::mp_shares_step(
+                &mut self.state,
+                shares.as_mut_ptr(),
+                shares.len() as u32,
+                now_ns,
+            );
+        }
+        for (share, new) in self.members.values_mut().zip(shares) {
+            *share = new;
+        }
+        let caps = self.members.iter().filter(|(_, share)| share.cap_bps > 0);
+        self.change(
+            caps.map(|(member, share)| (*member, share.cap_bps))
+                .collect(),
+        )
+    }
+
+    /// Nobody has a cap any more.
+    pub fn end(&mut self, now_ns: u64) -> Vec<Member> {
+        let caps = std::mem::take(&mut self.caps);
+        *self = Self::new(now_ns);
+        caps.into_keys().collect()
+    }
+
+    fn change(&mut self, caps: Caps) -> Vec<Member> {
+        let before = std::mem::replace(&mut self.caps, caps);
+        let all = before.keys().chain(self.caps.keys());
+        let mut changed: Vec<_> = all
+            .filter(|member| before.get(*member) != self.caps.get(*member))
+            .copied()
+            .collect();
+        changed.sort_unstable();
+        changed.dedup();
+        changed
+    }
+
+    /// Of every host that has flows, or whose UDP moved. UDP never wants: it does not tell.
+    fn news(
+        &mut self,
+        table: &Table,
+        udp: &[(mp_host_key, u64)],
+        now_ns: u64,
+    ) -> HashMap<Member, News> {
+        let mut all = HashMap::<Member, News>::new();
+        for (key, flow) in table.iter().filter(|(_, flow)| !flow.outside) {
+            let news = all.entry((key.mesh, key.direction)).or_default();
+            news.bytes += since(self.acked.get(key), flow.acked_bytes);
+            news.wants |= wants(flow, now_ns);
+        }
+        for (key, bytes) in udp {
+            let member = (key.address, key.direction);
+            let more = since(self.udp.get(&member), *bytes);
+            if more > 0 || self.caps.contains_key(&member) {
+                all.entry(member).or_default().bytes += more;
+            }
+        }
+        let acked = |(key, flow): &(mp_flow_key, FlowState)| (*key, flow.acked_bytes);
+        self.acked = table.iter().map(acked).collect();
+        let counted = |(key, bytes): &(mp_host_key, u64)| ((key.address, key.direction), *bytes);
+        self.udp = udp.iter().map(counted).collect();
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+    const DOWN: u32 = intf::mp_direction_MP_DOWN;
+
+    fn host(n: u8) -> [u8; 16] {
+        [n; 16]
+    }
+
+    /// A download that has got so many bytes, with more under way.
+    fn flow(n: u8, port: u16, acked_bytes: u64) -> (mp_flow_key, FlowState) {
+        let key = mp_flow_key {
+            mesh: host(n),
+            mesh_port: port,
+            ..Default::default()
+        };
+        let flow = FlowState {
+            acked_bytes,
+            acked: true,
+            max_end: 1,
+            ..Default::default()
+        };
+        (key, flow)
+    }
+
+    /// Else a host gets more by opening more connections, or keeps a cap that nobody gains by.
+    #[test]
+    fn a_host_with_more_gets_a_cap_until_it_is_alone() {
+        let mut shares = Shares::new(0);
+        let mut fast = 0;
+        for second in 1..=20 {
+            let cap = shares.caps().get(&(host(1), DOWN)).copied();
+            let rate = cap.unwrap_or(500_000).min(500_000);
+            fast += rate;
+            // What the fast host leaves of 600 kB/s goes to the slow one.
+            let slow = 600_000 * second - fast;
+            // Its bytes are of two connections.
+            let table = vec![flow(1, 1, fast / 2), flow(1, 2, fast / 2), flow(2, 1, slow)];
+            shares.step(&table, &[], second * S);
+        }
+        let cap = shares.caps()[&(host(1), DOWN)];
+        assert!((290_000..340_000).contains(&cap), "{cap}");
+        assert!(!shares.caps().contains_key(&(host(2), DOWN)));
+        let changed = shares.step(&vec![flow(1, 1, fast)], &[], 21 * S);
+        assert_eq!(changed, [(host(1), DOWN)], "alone");
+        assert!(shares.caps().is_empty());
+    }
+
+    /// Else a host's sum would fall when a connection ends, and rise by all when another begins.
+    #[test]
+    fn a_sum_goes_on_when_flows_end_and_udp_is_part_of_it() {
+        let mut shares = Shares::new(0);
+        let key = mp_host_key {
+            address: host(1),
+            direction: DOWN,
+        };
+        let delivered = |s: &Shares| s.members[&(host(1), DOWN)].delivered_bytes;
+        shares.step(&vec![flow(1, 1, 1000)], &[(key, 100)], S);
+        assert_eq!(delivered(&shares), 1100);
+        shares.step(&vec![flow(1, 2, 50)], &[(key, 150)], 2 * S);
+        assert_eq!(delivered(&shares), 1200, "another flow, more UDP");
+        shares.step(&vec![flow(1, 2, 20)], &[(key, 150)], 3 * S);
+        assert_eq!(delivered(&shares), 1220, "the same ports anew");
+        assert!(shares.members[&(host(1), DOWN)].wants);
+        shares.step(&vec![], &[(key, 160)], 4 * S);
+        assert!(!shares.members[&(host(1), DOWN)].wants, "UDP alone");
+        shares.step(&vec![], &[(key, 160)], 5 * S);
+        assert!(shares.members.is_empty(), "silent");
+    }
+}

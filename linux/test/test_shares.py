@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The law `even`: hosts get evenly, whatever each has open; and nobody is slowed for nothing."""
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from conftest import StartGateway
+from harness import air, net
+from harness.gateway import Gateway, host
+from harness.namespace import Namespace
+from harness.transfer import Transfer
+
+# One rate for all, as of nodes that hear each other.
+KBPS = 5000
+RADIO = air.Radio(delay_ms=5.0, kbps=KBPS, queue=50)
+SETTLING_S, MEASURED_S = 25.0, 20.0
+UDP_PORT, UDP_BYTES = 9, 1200
+
+
+@dataclass
+class Flood:
+    """UDP from one namespace to another, at a rate of its own, until left."""
+
+    sender: Namespace
+    receiver: Namespace
+    address: str
+    kbps: float
+    received: int = 0
+    _over: threading.Event = field(default_factory=threading.Event)
+
+    def _send(self) -> None:
+        with self.sender.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
+            gap_s, due = UDP_BYTES * 8e-3 / self.kbps, time.monotonic()
+            while not self._over.is_set():
+                out.sendto(bytes(UDP_BYTES), (self.address, UDP_PORT))
+                due += gap_s
+                time.sleep(max(0.0, due - time.monotonic()))
+
+    def _receive(self, into: socket.socket) -> None:
+        while not self._over.is_set():
+            with contextlib.suppress(TimeoutError):
+                self.received += len(into.recv(2048))
+
+    def __enter__(self) -> "Flood":
+        into = self.receiver.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        into.bind((self.address, UDP_PORT))
+        into.settimeout(0.2)
+        self._threads = [
+            threading.Thread(target=self._send, daemon=True),
+            threading.Thread(target=self._receive, args=(into,), daemon=True),
+        ]
+        self._into = into
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        for thread in self._threads:
+            thread.join(5)
+        self._into.close()
+
+
+@contextlib.contextmanager
+def downloads(network: net.Network, *counts: int) -> Iterator[list[list[Transfer]]]:
+    """So many to each host."""
+    with contextlib.ExitStack() as stack:
+        yield [
+            [
+                stack.enter_context(Transfer(network.wired, network.hosts[n], net.host4(n)))
+                for _ in range(count)
+            ]
+            for n, count in enumerate(counts)
+        ]
+
+
+def begin(start: StartGateway, network: net.Network, **more: object) -> Gateway:
+    hosts = [host(net.host4(n), 11.0) for n in range(len(network.hosts))]
+    return start(network, law="even", host=hosts, **more)
+
+
+def caps(gateway: Gateway) -> dict[str, Any]:
+    """Of the hosts that have one towards them, in kbit/s."""
+    hosts = gateway.status()["hosts"]
+    return {h["address"]: h["cap_down_kbps"] for h in hosts if h["cap_down_kbps"] is not None}
+
+
+def test_a_host_gets_no_more_by_opening_more(start: StartGateway) -> None:
+    """Else eight connections take eight times what one does."""
+    with net.over_radio(RADIO, hosts=2) as network:
+        gateway = begin(start, network)
+        with downloads(network, 8, 1) as runs:
+            time.sleep(SETTLING_S)
+            began, before = time.monotonic(), [sum(r.received for r in group) for group in runs]
+            time.sleep(MEASURED_S)
+            seconds = time.monotonic() - began
+            after = [sum(run.received for run in group) for group in runs]
+            capped = caps(gateway)
+    many, one = ((b - a) * 8e-3 / seconds for a, b in zip(before, after, strict=True))
+    print(
+        f"8 connections {many:.0f}, 1 connection {one:.0f} kbit/s: {many / one:.3f}; caps {capped}"
+    )
+    assert many / one <= 1.35
+    assert many + one >= 0.85 * KBPS, "evenness must not cost the others' share"
+    assert set(capped) <= {net.host4(0)}, "the slow host has a cap"
+
+
+def test_an_upload_is_slowed_by_its_acks(start: StartGateway) -> None:
+    """Else four uploads take four times what one does; their senders know nothing of the law."""
+    with net.over_radio(RADIO, hosts=2) as network, contextlib.ExitStack() as stack:
+        gateway = begin(start, network)
+        runs = [
+            [
+                stack.enter_context(Transfer(network.hosts[n], network.wired, net.WIRED4))
+                for _ in range(count)
+            ]
+            for n, count in enumerate((4, 1))
+        ]
+        time.sleep(SETTLING_S)
+        before = [sum(run.received for run in group) for group in runs]
+        time.sleep(MEASURED_S)
+        after = [sum(run.received for run in group) for group in runs]
+        hosts = gateway.status()["hosts"]
+    many, one = (b - a for a, b in zip(before, after, strict=True))
+    capped = {h["address"]: h["cap_up_kbps"] for h in hosts if h["cap_up_kbps"] is not None}
+    print(f"4 uploads / 1 upload: {many / one:.3f}; caps {capped}")
+    # An ACK waits 200 ms at most, which senders with large windows outlast.
+    assert many / one <= 2.5
+    assert net.host4(1) not in capped
+
+
+def test_udp_to_one_host_leaves_the_other_its_share(start: StartGateway) -> None:
+    """Else a flood takes the channel from whoever gives way."""
+    with net.over_radio(RADIO, hosts=2) as network:
+        gateway = begin(start, network)
+        flood = Flood(network.wired, network.hosts[0], net.host4(0), 4000)
+        with flood, downloads(network, 0, 1) as (_, (run,)):
+            time.sleep(SETTLING_S)
+            began, before = time.monotonic(), (run.received, flood.received)
+            time.sleep(MEASURED_S)
+            seconds = time.monotonic() - began
+            after = (run.received, flood.received)
+            capped, counters = caps(gateway), gateway.status()["counters"]
+    tcp, udp = ((b - a) * 8e-3 / seconds for a, b in zip(before, after, strict=True))
+    print(f"TCP {tcp:.0f}, UDP {udp:.0f} kbit/s, caps {capped}")
+    assert tcp >= 0.6 * (tcp + udp) / 2
+    assert counters["udp_dropped"] > 0
+
+
+def test_a_lone_host_has_no_cap(start: StartGateway) -> None:
+    """Its own flows are not compared with one another."""
+    with net.over_radio(RADIO, hosts=2) as network:
+        gateway = begin(start, network)
+        with downloads(network, 4, 0):
+            end = time.monotonic() + 15
+            while time.monotonic() < end:
+                assert caps(gateway) == {}
+                time.sleep(0.5)
