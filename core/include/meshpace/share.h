@@ -6,12 +6,12 @@
  *
  *   A host is slow while it wants more than it gets and gets less than MP_SHARE_SLOW of the mean.
  *   An attempt: each second every host above the mean is capped nearer to it, by a sixth of what it is
- *   above. Before the attempt is older than MP_SHARE_PROOF the slow must get more than they did, by a
- *   sixteenth and by a hundredth of the mean: then it goes on from there. Else it was vain: whoever is slow
- *   has other reasons. Caps are what they were before, and no attempt is made for a while, of twice
- *   the length each time, unless somebody else is slow or it gets worse.
+ *   above. Before the attempt is older than MP_SHARE_PROOF the slow must have gained a sixteenth of what
+ *   the others lost, for a byte far away costs the air several here: then it goes on from there. Else
+ *   it was vain: whoever is slow has other reasons. Caps are what they were before, and no attempt is
+ *   made for a while, of twice the length each time, unless somebody else is slow or it gets worse.
  *   While nobody is slow, caps rise by 1/32 a second: what a host does not take is others'. After a
- *   vain attempt, which shows that who is slow is not so because of others, they rise by 1/64.
+ *   vain attempt, which shows that who is slow is not so because of others, they rise by 1/128.
  *
  * A cap thus ends where the slow get what they can use, whatever a packet of theirs costs the air:
  * no rate, hop count or capacity need be known.
@@ -25,7 +25,7 @@
 #define MP_SHARE_SLOW_Q8 238u    /* .93 of the mean */
 #define MP_SHARE_WANTING 6u      /* steps in which a host wanted more, before it counts as slow */
 #define MP_SHARE_PROOF 12u       /* steps of an attempt: the slow have to find their new rate */
-#define MP_SHARE_HOPELESS 6u     /* steps after which one without any gain ends */
+#define MP_SHARE_HOPELESS 6u     /* steps after which one with not even a quarter of that ends */
 #define MP_SHARE_PATIENCE 30u    /* steps after the first vain attempt */
 #define MP_SHARE_PATIENCE_MAX 480u
 #define MP_SHARE_LEAST_BPS 1000u /* bytes/s: nobody is capped below */
@@ -48,7 +48,8 @@ struct mp_share {
 
 struct mp_shares {
 	uint64_t before_ns;  /* the previous step */
-	uint64_t slow_bps;   /* what the slow got when the attempt began */
+	uint64_t slow_bps;   /* what the slow got when the attempt began, */
+	uint64_t fast_bps;   /* and the others */
 	uint32_t attempt;    /* steps since it began, from 1; 0: none */
 	uint32_t patience;   /* steps without attempts after the next vain one */
 	uint32_t pause;      /* steps that are left of them */
@@ -102,18 +103,18 @@ MP_INLINE bool mp_share_is_slow(const struct mp_share *share, uint64_t mean_bps)
 	       share->rate_bps << 8 < mean_bps * MP_SHARE_SLOW_Q8;
 }
 
-/* What those get for whom the attempt is. */
-MP_INLINE uint64_t mp_shares_of_slow(const struct mp_share *share, uint32_t n)
+/* What those get for whom the attempt is, or the others. */
+MP_INLINE uint64_t mp_shares_of(const struct mp_share *share, uint32_t n, bool slow)
 {
 	uint64_t sum_bps = 0;
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
-		sum_bps += share[i].slow ? share[i].rate_bps : 0;
+		sum_bps += share[i].slow == slow ? share[i].rate_bps : 0;
 	return sum_bps;
 }
 
-/* An attempt begins, or goes on from what it has gained. */
+/* An attempt begins. */
 MP_INLINE void mp_shares_begin(struct mp_shares *shares, struct mp_share *share, uint32_t n,
 			       uint64_t mean_bps)
 {
@@ -123,7 +124,8 @@ MP_INLINE void mp_shares_begin(struct mp_shares *shares, struct mp_share *share,
 		share[i].slow = mp_share_is_slow(&share[i], mean_bps);
 		share[i].old_cap_bps = share[i].cap_bps;
 	}
-	shares->slow_bps = mp_shares_of_slow(share, n);
+	shares->slow_bps = mp_shares_of(share, n, true);
+	shares->fast_bps = mp_shares_of(share, n, false);
 	shares->attempt = 1;
 }
 
@@ -139,7 +141,7 @@ MP_INLINE bool mp_shares_worse(const struct mp_shares *shares, const struct mp_s
 	for (i = 0; i < n; i++)
 		if (!share[i].slow && mp_share_is_slow(&share[i], mean_bps))
 			return true;
-	return 4 * mp_shares_of_slow(share, n) < 3 * shares->slow_bps;
+	return 4 * mp_shares_of(share, n, true) < 3 * shares->slow_bps;
 }
 
 /* Everybody above the mean is capped a sixth of the way nearer to it. */
@@ -184,12 +186,29 @@ MP_INLINE void mp_shares_give_up(struct mp_shares *shares, struct mp_share *shar
 	shares->attempt = 0;
 }
 
-/* Whether the slow get more than when the attempt began: by a part in `parts`, and 1/100 of the mean. */
-MP_INLINE bool mp_shares_gained(const struct mp_shares *shares, const struct mp_share *share,
-				uint32_t n, uint64_t mean_bps, uint64_t parts)
+/*
+ * The attempt has gained something and goes on. What is compared with is from now on half-way between
+ * what was and what is: what is may be a chance.
+ */
+MP_INLINE void mp_shares_go_on(struct mp_shares *shares, struct mp_share *share, uint32_t n,
+			       uint64_t mean_bps)
 {
-	return mp_shares_of_slow(share, n) >
-	       shares->slow_bps + shares->slow_bps / parts + mean_bps / 100;
+	uint64_t slow_bps = shares->slow_bps, fast_bps = shares->fast_bps;
+
+	mp_shares_begin(shares, share, n, mean_bps);
+	shares->slow_bps = (shares->slow_bps + slow_bps) / 2;
+	shares->fast_bps = (shares->fast_bps + fast_bps) / 2;
+	shares->patience = MP_SHARE_PATIENCE;
+}
+
+/* Whether the slow have gained more than a part in `parts` of what the others have lost. */
+MP_INLINE bool mp_shares_gained(const struct mp_shares *shares, const struct mp_share *share,
+				uint32_t n, uint64_t parts)
+{
+	uint64_t slow_bps = mp_shares_of(share, n, true), fast_bps = mp_shares_of(share, n, false);
+	uint64_t lost_bps = mp_max_u64(shares->fast_bps, fast_bps) - fast_bps;
+
+	return slow_bps > shares->slow_bps + lost_bps / parts;
 }
 
 /* A step of an attempt that is under way. */
@@ -198,13 +217,13 @@ MP_INLINE void mp_shares_try(struct mp_shares *shares, struct mp_share *share, u
 {
 	/* Who got next to nothing may have to wait for its own time-out to notice. */
 	bool starved = shares->slow_bps < mean_bps / 8;
+	bool proven = mp_shares_gained(shares, share, n, 16);
 
-	if (mp_shares_gained(shares, share, n, mean_bps, 16)) {
-		shares->patience = MP_SHARE_PATIENCE;
-		mp_shares_begin(shares, share, n, mean_bps);
+	if (proven && shares->attempt >= MP_SHARE_HOPELESS) {
+		mp_shares_go_on(shares, share, n, mean_bps);
 	} else if (shares->attempt >= MP_SHARE_PROOF ||
 		   (shares->attempt >= MP_SHARE_HOPELESS && !starved &&
-		    !mp_shares_gained(shares, share, n, 0, 32))) {
+		    !mp_shares_gained(shares, share, n, 64))) {
 		mp_shares_give_up(shares, share, n);
 		return;
 	}
@@ -236,7 +255,7 @@ MP_INLINE uint32_t mp_shares_step(struct mp_shares *shares, struct mp_share *sha
 		mp_shares_begin(shares, share, n, mean_bps);
 		mp_shares_lower(share, n, mean_bps);
 	} else {
-		mp_shares_raise(share, n, 64);
+		mp_shares_raise(share, n, 128);
 	}
 	for (i = 0; i < n; i++) {
 		if (mean_bps == 0) /* alone */
