@@ -5,9 +5,12 @@ import statistics
 import time
 from pathlib import Path
 
+import pytest
 from harness import lossy, net
 from harness.sender import NAME, Sender
 from harness.transfer import Transfer
+
+pytestmark = pytest.mark.measured
 
 RADIO = lossy.Radio(delay_ms=10.0, kbps=5000, queue=50)
 HOPS, WRONG_MBPS = 2, 54.0
@@ -39,5 +42,5 @@ def test_a_sender_seeks_its_rate(tmp_path: Path) -> None:
         even, rtt_ms = upload(network, sender, NAME)
     print(f"cubic {cubic:.0f}, even {even:.0f} kbit/s, {rtt_ms:.1f} ms")
     assert even >= 0.9 * cubic
-    # Empty 20 ms, full 140; what may wait at two hops is 22.
-    assert 20.0 < rtt_ms < 70.0
+    # Empty 20 ms, full 140; what may wait at two hops is 33.
+    assert 20.0 < rtt_ms < 80.0

@@ -12,6 +12,8 @@ from harness import lossy, net
 from harness.gateway import Gateway, host
 from harness.transfer import Transfer, window
 
+pytestmark = pytest.mark.measured
+
 RADIO = lossy.Radio(delay_ms=10.0, kbps=5000, queue=50)
 # A sender may have so much under way: two thousand packets.
 WINDOW = window(3 << 20)

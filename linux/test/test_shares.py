@@ -9,11 +9,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
 from conftest import StartGateway
 from harness import air, net
 from harness.gateway import Gateway, host
 from harness.namespace import Namespace
 from harness.transfer import Transfer
+
+pytestmark = pytest.mark.measured
 
 # One rate for all, as of nodes that hear each other.
 KBPS = 5000

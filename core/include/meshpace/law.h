@@ -99,9 +99,9 @@ MP_INLINE struct mp_law mp_law_shaper(uint64_t interval_ns, uint32_t bucket)
 }
 
 /*
- * Ours: the interval is sought (search.h). At each hop one aggregate may wait while another is in the
- * air: twice the longest time that a transmission of 802.11n and later takes (aPPDUMaxTime, 5.484
- * ms); on 802.11b that is some four packets. The window of samples is kept for what is shown.
+ * Ours: the interval is sought (search.h). At each hop two aggregates may wait while a third is in the
+ * air: three times the longest that a transmission of 802.11n and later takes (aPPDUMaxTime, 5.484
+ * ms); on 802.11b that is some four packets a hop. The window of samples is kept for what is shown.
  */
 MP_INLINE struct mp_law mp_law_even(void)
 {
