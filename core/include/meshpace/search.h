@@ -10,7 +10,7 @@
  *   e = (T + D* - D) / D*, cut to [-1, 1]
  *
  * Once a round (D, or the time of MP_SEARCH_LEAST samples) the interval is divided by 1 + k e, with
- * k = 1/100, and 8/100 where |e| > 1/2; between rounds it is that divided by 1 + e/10, so that
+ * k = 1/100, and 3/100 where |e| > 1/2; between rounds it is that divided by 1 + e/10, so that
  * the loop is damped: with D near D*, the delay answers a rate as sqrt(k) = 1/10 a round, at a
  * damping of 1/2. Cutting samples is what the papers' law lacks: one that an ACK's wait during a
  * route discovery made twenty times too long counts as one of 2 D, and a round without samples
@@ -33,7 +33,7 @@
 
 #define MP_SEARCH_LEAST 4u        /* samples that make a round */
 #define MP_SEARCH_GAIN_Q16 655    /* k, 1/100 */
-#define MP_SEARCH_FAST 8          /* times k far from the target */
+#define MP_SEARCH_FAST 3          /* times k far from the target */
 #define MP_SEARCH_DAMPING_Q16 6554 /* of e, 1/10 */
 #define MP_SEARCH_LONGEST_NS (4 * MP_NS_PER_S)
 #define MP_SEARCH_START 10u       /* packets a round trip before anything is known: TCP's first window */
