@@ -78,7 +78,10 @@ static void test_near_and_far(void)
 	CHECK(mean[0] + 4 * mean[1] > 0.9 * 3e6, "air unused: %.0f, %.0f", mean[0], mean[1]);
 }
 
-/* A host alone is never capped, and who is slow for other reasons costs the fast next to nothing. */
+/*
+ * A host alone is never capped, and who is slow for other reasons costs the fast next to nothing over
+ * five minutes: two attempts, both vain.
+ */
 static void test_harms_nobody(void)
 {
 	double mean[2];
@@ -96,7 +99,7 @@ static void test_harms_nobody(void)
 	want[0] = 2e6;
 	want[1] = 0.3e6;
 	hungry = true;
-	run(2, 3e6, 240, mean);
+	run(2, 3e6, 300, mean);
 	CHECK(mean[0] > 0.97 * 2e6, "%.0f of 2000000", mean[0]);
 }
 

@@ -27,7 +27,7 @@ SENDER = {
     "mp_cong_avoid": 6,
     "mp_list": 275,
     "mp_min_tso_segs": 2,
-    "mp_pkts_acked": 11_280,
+    "mp_pkts_acked": 22_712,
     "mp_sockops": 168,
     "mp_ssthresh": 3,
     "mp_undo_cwnd": 3,

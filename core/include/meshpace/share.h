@@ -26,7 +26,7 @@
 #define MP_SHARE_WANTING 6u      /* steps in which a host wanted more, before it counts as slow */
 #define MP_SHARE_PROOF 12u       /* steps of an attempt: the slow have to find their new rate */
 #define MP_SHARE_HOPELESS 6u     /* steps after which one with not even a quarter of that ends */
-#define MP_SHARE_PATIENCE 30u    /* steps after the first vain attempt */
+#define MP_SHARE_PATIENCE 90u    /* steps after the first vain attempt */
 #define MP_SHARE_PATIENCE_MAX 480u
 #define MP_SHARE_LEAST_BPS 1000u /* bytes/s: nobody is capped below */
 #define MP_SHARE_MAX_BPS 0xffffffffu /* 34 Gbit/s: sums and products of 2^14 hosts fit 64 bits */
@@ -215,8 +215,8 @@ MP_INLINE bool mp_shares_gained(const struct mp_shares *shares, const struct mp_
 MP_INLINE void mp_shares_try(struct mp_shares *shares, struct mp_share *share, uint32_t n,
 			     uint64_t mean_bps)
 {
-	/* Who got next to nothing may have to wait for its own time-out to notice. */
-	bool starved = shares->slow_bps < mean_bps / 8;
+	/* Who gets little swings by much, and may have to wait for its own time-out to notice. */
+	bool starved = shares->slow_bps < mean_bps / 2;
 	bool proven = mp_shares_gained(shares, share, n, 16);
 
 	if (proven && shares->attempt >= MP_SHARE_HOPELESS) {
