@@ -227,7 +227,7 @@ class ScenarioTestSuite : public TestSuite
             "/clients",
             Json::parse(R"([{"name": "IG", "to_x_m": 0, "to_y_m": 0, "speed_mps": 1, "start_s": 0}])"),
             "\"IG\"");
-        add("Unknown law", "/gateway/law", "even", "gateway.law");
+        add("Unknown law", "/gateway/law", "odd", "gateway.law");
         add("Wires without a rate", "/wired/mbps", 0, "wired.mbps");
         add("No gateway", "/nodes/0/gateway", false, "no gateway");
         add("Three radios", "/radio/radios", 3, "radio.radios");
