@@ -149,7 +149,7 @@ def test_a_good_file_passes(idle: Gateway) -> None:
         (["config", "check", "/nonexistent.toml"], "/nonexistent.toml"),
         (["florw"], "florw"),
         (["gateway", "--mesch", "mesh0"], "--mesch"),
-        (["gateway", "--mesh", "mesh0", "--law", "warp"], "possible values: gap, map, off"),
+        (["gateway", "--mesh", "mesh0", "--law", "warp"], "possible values: gap, map, even, off"),
         (["gateway", "--mesh", "mesh0", "--config"], "--config <FILE>"),
         (["config", "check"], "<FILE>"),
         (["sender", "on", "--hops", "256"], "1..=255"),
