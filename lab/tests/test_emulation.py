@@ -53,7 +53,25 @@ def test_the_gateways_configuration_is_the_scenarios() -> None:
     }
 
 
-@pytest.mark.parametrize("law", ["gap", "map"])
+def test_evens_shares_are_switched_with_the_simulated_ones() -> None:
+    """Else a comparison without them would have them on one side."""
+    law = {"law": "even", "goodput_control": False}
+    there = tomllib.loads(plan.gateway_toml(resolved(gateway=law), [HOST]))
+    assert (there["law"], there["shares"]) == ("even", False)
+    assert "goodput_control" not in there
+
+
+@pytest.mark.parametrize("variant", ["newreno", "cubic", "bbr"])
+def test_a_law_of_the_gateways_takes_any_wired_sender(variant: str) -> None:
+    """The law paces what a sender lets out, whatever decides on its window."""
+    flow = {"from": "B", "to": "A", "variant": variant}
+    there = resolved(gateway={"law": "even"}, flow=[flow])
+    plan.check(there)
+    (planned,) = plan.flow_plans(there)
+    assert planned.congestion_control == plan.CONGESTION_CONTROLS[variant]
+
+
+@pytest.mark.parametrize("law", ["gap", "map", "even"])
 def test_the_real_gateway_takes_the_configuration(tmp_path: Path, law: str) -> None:
     """Else a key that it has renamed would only show in a run."""
     file = tmp_path / "gateway.toml"
@@ -93,6 +111,7 @@ def test_datagrams_have_no_part_in_tcps_knobs() -> None:
         ('[[flow]]\nfrom = "B"\nto = "A"\nvariant = "vegas"', "flow.0.variant"),
         ('[[flow]]\nfrom = "A"\nto = "B"\nlaw = "ap"', "flow.0.law"),
         ('[[flow]]\nfrom = "A"\nto = "B"\nlaw = "gap"\nvariant = "bbr"', "flow.0.variant"),
+        ('[[flow]]\nfrom = "A"\nto = "B"\nlaw = "even"\nvariant = "cubic"', "flow.0.variant"),
         ('[[flow]]\nfrom = "B"\nto = "A"\ndelayed_ack = 4', "flow.0.delayed_ack"),
         ('[[flow]]\nfrom = "B"\nto = "A"\ndelayed_ack = "thinning"', "flow.0.delayed_ack"),
         ('[[flow]]\nfrom = "B"\nto = "A"\ndelayed_ack_s = 0.1', "flow.0.delayed_ack_s"),

@@ -177,7 +177,7 @@ def test_a_run_that_lives_is_left_alone() -> None:
 
 
 @pytest.mark.measured
-@pytest.mark.parametrize("law", ["gap", "map"])
+@pytest.mark.parametrize("law", ["gap", "map", "even"])
 def test_json_of_a_paced_sender(tmp_path: Path, law: str) -> None:
     """--json has the form of pacelab run, and lag_ms; the real sender hears of the gateway."""
     text = TEXT.replace("60.0", "8.0\nwarmup_s = 3.0\nwired.delay_ms = 5")

@@ -10,8 +10,8 @@ from pacelab.errors import InputError
 from pacelab.schema import TCP, Table
 
 CONGESTION_CONTROLS = {"newreno": "reno", "cubic": "cubic", "bbr": "bbr"}
-GATEWAY_LAWS = ("off", "gap", "map")
-SENDER_LAWS = ("off", "gap", "map")
+GATEWAY_LAWS = ("off", "gap", "map", "even")
+SENDER_LAWS = ("off", "gap", "map", "even")
 BUFFER_PER_WINDOW = 4  # Linux at first takes half of a buffer for payload
 MAP_AS_PUBLISHED = {"positions": False, "least_h_cs": 1, "past_end": False}
 MOST_DELAYED_ACK = 2  # Linux: every segment (quickack), or every second one
@@ -207,9 +207,11 @@ def route_words(flow: Table) -> list[str]:
 def gateway_toml(scenario: Table, hosts: list[Table]) -> str:
     """Configuration of ``meshpace gateway``; hosts: the port of each mesh end, as the mesh says."""
     law = scenario["gateway"]
+    # What keeps the fast from starving the slow: one switch of the scenario, two of the program.
+    control = "shares" if law["law"] == "even" else "goodput_control"
     lines = [
         f'law = "{law["law"]}"',
-        f"goodput_control = {str(law['goodput_control']).lower()}",
+        f"{control} = {str(law['goodput_control']).lower()}",
         f"local_retransmission = {str(law['local_retransmission']).lower()}",
         f"delay_bound_ms = {law['delay_bound_s'] * 1e3:.3f}",
     ]
