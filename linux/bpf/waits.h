@@ -45,8 +45,8 @@ MP_INLINE bool mp_waits_too_long(struct mp_flow *flow, const struct mp_packet *p
 		return false;
 	bpf_spin_lock(&flow->lock);
 	wait_ns = mp_departure_ns(&flow->pacer, p->ready_ns, interval_ns) - p->now_ns;
-	target_ns = mp_wait_target_ns(search->mean_ns, wired_ns, interval_ns);
-	ends = mp_wait_ends(&flow->wait, wait_ns, target_ns, search->mean_ns + wired_ns, p->now_ns);
+	target_ns = mp_wait_target_ns(search->round_ns, wired_ns, interval_ns);
+	ends = mp_wait_ends(&flow->wait, wait_ns, target_ns, search->round_ns + wired_ns, p->now_ns);
 	bpf_spin_unlock(&flow->lock);
 	return ends;
 }

@@ -139,8 +139,8 @@ MeshpaceConnection::WaitsTooLong(uint64_t capIntervalNs, uint64_t nowNs)
     }
     return mp_wait_ends(&m_wait,
                         m_held.size() * intervalNs,
-                        mp_wait_target_ns(search.mean_ns, m_rttWiredNs, intervalNs),
-                        search.mean_ns + m_rttWiredNs,
+                        mp_wait_target_ns(search.round_ns, m_rttWiredNs, intervalNs),
+                        search.round_ns + m_rttWiredNs,
                         nowNs);
 }
 

@@ -16,8 +16,8 @@
  * route discovery made twenty times too long counts as one of 2 D, and a round without samples
  * changes nothing.
  *
- * Where twice what is wanted waits (e = -1) the path carries what arrives and no more: the rate is at
- * most 8/7 of that, and an overshoot ends with the round that shows it.
+ * Where twice what is wanted waits (e = -1) the path carries what arrives and no more: the rate falls
+ * to 8/7 of that, by an eighth a round, since a radio that pauses for a round has not changed.
  *
  * Delay may be of others' making, and then yielding gains nothing: at least half as many packets are
  * kept on the path as it would carry one by one, were it empty, in the time D*; on a radio that
@@ -35,6 +35,7 @@
 #define MP_SEARCH_GAIN_Q16 655    /* k, 1/100 */
 #define MP_SEARCH_FAST 3          /* times k far from the target */
 #define MP_SEARCH_DAMPING_Q16 6554 /* of e, 1/10 */
+#define MP_SEARCH_FALL 8u          /* what arrives slows by a part of that a round, at most */
 #define MP_SEARCH_LONGEST_NS (4 * MP_NS_PER_S)
 #define MP_SEARCH_START 10u       /* packets a round trip before anything is known: TCP's first window */
 #define MP_SEARCH_PACKETS 2u      /* on the path at the least: who sends fewer learns nothing any more */
@@ -42,6 +43,7 @@
 struct mp_search {
 	uint64_t base_ns;      /* T; 0: no sample yet */
 	uint64_t mean_ns;      /* D of the latest round */
+	uint64_t round_ns;     /* D, or T + D* where that is more: what a window has to fill */
 	uint64_t interval_ns;  /* sought so far; 0: no sample yet */
 	uint64_t paced_ns;     /* the interval in force, damped */
 	uint64_t began_ns;     /* this round */
@@ -80,7 +82,8 @@ MP_INLINE void mp_search_start(struct mp_search *search, uint64_t wait_ns, uint6
 {
 	search->base_ns = rtt_ns;
 	search->mean_ns = rtt_ns;
-	search->interval_ns = (rtt_ns + wait_ns) / MP_SEARCH_START;
+	search->round_ns = rtt_ns + wait_ns;
+	search->interval_ns = search->round_ns / MP_SEARCH_START;
 	search->paced_ns = search->interval_ns;
 	search->began_ns = now_ns;
 	search->ack = ack;
@@ -104,7 +107,13 @@ MP_INLINE uint64_t mp_search_longest_ns(const struct mp_search *search, uint64_t
 {
 	uint64_t packets = wait_ns / mp_max_u64(2 * search->base_ns, 1);
 
-	return mp_max_u64(search->mean_ns / mp_max_u64(packets, MP_SEARCH_PACKETS), MP_NS_PER_US);
+	return mp_max_u64(search->round_ns / mp_max_u64(packets, MP_SEARCH_PACKETS), MP_NS_PER_US);
+}
+
+/* The interval after a round in which nothing arrived: a hole was filled, or the radio paused. */
+MP_INLINE uint64_t mp_search_slower(const struct mp_search *search)
+{
+	return search->interval_ns + search->interval_ns / MP_SEARCH_FALL;
 }
 
 /* A round is over. */
@@ -117,12 +126,15 @@ MP_INLINE void mp_search_round(struct mp_search *search, const struct mp_path *p
 	int64_t gain_q16 = MP_SEARCH_GAIN_Q16, error_q16;
 
 	search->mean_ns = search->sum_ns / search->count;
+	search->round_ns = mp_max_u64(search->mean_ns, search->base_ns + wait_ns);
 	error_q16 = mp_search_error_q16(search->base_ns + wait_ns, search->mean_ns, wait_ns);
 	if (error_q16 > MP_ONE_Q16 / 2 || error_q16 < -(int64_t)(MP_ONE_Q16 / 2))
 		gain_q16 *= MP_SEARCH_FAST;
 	/* Twice what is wanted waits: the path carries no more than what arrives. */
 	if (error_q16 <= -(int64_t)MP_ONE_Q16)
-		search->interval_ns = mp_max_u64(search->interval_ns, arrived_ns - arrived_ns / 8);
+		search->interval_ns = mp_max_u64(search->interval_ns,
+						 mp_min_u64(arrived_ns - arrived_ns / 8,
+							    mp_search_slower(search)));
 	if (binds || error_q16 < 0)
 		search->interval_ns = mp_min_u64(
 			mp_search_faster(search->interval_ns, error_q16, gain_q16),

@@ -4,7 +4,8 @@
  * queue here for ever, which is delay for nothing; but one that halves its window needs something
  * to send from meanwhile. So CoDel (RFC 8289) is applied to the time that a packet will wait, which is
  * known when it comes: where all packets of a round trip would wait longer than the target, one is
- * lost or marked, then the next after a round trip / sqrt(n).
+ * lost or marked, then the next after two round trips / sqrt(n): the first passes until its sender
+ * knows, the second until the queue shows it.
  */
 #ifndef MESHPACE_WAIT_H
 #define MESHPACE_WAIT_H
@@ -22,8 +23,9 @@ struct mp_wait {
 };
 
 /*
- * The target, in ns: 1.25 D + 0.75 RTT_wired, of a flow whose round trips are D in the mesh and
- * RTT_wired beyond (0: unknown), so that a window of the sender's cut to 0.6 still fills both.
+ * The target, in ns: 1.25 D + 0.75 RTT_wired, of a flow whose round trips are D in the mesh (at
+ * least what is wanted) and RTT_wired beyond (0: unknown), so that a window of the sender's cut to
+ * 0.6 still fills both.
  */
 MP_INLINE uint64_t mp_wait_target_ns(uint64_t mesh_ns, uint64_t wired_ns, uint64_t interval_ns)
 {
@@ -59,7 +61,7 @@ MP_INLINE bool mp_wait_ends(struct mp_wait *wait, uint64_t wait_ns, uint64_t tar
 	if (now_ns < wait->next_ns)
 		return wait_ns > MP_WAIT_LIMIT * target_ns;
 	wait->count++;
-	wait->next_ns = now_ns + mp_wait_gap_ns(round_ns, wait->count);
+	wait->next_ns = now_ns + mp_wait_gap_ns(2 * round_ns, wait->count);
 	return true;
 }
 

@@ -63,7 +63,7 @@ impl Paced {
         let flow = maps.flow(key);
         self.interval_ns = flow.as_ref().map_or(0, |flow| flow.interval_ns);
         if let Some(flow) = flow {
-            self.mesh_ns = flow.estimate.search.mean_ns;
+            self.mesh_ns = flow.estimate.search.round_ns;
             self.wired_ns = u64::from(flow.rtt_wired_us) * 1000;
         }
     }
