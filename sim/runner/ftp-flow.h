@@ -10,7 +10,10 @@
 namespace ns3
 {
 
-/** A greedy transfer (FTP): one connection whose sender always has data. */
+/**
+ * A greedy transfer (FTP): one connection whose sender always has data, but for the time in which
+ * its application is idle; what TCP has by then it sends.
+ */
 class FtpFlow : public TcpFlow
 {
   public:
@@ -19,6 +22,10 @@ class FtpFlow : public TcpFlow
   protected:
     void Start() override;
     void Fill(Ptr<Socket> socket) override;
+
+  private:
+    /** @return whether the application has nothing to send now */
+    bool Idle() const;
 };
 
 } // namespace ns3

@@ -51,6 +51,13 @@ class HostGateways
                 return GatewayOf(*decisive, host);
             }
         }
+        for (const auto& ping : m_scenario.pings)
+        {
+            if (ping.from == host || ping.to == host)
+            {
+                return Nearest(ping.from == host ? ping.to : ping.from);
+            }
+        }
         return m_gateways.front(); // a host without flows
     }
 

@@ -105,14 +105,20 @@ MeshNetwork::FindRoutes()
                             FindShortestPaths(m_scenario.nodes, destination, reachM));
     };
     std::for_each(m_gateways.begin(), m_gateways.end(), find);
+    std::vector<std::string> ends;
     for (const auto& flow : m_scenario.flows)
     {
-        for (const auto& end : {flow.from, flow.to})
+        ends.insert(ends.end(), {flow.from, flow.to});
+    }
+    for (const auto& ping : m_scenario.pings)
+    {
+        ends.insert(ends.end(), {ping.from, ping.to});
+    }
+    for (const auto& end : ends)
+    {
+        if (!IsWired(end))
         {
-            if (!IsWired(end))
-            {
-                find(m_meshIndex.at(end));
-            }
+            find(m_meshIndex.at(end));
         }
     }
     for (const auto& node : m_scenario.nodes)

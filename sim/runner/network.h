@@ -111,7 +111,7 @@ class MeshNetwork
     void FillArpCaches();
 
     const Scenario& m_scenario;
-    std::map<uint32_t, MeshTree> m_trees; //!< by destination: gateways and flows' ends
+    std::map<uint32_t, MeshTree> m_trees; //!< by destination: gateways, ends of flows and pings
     std::map<std::string, uint32_t> m_meshIndex;
     std::map<std::string, uint32_t> m_wiredIndex;
     const std::vector<uint32_t> m_gateways;         //!< indices, in the scenario's order

@@ -216,6 +216,27 @@ LinksJson(const MeshNetwork& network)
     return json;
 }
 
+Json
+PingsJson(const Simulation& simulation)
+{
+    auto json = Json::array();
+    for (const auto& pinger : simulation.Pingers())
+    {
+        const auto rtts = pinger->SortedRtts();
+        auto rttMs = RttJson(rtts);
+        if (!rtts.empty())
+        {
+            rttMs["max"] = Rounded(rtts.back() * 1e3, 3);
+        }
+        json.push_back({{"from", pinger->Config().from},
+                        {"to", pinger->Config().to},
+                        {"sent", pinger->Sent()},
+                        {"lost", pinger->Lost()},
+                        {"rtt_ms", rttMs}});
+    }
+    return json;
+}
+
 /** The law of all gateways together: the longest queue of any, the sum of the throttles. */
 Json
 GatewayJson(const Simulation& simulation)
@@ -246,6 +267,7 @@ MakeResult(const Simulation& simulation, uint32_t seed)
             {"warmup_s", scenario.warmup_s},
             {"bin_s", Flow::BIN_S},
             {"flows", flows},
+            {"pings", PingsJson(simulation)},
             {"links", LinksJson(simulation.Network())},
             {"gateway", GatewayJson(simulation)},
             {"handovers", HandoversJson(simulation)},

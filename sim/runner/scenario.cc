@@ -95,7 +95,11 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FlowConfig,
                                    pareto_shape,
                                    pause_s,
                                    one_connection,
-                                   bucket)
+                                   bucket,
+                                   idle_at_s,
+                                   idle_s)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PingConfig, from, to, interval_s, start_s)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OutageConfig, node, at_s, for_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Scenario,
                                    title,
                                    duration_s,
@@ -109,7 +113,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Scenario,
                                    wired_hosts,
                                    gateway,
                                    map,
-                                   flows)
+                                   flows,
+                                   pings,
+                                   outages)
 
 namespace
 {
@@ -156,6 +162,7 @@ constexpr double MOST_SEGMENT_BYTES = 1460; // fills a packet of 1500
 constexpr double MOST_RADIOS = 2;
 constexpr double MOST_FILE_BYTES = 1e9;
 constexpr double LEAST_SHAPE = 1.01; // at 1 Pareto's law has no mean
+constexpr double LEAST_PING_S = 0.001;
 
 void
 CheckNumbers(const Scenario& scenario)
@@ -219,6 +226,22 @@ CheckLinks(const Scenario& scenario)
     }
 }
 
+/** Checks that what a key names as ends is there. */
+void
+CheckEnds(const std::string& key,
+          const std::vector<std::string>& ends,
+          const std::set<std::string>& names)
+{
+    for (const auto& end : ends)
+    {
+        if (names.count(end) == 0)
+        {
+            throw ScenarioError(key + "ends at \"" + end + "\", which is not there; name a " +
+                                "mesh node or a wired host");
+        }
+    }
+}
+
 void
 CheckFlow(const FlowConfig& flow, const std::set<std::string>& names)
 {
@@ -244,13 +267,38 @@ CheckFlow(const FlowConfig& flow, const std::set<std::string>& names)
     {
         throw ScenarioError(key + "stop_s is not after start_s; give more, or 0: never");
     }
-    for (const auto& end : {flow.from, flow.to})
+    CheckRange(key + "idle_at_s", flow.idle_at_s, 0, MOST);
+    CheckRange(key + "idle_s", flow.idle_s, 0, flow.traffic == "ftp" ? MOST : 0);
+    CheckEnds(key, {flow.from, flow.to}, names);
+}
+
+void
+CheckPing(const PingConfig& ping, const std::set<std::string>& names)
+{
+    const auto key = "ping from \"" + ping.from + "\" to \"" + ping.to + "\" ";
+    CheckRange(key + "interval_s", ping.interval_s, LEAST_PING_S, MOST);
+    CheckRange(key + "start_s", ping.start_s, 0, MOST);
+    CheckEnds(key, {ping.from, ping.to}, names);
+}
+
+void
+CheckOutage(const OutageConfig& outage, const Scenario& scenario)
+{
+    const auto key = "outage of \"" + outage.node + "\" ";
+    CheckRange(key + "at_s", outage.at_s, 0, MOST);
+    CheckRange(key + "for_s", outage.for_s, LEAST, MOST);
+    if (std::none_of(scenario.nodes.begin(),
+                     scenario.nodes.end(),
+                     [&outage](const NodeConfig& node) { return node.name == outage.node; }))
     {
-        if (names.count(end) == 0)
-        {
-            throw ScenarioError(key + "ends at \"" + end + "\", which is not there; name a " +
-                                "mesh node or a wired host");
-        }
+        throw ScenarioError(key + "is of no mesh node; name one");
+    }
+    if (std::any_of(scenario.clients.begin(),
+                    scenario.clients.end(),
+                    [&outage](const ClientConfig& one) { return one.name == outage.node; }))
+    {
+        throw ScenarioError(key + "is of a client that walks, which is not simulated; name "
+                                  "another node");
     }
 }
 
@@ -395,6 +443,14 @@ Check(const Scenario& scenario)
     for (const auto& flow : scenario.flows)
     {
         CheckFlow(flow, names);
+    }
+    for (const auto& ping : scenario.pings)
+    {
+        CheckPing(ping, names);
+    }
+    for (const auto& outage : scenario.outages)
+    {
+        CheckOutage(outage, scenario);
     }
 }
 

@@ -158,6 +158,25 @@ struct FlowConfig
     double pause_s;             //!< mean of the pauses between files
     bool one_connection;        //!< whether all files go over one
     uint32_t bucket;            //!< of "shaper": packets that may leave together
+    double idle_at_s;           //!< of ftp: when the application falls silent
+    double idle_s;              //!< for how long; 0: never
+};
+
+/** ICMP echo requests at a constant rate; no flow. */
+struct PingConfig
+{
+    std::string from;  //!< name of a node or wired host
+    std::string to;    //!< name of a node or wired host
+    double interval_s; //!< between two
+    double start_s;    //!< when the first is sent
+};
+
+/** A time in which the radios of a mesh node are off. */
+struct OutageConfig
+{
+    std::string node; //!< name of a mesh node
+    double at_s;      //!< when it begins
+    double for_s;     //!< how long it lasts
 };
 
 /** A scenario. */
@@ -176,6 +195,8 @@ struct Scenario
     GatewayConfig gateway;
     MapConfig map;
     std::vector<FlowConfig> flows;
+    std::vector<PingConfig> pings;
+    std::vector<OutageConfig> outages;
 };
 
 /** A scenario that cannot be simulated; what() is one line that says why. */

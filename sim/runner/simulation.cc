@@ -8,6 +8,7 @@
 #include "files-flow.h"
 #include "ftp-flow.h"
 #include "link-rates.h"
+#include "outages.h"
 #include "radio.h"
 
 #include "../model/meshpace-queue-disc.h"
@@ -83,6 +84,8 @@ Simulation::Simulation(const Scenario& scenario, uint32_t seed)
         }
         m_flows.back()->Install();
     }
+    InstallPingers();
+    ScheduleOutages(scenario, *m_network);
 }
 
 Simulation::~Simulation()
@@ -282,6 +285,20 @@ Simulation::CreateFlow(const FlowConfig& config, uint16_t port)
 }
 
 void
+Simulation::InstallPingers()
+{
+    for (const auto& config : m_scenario.pings)
+    {
+        m_pingers.push_back(std::make_unique<Pinger>(config,
+                                                     m_network->GetNode(config.from),
+                                                     m_network->Address(config.to),
+                                                     m_pingers.size() + 1,
+                                                     Seconds(m_scenario.warmup_s)));
+        m_pingers.back()->Install();
+    }
+}
+
+void
 Simulation::EndWarmup()
 {
     m_network->ResetStatistics();
@@ -327,6 +344,12 @@ const std::vector<std::unique_ptr<Flow>>&
 Simulation::Flows() const
 {
     return m_flows;
+}
+
+const std::vector<std::unique_ptr<Pinger>>&
+Simulation::Pingers() const
+{
+    return m_pingers;
 }
 
 const std::vector<Ptr<MeshpaceGateway>>&

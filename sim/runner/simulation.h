@@ -7,6 +7,7 @@
 
 #include "live-routes.h"
 #include "network.h"
+#include "pinger.h"
 #include "scenario.h"
 #include "tcp-flow.h"
 
@@ -50,6 +51,9 @@ class Simulation
     /** @return the flows in the scenario's order */
     const std::vector<std::unique_ptr<Flow>>& Flows() const;
 
+    /** @return the pings in the scenario's order */
+    const std::vector<std::unique_ptr<Pinger>>& Pingers() const;
+
     /** @return the law of each gateway as MeshNetwork::Gateways, none when it is off */
     const std::vector<Ptr<MeshpaceGateway>>& Gateways() const;
 
@@ -90,6 +94,7 @@ class Simulation
     Ptr<TcpMeshpace> CreateSenderLaw(const FlowConfig& config) const;
     /** Has a flow shaped at its sender. */
     void Shape(const FlowConfig& config, const FlowEnds& ends);
+    void InstallPingers();
     void EndWarmup();
 
     const Scenario& m_scenario;
@@ -97,6 +102,7 @@ class Simulation
     std::unique_ptr<LiveRoutes> m_routes;
     std::vector<Ptr<MeshpaceGateway>> m_gateways; //!< as MeshNetwork::Gateways
     std::vector<std::unique_ptr<Flow>> m_flows;
+    std::vector<std::unique_ptr<Pinger>> m_pingers;
     /** What gateways would have forgotten of a flow's connections that ended. */
     struct Ended
     {

@@ -46,7 +46,9 @@ Resolved()
                    "delayed_ack": 1, "advertised_window": 64, "segment_bytes": 1460,
                    "initial_window": 2, "min_rto_s": 0.2, "via": "", "stop_s": 0.0,
                    "delayed_ack_s": 0.2, "byte_counting": false, "file_bytes": 30000.0,
-                   "pareto_shape": 1.5, "pause_s": 1.0, "one_connection": false, "bucket": 1}]})");
+                   "pareto_shape": 1.5, "pause_s": 1.0, "one_connection": false, "bucket": 1,
+                   "idle_at_s": 0.0, "idle_s": 0.0}],
+        "pings": [], "outages": []})");
 }
 
 /** Writes a text to a file and reads it as a scenario. */
@@ -259,6 +261,22 @@ class ScenarioTestSuite : public TestSuite
         add("No wait for ACKs", "/flows/0/delayed_ack_s", 0, "\"FTP 1\" delayed_ack_s");
         add("Files of no size", "/flows/0/file_bytes", 0, "\"FTP 1\" file_bytes");
         add("Sizes without a mean", "/flows/0/pareto_shape", 1, "\"FTP 1\" pareto_shape");
+        add("An idle file",
+            Json::parse(R"([{"op": "add", "path": "/flows/0/traffic", "value": "files"},
+                            {"op": "add", "path": "/flows/0/idle_s", "value": 1.0}])"),
+            "\"FTP 1\" idle_s");
+        add("A ping to nowhere",
+            "/pings",
+            Json::parse(R"([{"from": "B", "to": "C", "interval_s": 0.2, "start_s": 0}])"),
+            "ends at \"C\"");
+        add("Pings without a pause",
+            "/pings",
+            Json::parse(R"([{"from": "B", "to": "A", "interval_s": 0, "start_s": 0}])"),
+            "interval_s");
+        add("An outage of a wired host",
+            "/outages",
+            Json::parse(R"([{"node": "B", "at_s": 1, "for_s": 1}])"),
+            "outage of \"B\"");
         add("A pause before the end", "/flows/0/pause_s", -1, "\"FTP 1\" pause_s");
     }
 };

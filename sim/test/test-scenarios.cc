@@ -67,7 +67,9 @@ ChainScenario(uint32_t hops, const std::string& routing, double durationS)
                               .positions = false,
                               .least_h_cs = 1,
                               .past_end = false},
-                      .flows = {}};
+                      .flows = {},
+                      .pings = {},
+                      .outages = {}};
     for (uint32_t hop = 1; hop <= hops; hop++)
     {
         scenario.nodes.push_back({.name = hop == hops ? "A" : "RL" + std::to_string(hops - hop),
@@ -103,7 +105,9 @@ FtpFlow(const std::string& from, const std::string& to)
             .pareto_shape = 1.5,
             .pause_s = 1,
             .one_connection = false,
-            .bucket = 1};
+            .bucket = 1,
+            .idle_at_s = 0,
+            .idle_s = 0};
 }
 
 FlowConfig

@@ -13,7 +13,7 @@ from pacelab.errors import InputError
 from pacelab.figures import comparison_figure, outcome_figure, result_figure, save
 from pacelab.judge import FAILED, INSIDE, PASSED
 from pacelab.schema import Table
-from pacelab.tables import measured_text, outcome_rows, with_interval
+from pacelab.tables import measured_text, outcome_rows, ping_text, with_interval
 
 RESULT = "result.json"
 REPORT = "report.html"
@@ -211,6 +211,8 @@ def _result_section(result: Table) -> tuple[Table, Table]:
         if flow.get("page_load_s"):
             pages = f"{with_interval(flow['page_load_s'], 2)} ({flow['pages']} pages)"
             total.append([f"{flow['name']}: seconds a page", pages])
+    for ping in result.get("pings", []):
+        total.append([f"ping {ping['from']} > {ping['to']}", ping_text(ping)])
     if "lag_ms" in result:
         total.append(["emulated; lag of the radio, ms, p99", f"{result['lag_ms']['p99']:.2f}"])
     return {

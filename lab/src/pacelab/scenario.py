@@ -15,6 +15,8 @@ from typing import Any
 
 from pacelab import roaming, topology
 from pacelab.errors import InputError, nearest
+from pacelab.outages import check_idle, check_outages
+from pacelab.pings import check_pings
 from pacelab.schema import (
     CONTROL_MBPS,
     DATA_MBPS,
@@ -158,7 +160,11 @@ def resolve(document: Table, file: str, *, emulated: bool = False) -> Table:
     _check_gateways(checked, nodes, flows, where)
     if not emulated:
         _check_simulated(flows, where)
-    ends = {end for flow in flows for end in (flow["from"], flow["to"])}
+    for i, ping in enumerate(checked["ping"]):
+        _check_ends(ping, {n["name"] for n in nodes}, where.at("ping", str(i)))
+    check_pings(checked, where)
+    check_outages(checked, {n["name"] for n in nodes}, where)
+    ends = {end for one in (*flows, *checked["ping"]) for end in (one["from"], one["to"])}
     return {
         **{key: checked[key] for key in ("title", "duration_s", "warmup_s")},
         **{key: checked[key] for key in ("radio", "routing", "wired")},
@@ -169,6 +175,8 @@ def resolve(document: Table, file: str, *, emulated: bool = False) -> Table:
         "gateway": checked["gateway"],
         "map": checked["map"],
         "flows": flows,
+        "pings": checked["ping"],
+        "outages": checked["outage"],
     }
 
 
@@ -319,8 +327,10 @@ def _flows(checked: Table, nodes: set[str], where: Where) -> list[Table]:
         if any(flow["name"] == other["name"] for other in flows):
             raise here.at("name").error(f'"{flow["name"]}" is taken already; give another name')
         _check_ends(flow, nodes, here)
+        _check_sender(flow, nodes, here)
         _check_traffic(flow, checked, here)
         _check_byte_counting(flow, here)
+        check_idle(flow, checked, here)
         flows.append(flow)
     return flows
 
@@ -343,15 +353,19 @@ def _complete_flow(stated: Table, tcp: Table, index: int, where: Where) -> Table
     return flow
 
 
-def _check_ends(flow: Table, nodes: set[str], where: Where) -> None:
+def _check_ends(of: Table, nodes: set[str], where: Where) -> None:
+    """That a flow or a ping leads from one place to another, not past the mesh."""
     for key in ("from", "to"):
-        if flow[key] not in nodes and not WIRED_HOST.fullmatch(flow[key]):
-            remedy = nearest(flow[key], {*nodes, "B"})
-            raise where.at(key).error(f'unknown node "{flow[key]}"; {remedy}')
-    if flow["from"] == flow["to"]:
-        raise where.at("to").error(f'"{flow["to"]}" is where the flow begins; give another node')
-    if flow["from"] not in nodes and flow["to"] not in nodes:
+        if of[key] not in nodes and not WIRED_HOST.fullmatch(of[key]):
+            remedy = nearest(of[key], {*nodes, "B"})
+            raise where.at(key).error(f'unknown node "{of[key]}"; {remedy}')
+    if of["from"] == of["to"]:
+        raise where.at("to").error(f'"{of["to"]}" is where it begins; give another node')
+    if of["from"] not in nodes and of["to"] not in nodes:
         raise where.at("to").error("both ends are wired hosts; give a mesh node for one")
+
+
+def _check_sender(flow: Table, nodes: set[str], where: Where) -> None:
     if flow["from"] not in nodes and flow["law"] != "off":
         raise where.at("law").error(
             "the sender is a wired host, which the gateway paces; set gateway.law instead"

@@ -315,6 +315,14 @@ FLOW = {
     "bucket": Key(int, 1, least=1, most=10_000, help="of shaper: packets that may leave together"),
 }
 
+# Of ftp: the application has nothing to send for a while.
+IDLE = {
+    "idle_at_s": Key(
+        float, 0.0, least=0, most=1e6, help="of ftp: when its application has nothing more to send"
+    ),
+    "idle_s": Key(float, 0.0, least=0, most=1e6, help="of ftp: for how long; 0: never"),
+}
+
 HTTP = {
     "objects": Key(int, 30, least=1, most=1000, help="of http: files of a page"),
     "object_bytes": Key(int, 10_000, least=1, most=10**9, help="of http: size of each"),
@@ -339,7 +347,21 @@ FILES = {
 TRAFFIC_KEYS = {
     **dict.fromkeys(HTTP, ("http",)),
     **dict.fromkeys(FILES, ("files",)),
+    **dict.fromkeys(IDLE, ("ftp",)),
     "pause_s": ("http", "files"),
+}
+
+PING = {
+    "from": Key(str, required=True, help="who asks: a node, or a wired host"),
+    "to": Key(str, required=True, help="who answers: a node, or a wired host"),
+    "interval_s": Key(float, 0.2, least=0.001, most=1e6, help="between two requests"),
+    "start_s": Key(float, 0.0, least=0, most=1e6, help="when the first is sent"),
+}
+
+OUTAGE = {
+    "node": Key(str, required=True, help="a mesh node, whose radios neither send nor receive"),
+    "at_s": Key(float, required=True, least=0, most=1e6, help="from when on"),
+    "for_s": Key(float, required=True, above=0, most=1e6, help="for how long"),
 }
 
 TOP = {
@@ -361,7 +383,9 @@ LISTS: dict[str, dict[str, Key]] = {
     "node": NODE,
     "client": CLIENT,
     "link": LINK,
-    "flow": {**FLOW, **HTTP, **FILES, **TCP},
+    "flow": {**FLOW, **IDLE, **HTTP, **FILES, **TCP},
+    "ping": PING,
+    "outage": OUTAGE,
 }
 
 # Tables that other modules define (pacelab.experiment).

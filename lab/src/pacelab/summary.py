@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pacelab import __version__
+from pacelab.pings import scenario_pings
 from pacelab.runner import program_hash
 from pacelab.schema import Table
 from pacelab.stats import (
@@ -151,6 +152,7 @@ def summarize(scenario: Table, runs: Sequence[Table]) -> Table:
     With several seeds the runs are replications; with one, intervals of goodput come from
     batch means, and other figures have none. Drops on links are means per run. Fairness (``jain``,
     ``spread``, ``jain_10s``, ``starved_10s``) is that of the time in which all flows are there.
+    Pings have no part in any of this.
     """
     flows = range(len(runs[0]["flows"]))
     shared_s = shared_period_s(scenario)
@@ -165,6 +167,7 @@ def summarize(scenario: Table, runs: Sequence[Table]) -> Table:
         "jain_10s": interval([run_jain_10s(run, shared_s) for run in runs]),
         "starved_10s": interval([run_starved_10s(run, shared_s) for run in runs]),
         **scenario_transfers(runs),
+        "pings": scenario_pings(runs),
         "links": _links(runs),
         "gateway": _mean_table([run["gateway"] for run in runs]),
         "runs": list(runs),

@@ -75,7 +75,7 @@ def result_table(result: Table) -> str:
     how = f"{seeds} seeds" if seeds > 1 else "1 seed, batch means"
     return (
         f"{result['scenario']['title']}\n{layout(header, rows)}\n"
-        f"{_pages(result)}{_transfers(result)}{fairness}"
+        f"{_pages(result)}{_transfers(result)}{_pings(result)}{fairness}"
         f"mean ± 95% interval, {how}"
     )
 
@@ -104,6 +104,23 @@ def _transfers(result: Table) -> str:
             f"Jain {with_interval(result['transfer_jain'], 3)}\n"
         )
     return "".join(lines)
+
+
+def _pings(result: Table) -> str:
+    """A line for each ping."""
+    return "".join(
+        f"ping {ping['from']} > {ping['to']}: {ping_text(ping)}\n" for ping in result["pings"]
+    )
+
+
+def ping_text(ping: Table) -> str:
+    """'45 ± 3 ms, 95% within 90 ± 8 ms, 0.4 of 500 lost'."""
+    rtt = ping["rtt_ms"]
+    times = "no answer"
+    if rtt:
+        mean, p95 = with_interval(rtt["mean"]), with_interval(rtt["p95"])
+        times = f"{mean} ms, 95% within {p95} ms"
+    return f"{times}, {ping['lost']['mean']:.3g} of {ping['sent']['mean']:.0f} lost"
 
 
 def outcome_table(outcome: Table) -> str:

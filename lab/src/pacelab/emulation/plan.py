@@ -110,6 +110,9 @@ def check(scenario: Table) -> None:
             raise InputError(
                 f"map.{key}: is not emulated; meshpace has MAP as published, remove it"
             )
+    for key in ("ping", "outage"):
+        if scenario[f"{key}s"]:
+            raise InputError(f"{key}: simulated only; remove it, or use pacelab run")
     shared: dict[object, Table] = {}
     of_host: dict[str, bool] = {}
     for i, flow in enumerate(scenario["flows"]):
@@ -136,6 +139,8 @@ def _check_flow(flow: Table, where: str) -> None:
     _one_of(flow["law"], SENDER_LAWS, f"{where}.law", "meshpace sender has")
     if flow["stop_s"]:
         raise InputError(f"{where}.stop_s: not emulated, a flow goes on to the end; give 0")
+    if flow["idle_s"]:
+        raise InputError(f"{where}.idle_s: simulated only; remove it, or use pacelab run")
     _one_of(flow["variant"], tuple(CONGESTION_CONTROLS), f"{where}.variant", "Linux here has")
     if flow["law"] != "off" and flow["variant"] != "newreno":
         raise InputError(

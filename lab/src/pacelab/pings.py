@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Pings (``[[ping]]``): where they may go, and what of them a result tells. They are no flows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pacelab.schema import Table, Where
+from pacelab.stats import interval
+
+RTTS = ("mean", "p50", "p95", "max")
+
+
+def check_pings(checked: Table, where: Where) -> None:
+    """That pings begin before the end."""
+    for i, ping in enumerate(checked["ping"]):
+        if ping["start_s"] >= checked["duration_s"]:
+            raise where.at("ping", str(i), "start_s").error(
+                f"{ping['start_s']:g} is not before the end at {checked['duration_s']:g}; give less"
+            )
+
+
+def _summary(pings: Sequence[Table]) -> Table:
+    """Of one ping in all runs; in a run without any answer it has no round-trip time."""
+    answered = [ping["rtt_ms"] for ping in pings if ping["rtt_ms"]]
+    return {
+        **{key: pings[0][key] for key in ("from", "to")},
+        **{key: interval([float(ping[key]) for ping in pings]) for key in ("sent", "lost")},
+        "rtt_ms": {key: interval([rtt[key] for rtt in answered]) for key in RTTS}
+        if answered
+        else None,
+    }
+
+
+def scenario_pings(runs: Sequence[Table]) -> list[Table]:
+    """Of each ping: ``sent``, ``lost`` and ``rtt_ms``, per run, with intervals over runs."""
+    return [
+        _summary([run["pings"][i] for run in runs]) for i in range(len(runs[0].get("pings", [])))
+    ]
