@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pacelab.outages import interruptions_s
 from pacelab.schema import Table
 from pacelab.stats import Interval, interval, jain, windows
 from pacelab.summary import STARVED_SHARE, WINDOW_S
@@ -52,6 +53,10 @@ class Measure:
 
 LEAST_COUNT = 0.5
 
+# How a flow has recovered shows in so long a time, so long after what interrupted it.
+RECOVERING_S = 5.0
+RECOVERED_S = 10.0
+
 
 def _chosen(run: Table, selection: Selection) -> list[int]:
     names = [flow["name"] for flow in run["flows"]]
@@ -77,16 +82,20 @@ def _bins(scenario: Table, run: Table, selection: Selection) -> list[list[float]
     return [[run["flows"][i]["delivered_bytes"][k] for k in kept] for i in _chosen(run, selection)]
 
 
+def _of_runs(
+    point: Table, selection: Selection, of: Callable[[list[list[float]], float], float]
+) -> list[float]:
+    """A function of each run's bins, where it has any."""
+    result = point["result"]
+    runs = [(run, _bins(result["scenario"], run, selection)) for run in result["runs"]]
+    return [of(bins, run["bin_s"]) for run, bins in runs if bins and bins[0]]
+
+
 def _over_bins(
     point: Table, selection: Selection, of: Callable[[list[list[float]], float], float]
 ) -> Interval | None:
     """Of a function of each run's bins."""
-    result = point["result"]
-    values = []
-    for run in result["runs"]:
-        bins = _bins(result["scenario"], run, selection)
-        if bins and bins[0]:
-            values.append(of(bins, run["bin_s"]))
+    values = _of_runs(point, selection, of)
     return interval(values) if values else None
 
 
@@ -107,6 +116,12 @@ def _least_share(bins: list[list[float]], _bin_s: float) -> float:
     """What the worst flow gets of an equal share, 0 .. 1."""
     shares = [sum(flow) for flow in bins]
     return min(shares) * len(shares) / sum(shares) if sum(shares) else 0.0
+
+
+def _worst_share(point: Table, selection: Selection) -> Interval | None:
+    """The least ``least_share`` of any run; no mean, and so without an interval."""
+    values = _of_runs(point, selection, _least_share)
+    return {"mean": min(values), "ci95": None} if values else None
 
 
 def _jain_10s(bins: list[list[float]], bin_s: float) -> float:
@@ -192,11 +207,50 @@ def _loss(run: Table, selection: Selection) -> float | None:
     return max(1 - got / sent, 0.0) if sent else None
 
 
-def _rtt_ms(run: Table, selection: Selection) -> float | None:
-    """Median RTT, the mean over flows."""
-    found = [run["flows"][i]["rtt_ms"] for i in _chosen(run, selection)]
-    there = [float(rtt["p50"]) for rtt in found if rtt]
+def _mean_of(key: str, rtts: Sequence[Table | None]) -> float | None:
+    there = [float(rtt[key]) for rtt in rtts if rtt]
     return sum(there) / len(there) if there else None
+
+
+def _rtt_ms(key: str) -> Any:
+    """A quantile of TCP's RTT, the mean over flows."""
+
+    def of(run: Table, selection: Selection) -> float | None:
+        return _mean_of(key, [run["flows"][i]["rtt_ms"] for i in _chosen(run, selection)])
+
+    return _per_run(of)
+
+
+def _ping_ms(key: str) -> Any:
+    """Of round-trip times, the mean over pings."""
+    return _per_run(lambda run, _: _mean_of(key, [p["rtt_ms"] for p in run.get("pings", [])]))
+
+
+def _between(run: Table, selection: Selection, begin_s: float, end_s: float) -> float | None:
+    """What the chosen flows get a second in the bins that lie wholly in a time, together."""
+    width = run["bin_s"]
+    bins = range(math.ceil(begin_s / width - 1e-9), math.floor(end_s / width + 1e-9))
+    flows = [run["flows"][i]["delivered_bytes"] for i in _chosen(run, selection)]
+    if not bins or any(bins.stop > len(flow) for flow in flows):
+        return None
+    return float(sum(flow[k] for flow in flows for k in bins) / (len(bins) * width))
+
+
+def _recovered(point: Table, selection: Selection) -> Interval | None:
+    """What is delivered after the last interruption, relative to before the first."""
+    scenario = point["result"]["scenario"]
+    interruptions = interruptions_s(scenario)
+    if not interruptions:
+        return None
+    first, last = interruptions[0][0], max(end for _, end in interruptions) + RECOVERING_S
+
+    def of(run: Table, selection: Selection) -> float | None:
+        before = _between(run, selection, run["warmup_s"], first)
+        after = _between(run, selection, last, last + RECOVERED_S)
+        return after / before if before and after is not None else None
+
+    found: Interval | None = _per_run(of)(point, selection)
+    return found
 
 
 def _searched(point: Table, _selection: Selection) -> Interval | None:
@@ -225,12 +279,29 @@ MEASURES = {
         absolute=True,
         percent=True,
     ),
+    "worst_share": Measure(
+        "worst flow's part of an equal share, in the worst run",
+        _worst_share,
+        3,
+        absolute=True,
+        percent=True,
+    ),
     "stall": Measure("longest time without a byte, s", _from_bins(_stall_s), 1),
     "retransmits": Measure("segments sent again by TCP", _count("retransmits"), 1, counts=True),
     "timeouts": Measure("timeouts", _count("timeouts"), 1, counts=True),
     "drops": Measure("TCP packets that the link layer dropped", _per_run(_drops), 1, counts=True),
     "loss": Measure("loss", _per_run(_loss), 4, absolute=True, percent=True),
-    "rtt": Measure("median RTT, ms", _per_run(_rtt_ms), 0),
+    "rtt": Measure("median RTT, ms", _rtt_ms("p50")),
+    "rtt_p95": Measure("RTT, 95% quantile, ms", _rtt_ms("p95")),
+    "ping": Measure("mean time of a ping, ms", _ping_ms("mean")),
+    "ping_p95": Measure("time of a ping, 95% quantile, ms", _ping_ms("p95")),
+    "recovered": Measure(
+        "goodput after an interruption, of that before",
+        _recovered,
+        3,
+        absolute=True,
+        percent=True,
+    ),
     "transfer_kbps": Measure(
         "sum of mean goodputs of transfers, kbit/s",
         lambda point, _: point["result"].get("transfer_kbps"),
