@@ -175,8 +175,8 @@ static void test_waits(void)
 		early += ends && t < 5180;
 	}
 	CHECK_EQUAL(early, 0);
-	/* The n-th comes sqrt(n) times as fast: (10 s / 180 ms / 2)^2 = 770 and some. */
-	CHECK(lost > 500 && lost < 1100, "%u lost", lost);
+	/* The n-th comes sqrt(n) times as fast: (10 s / 360 ms / 2)^2 = 193 and some. */
+	CHECK(lost > 150 && lost < 250, "%u lost", lost);
 	CHECK_EQUAL(mp_wait_ends(&wait, target_ns - 1, target_ns, 80 * ms, 15001 * ms), false);
 	CHECK_EQUAL(mp_wait_ends(&wait, 100 * ms, target_ns, 80 * ms, 15002 * ms), false);
 	CHECK_EQUAL(mp_wait_ends(&wait, 5 * target_ns, target_ns, 80 * ms, 15003 * ms), true);

@@ -133,7 +133,7 @@ MeshpaceConnection::WaitsTooLong(uint64_t capIntervalNs, uint64_t nowNs)
 {
     const auto intervalNs = std::max(IntervalNs(), capIntervalNs);
     const auto& search = m_estimate.search;
-    if (!m_settings.law.hop_wait_ns || intervalNs == 0)
+    if (!m_settings.law.hop_wait_ns || intervalNs == 0 || m_settings.law.omit & MP_OMIT_WAITS)
     {
         return false;
     }

@@ -59,6 +59,11 @@ MeshpaceGateway::GetTypeId()
                           BooleanValue(false),
                           MakeBooleanAccessor(&MeshpaceGateway::m_pastEnd),
                           MakeBooleanChecker())
+            .AddAttribute("Omit",
+                          "Under the law even, parts that are left out (mp_omit).",
+                          UintegerValue(0),
+                          MakeUintegerAccessor(&MeshpaceGateway::m_omit),
+                          MakeUintegerChecker<uint32_t>())
             .AddAttribute("BitRate",
                           "Bit rate of the wireless links in kbit/s (b in the papers).",
                           UintegerValue(11000),
@@ -150,6 +155,7 @@ MeshpaceGateway::NotifyConstructionCompleted()
     }
     m_settings.law.least_h_cs = m_leastHcs;
     m_settings.law.past_end = m_pastEnd;
+    m_settings.law.omit = m_omit;
     if (m_lawName != EVEN) // which cuts samples, and discards none
     {
         m_settings.law.delay_bound_ns = m_delayBound.GetNanoSeconds();

@@ -137,6 +137,11 @@ TcpMeshpace::GetTypeId()
                           BooleanValue(false),
                           MakeBooleanAccessor(&TcpMeshpace::m_pastEnd),
                           MakeBooleanChecker())
+            .AddAttribute("Omit",
+                          "Under the law even, parts that are left out (mp_omit).",
+                          UintegerValue(0),
+                          MakeUintegerAccessor(&TcpMeshpace::m_omit),
+                          MakeUintegerChecker<uint32_t>())
             .AddAttribute("Hops",
                           "Wireless hops to the gateway (h in the papers).",
                           UintegerValue(1),
@@ -162,6 +167,7 @@ TcpMeshpace::TcpMeshpace(const TcpMeshpace& other)
       m_lawName(other.m_lawName),
       m_leastHcs(other.m_leastHcs),
       m_pastEnd(other.m_pastEnd),
+      m_omit(other.m_omit),
       m_hops(other.m_hops),
       m_kbps(other.m_kbps),
       m_delayBound(other.m_delayBound),
@@ -177,6 +183,7 @@ TcpMeshpace::NotifyConstructionCompleted()
     m_law = ParametersOf(m_lawName);
     m_law.least_h_cs = m_leastHcs;
     m_law.past_end = m_pastEnd;
+    m_law.omit = m_omit;
     if (m_lawName != EVEN) // which cuts samples, and discards none
     {
         m_law.delay_bound_ns = m_delayBound.GetNanoSeconds();

@@ -54,7 +54,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GatewayConfig,
                                    rate_kbps,
                                    bucket,
                                    queueing,
-                                   link_rates)
+                                   link_rates,
+                                   omit)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LinkConfig, from, to, mbps)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MapConfig, assumed_exponent, positions, least_h_cs, past_end)
 
@@ -193,6 +194,9 @@ void
 CheckGateway(const GatewayConfig& gateway)
 {
     CheckKnown("gateway.law", gateway.law, {"off", "gap", "map", "shaper", "even"});
+    CheckKnown("gateway.omit",
+               gateway.omit,
+               {"", "fast", "damping", "arrived", "binds", "least", "cut", "waits"});
     if (!gateway.queueing.empty())
     {
         CheckKnown("gateway.queueing", gateway.queueing, QUEUEING);

@@ -106,6 +106,7 @@ struct GatewayConfig
     uint32_t bucket;          //!< of "shaper": packets of a flow that may leave together
     std::string queueing;     //!< at gateways, as the radio's; empty: as all nodes
     std::string link_rates;   //!< "single", "known", "piggybacked", also for senders
+    std::string omit;         //!< of "even": a part left out, also by senders; empty: none
 };
 
 /** The law `map`'s own parameters, of the gateway and of senders. */

@@ -48,6 +48,24 @@ SetRootQueueDisc(Ptr<Node> node, Ptr<NetDevice> device, Ptr<QueueDisc> disc)
     layer->SetRootQueueDiscOnDevice(device, disc);
 }
 
+/**
+ * @param name what [gateway] omit says
+ * @return the part of the law even, of mp_omit; 0: none
+ */
+uint32_t
+PartOmitted(const std::string& name)
+{
+    static const std::map<std::string, uint32_t> parts{{"", 0},
+                                                       {"fast", MP_OMIT_FAST},
+                                                       {"damping", MP_OMIT_DAMPING},
+                                                       {"arrived", MP_OMIT_ARRIVED},
+                                                       {"binds", MP_OMIT_BINDS},
+                                                       {"least", MP_OMIT_LEAST},
+                                                       {"cut", MP_OMIT_CUT},
+                                                       {"waits", MP_OMIT_WAITS}};
+    return parts.at(name);
+}
+
 } // namespace
 
 Simulation::Simulation(const Scenario& scenario, uint32_t seed)
@@ -121,6 +139,8 @@ Simulation::CreateGateway() const
         UintegerValue(m_scenario.map.least_h_cs),
         "PastEnd",
         BooleanValue(m_scenario.map.past_end),
+        "Omit",
+        UintegerValue(PartOmitted(m_scenario.gateway.omit)),
         "GoodputControl",
         BooleanValue(config.goodput_control),
         "LocalRetransmission",
@@ -217,6 +237,8 @@ Simulation::CreateSenderLaw(const FlowConfig& config) const
         UintegerValue(m_scenario.map.least_h_cs),
         "PastEnd",
         BooleanValue(m_scenario.map.past_end),
+        "Omit",
+        UintegerValue(PartOmitted(m_scenario.gateway.omit)),
         "Hops",
         UintegerValue(m_network->HopsBetween(config.from, config.to)),
         "BitRate",

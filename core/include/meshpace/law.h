@@ -31,6 +31,7 @@ struct mp_law {
 	bool constant;                /* shaper: samples change nothing */
 	uint32_t bucket;              /* shaper: packets that may leave together; 0 counts as 1 */
 	uint64_t hop_wait_ns;         /* even: what may wait at a hop; 0: the interval is not sought */
+	uint32_t omit;                /* even: parts left out, of mp_omit; 0: none */
 };
 
 /* What the papers leave out and the authors' own TCP-AP agent has: see mp_law_gap. */
@@ -57,6 +58,7 @@ MP_INLINE struct mp_law mp_law_gap(void)
 		.constant = false,
 		.bucket = 1,
 		.hop_wait_ns = 0,
+		.omit = 0,
 	};
 	return law;
 }
@@ -201,7 +203,8 @@ MP_INLINE bool mp_estimate_add(struct mp_estimate *estimate, const struct mp_law
 	estimate->cov_q16 = mp_window_cov_q16(&estimate->window, law->spread);
 	mp_ewma_add(&estimate->delay_ns, law->alpha_q16, mp_law_delay_ns(law, path, rtt_ns));
 	if (law->hop_wait_ns)
-		mp_search_add(&estimate->search, path, law->hop_wait_ns, rtt_ns, now_ns, ack);
+		mp_search_add(&estimate->search, path, law->hop_wait_ns, law->omit, rtt_ns, now_ns,
+			      ack);
 	estimate->samples++;
 	return true;
 }

@@ -17,7 +17,7 @@
  * changes nothing.
  *
  * Where twice what is wanted waits (e = -1) the path carries what arrives and no more: the rate falls
- * to 8/7 of that, by an eighth a round, since a radio that pauses for a round has not changed.
+ * to 8/7 of that, in the first such round by an eighth at most.
  *
  * Delay may be of others' making, and then yielding gains nothing: at least half as many packets are
  * kept on the path as it would carry one by one, were it empty, in the time D*; on a radio that
@@ -35,10 +35,20 @@
 #define MP_SEARCH_GAIN_Q16 655    /* k, 1/100 */
 #define MP_SEARCH_FAST 3          /* times k far from the target */
 #define MP_SEARCH_DAMPING_Q16 6554 /* of e, 1/10 */
-#define MP_SEARCH_FALL 8u          /* what arrives slows by a part of that a round, at most */
 #define MP_SEARCH_LONGEST_NS (4 * MP_NS_PER_S)
 #define MP_SEARCH_START 10u       /* packets a round trip before anything is known: TCP's first window */
 #define MP_SEARCH_PACKETS 2u      /* on the path at the least: who sends fewer learns nothing any more */
+
+/* Parts of the law that can be left out, to see what each brings (docs/measured.md). */
+enum mp_omit {
+	MP_OMIT_FAST = 1 << 0,    /* the greater gain far from the target */
+	MP_OMIT_DAMPING = 1 << 1, /* the term e / 10 */
+	MP_OMIT_ARRIVED = 1 << 2, /* the fall to what arrives */
+	MP_OMIT_BINDS = 1 << 3,   /* a rate is raised only where it bounds the flow */
+	MP_OMIT_LEAST = 1 << 4,   /* D* / 2T packets on the path, but for MP_SEARCH_PACKETS */
+	MP_OMIT_CUT = 1 << 5,     /* samples count 2 D at most */
+	MP_OMIT_WAITS = 1 << 6,   /* what waits to be paced is bounded by losses (wait.h): the hosts' */
+};
 
 struct mp_search {
 	uint64_t base_ns;      /* T; 0: no sample yet */
@@ -50,6 +60,7 @@ struct mp_search {
 	uint64_t sum_ns;       /* of this round's samples, cut */
 	uint32_t count;        /* of them */
 	uint32_t ack;          /* highest acknowledgement when the round began */
+	uint32_t overshoots;   /* rounds in a row in which twice what is wanted waited */
 };
 
 /* D*, in ns. */
@@ -103,62 +114,74 @@ MP_INLINE uint64_t mp_search_arrived_ns(const struct mp_search *search, const st
 }
 
 /* The longest interval: with it 2, or D* / 2T packets are on the path. */
-MP_INLINE uint64_t mp_search_longest_ns(const struct mp_search *search, uint64_t wait_ns)
+MP_INLINE uint64_t mp_search_longest_ns(const struct mp_search *search, uint64_t wait_ns,
+					uint32_t omit)
 {
-	uint64_t packets = wait_ns / mp_max_u64(2 * search->base_ns, 1);
+	uint64_t packets = omit & MP_OMIT_LEAST ? 0 : wait_ns / mp_max_u64(2 * search->base_ns, 1);
 
 	return mp_max_u64(search->round_ns / mp_max_u64(packets, MP_SEARCH_PACKETS), MP_NS_PER_US);
 }
 
-/* The interval after a round in which nothing arrived: a hole was filled, or the radio paused. */
-MP_INLINE uint64_t mp_search_slower(const struct mp_search *search)
+/*
+ * Twice what is wanted waits: the path carries no more than what arrives, in ns. Of the first such
+ * round an eighth is believed: a radio that pauses, or a hole that is filled, has not changed the path.
+ */
+MP_INLINE uint64_t mp_search_carried_ns(const struct mp_search *search, uint64_t arrived_ns)
 {
-	return search->interval_ns + search->interval_ns / MP_SEARCH_FALL;
+	uint64_t carried_ns = arrived_ns - arrived_ns / 8;
+
+	if (search->overshoots == 1)
+		carried_ns = mp_min_u64(carried_ns, search->interval_ns + search->interval_ns / 8);
+	return mp_max_u64(search->interval_ns, carried_ns);
 }
 
 /* A round is over. */
 MP_INLINE void mp_search_round(struct mp_search *search, const struct mp_path *path,
-			       uint64_t wait_ns, uint64_t now_ns, uint32_t ack)
+			       uint64_t wait_ns, uint32_t omit, uint64_t now_ns, uint32_t ack)
 {
 	uint64_t elapsed_ns = mp_max_u64(now_ns, search->began_ns) - search->began_ns;
 	uint64_t arrived_ns = mp_search_arrived_ns(search, path, elapsed_ns, ack);
-	bool binds = arrived_ns / 4 <= search->interval_ns / 3;
+	bool binds = omit & MP_OMIT_BINDS || arrived_ns / 4 <= search->interval_ns / 3;
+	int64_t damping_q16 = omit & MP_OMIT_DAMPING ? 0 : MP_SEARCH_DAMPING_Q16;
 	int64_t gain_q16 = MP_SEARCH_GAIN_Q16, error_q16;
 
 	search->mean_ns = search->sum_ns / search->count;
 	search->round_ns = mp_max_u64(search->mean_ns, search->base_ns + wait_ns);
 	error_q16 = mp_search_error_q16(search->base_ns + wait_ns, search->mean_ns, wait_ns);
-	if (error_q16 > MP_ONE_Q16 / 2 || error_q16 < -(int64_t)(MP_ONE_Q16 / 2))
+	if (!(omit & MP_OMIT_FAST) &&
+	    (error_q16 > MP_ONE_Q16 / 2 || error_q16 < -(int64_t)(MP_ONE_Q16 / 2)))
 		gain_q16 *= MP_SEARCH_FAST;
-	/* Twice what is wanted waits: the path carries no more than what arrives. */
-	if (error_q16 <= -(int64_t)MP_ONE_Q16)
-		search->interval_ns = mp_max_u64(search->interval_ns,
-						 mp_min_u64(arrived_ns - arrived_ns / 8,
-							    mp_search_slower(search)));
+	search->overshoots = error_q16 <= -(int64_t)MP_ONE_Q16 ? search->overshoots + 1 : 0;
+	if (!(omit & MP_OMIT_ARRIVED) && search->overshoots)
+		search->interval_ns = mp_search_carried_ns(search, arrived_ns);
 	if (binds || error_q16 < 0)
 		search->interval_ns = mp_min_u64(
 			mp_search_faster(search->interval_ns, error_q16, gain_q16),
-			mp_search_longest_ns(search, wait_ns));
-	search->paced_ns = mp_search_faster(search->interval_ns, error_q16, MP_SEARCH_DAMPING_Q16);
+			mp_search_longest_ns(search, wait_ns, omit));
+	search->paced_ns = mp_search_faster(search->interval_ns, error_q16, damping_q16);
 	search->began_ns = now_ns;
 	search->sum_ns = 0;
 	search->count = 0;
 	search->ack = ack;
 }
 
-/* A sample of the round trip, at now_ns, by an acknowledgement of everything before ack. */
+/*
+ * A sample of the round trip, at now_ns, by an acknowledgement of everything before ack; omit: parts
+ * left out, of mp_omit.
+ */
 MP_INLINE void mp_search_add(struct mp_search *search, const struct mp_path *path,
-			     uint64_t hop_wait_ns, uint64_t rtt_ns, uint64_t now_ns, uint32_t ack)
+			     uint64_t hop_wait_ns, uint32_t omit, uint64_t rtt_ns, uint64_t now_ns,
+			     uint32_t ack)
 {
 	uint64_t wait_ns = mp_search_wait_ns(path, hop_wait_ns);
 
 	if (search->interval_ns == 0)
 		mp_search_start(search, wait_ns, rtt_ns, now_ns, ack);
 	search->base_ns = mp_min_u64(search->base_ns, rtt_ns);
-	search->sum_ns += mp_min_u64(rtt_ns, 2 * search->mean_ns);
+	search->sum_ns += omit & MP_OMIT_CUT ? rtt_ns : mp_min_u64(rtt_ns, 2 * search->mean_ns);
 	search->count++;
 	if (search->count >= MP_SEARCH_LEAST && now_ns >= search->began_ns + search->mean_ns)
-		mp_search_round(search, path, wait_ns, now_ns, ack);
+		mp_search_round(search, path, wait_ns, omit, now_ns, ack);
 }
 
 #endif

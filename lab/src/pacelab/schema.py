@@ -255,6 +255,12 @@ GATEWAY = {
         choices=("single", "known", "piggybacked"),
         help="what laws know of the bit rates of a path's links; see below",
     ),
+    "omit": Key(
+        str,
+        "",
+        choices=("", "fast", "damping", "arrived", "binds", "least", "cut", "waits"),
+        help="of even: a part that is left out, also by senders; see below",
+    ),
 }
 
 # Defaults of [gateway] that a law has for itself.

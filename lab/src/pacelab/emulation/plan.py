@@ -102,7 +102,7 @@ def check(scenario: Table) -> None:
         raise InputError(
             f'radio.queueing: "{scenario["radio"]["queueing"]}" is not emulated; use "fifo"'
         )
-    for key in ("queueing", "link_rates"):
+    for key in ("queueing", "link_rates", "omit"):
         if scenario["gateway"][key] not in ("", "single"):
             raise InputError(f"gateway.{key}: is not emulated; remove it")
     for key, value in MAP_AS_PUBLISHED.items():
