@@ -23,6 +23,8 @@ struct probe {
 	struct mp_goodput control;
 	struct mp_goodput_flow flow[FLOWS];
 	struct mp_wait wait;
+	struct mp_police police;
+	struct mp_told told;
 	uint8_t option[MP_TCP_OPTIONS_MAX];
 	uint64_t out[16];
 };
@@ -49,6 +51,7 @@ PROBE(links);
 PROBE(shaper);
 PROBE(reach);
 PROBE(even);
+PROBE(police);
 
 /* Each law, as the input has it. */
 MP_INLINE struct mp_law probe_law(uint32_t which)
@@ -210,5 +213,18 @@ PROBE(even)
 	p->out[3] = mp_interval_ns(&p->estimate, &law, 0);
 	p->out[4] = mp_wait_ends(&p->wait, p->number, target_ns, p->rtt_ns, p->now_ns);
 	p->out[5] = mp_share_interval_ns(p->us, p->len);
+	return 0;
+}
+
+PROBE(police)
+{
+	struct probe *p = &probe;
+
+	(void)context;
+	p->out[6] = mp_police_exceeds(&p->police, p->us, p->len, p->now_ns);
+	mp_told_answered(&p->told, p->ack);
+	p->out[7] = mp_told_may(&p->told, p->seq, p->len);
+	if (p->out[6] && p->out[7])
+		mp_told_by(&p->told, p->seq + p->bytes);
 	return 0;
 }

@@ -16,6 +16,7 @@
 #include "caps.h"
 #include "down.h"
 #include "option.h"
+#include "police.h"
 #include "up.h"
 #include "waits.h"
 
@@ -141,6 +142,8 @@ int mp_from_mesh(struct __sk_buff *skb)
 		mp_handshake_begins(&p);
 	if (p.flags & (MP_TCP_SYN | MP_TCP_RST))
 		return TC_ACT_UNSPEC;
+	if (p.payload_bytes > 0 && !mp_police_passes(skb, &p))
+		return TC_ACT_SHOT;
 	if (p.payload_bytes > 0)
 		mp_up_data(&p);
 	else if (p.flags & MP_TCP_FIN)

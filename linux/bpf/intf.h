@@ -44,12 +44,16 @@ struct mp_host_key {
 	uint32_t direction;  /* enum mp_direction */
 };
 
-/* What a host may get (core's share.h), under release by fq; elsewhere the daemon keeps to it. */
+/*
+ * What a host may get (core's share.h). What waits for that is held here under release by fq, elsewhere by
+ * the daemon. Its own data does not wait: that it is too much its senders are told here, always.
+ */
 struct mp_cap {
 	struct bpf_spin_lock lock;
 	uint32_t bytes;         /* of the latest packet, whose time the next one waits */
 	uint64_t cap_bps;
 	struct mp_pacer pacer;
+	struct mp_police police; /* up */
 };
 
 /* By its host's cap an ACK waits no longer, and UDP is dropped that would. */
@@ -98,6 +102,7 @@ struct mp_flow {
 	struct mp_host host;    /* what the daemon knows of its path */
 	struct mp_estimate estimate; /* down: of RTT_wireless */
 	struct mp_wait wait;    /* down, under release by fq */
+	struct mp_told told;    /* up: that its host sends too much */
 };
 
 _Static_assert(sizeof(struct mp_flow) <= 2048, "docs/operator.md promises 2 KiB a flow");
@@ -171,6 +176,8 @@ enum mp_counter {
 	MP_COUNT_UDP_DROPPED,   /* to hosts whose cap it exceeded */
 	MP_COUNT_WAIT_DROPPED,  /* data, since all of its flow's waited too long */
 	MP_COUNT_WAIT_MARKED,   /* likewise, by ECN instead */
+	MP_COUNT_UP_DROPPED,    /* data from hosts whose cap it exceeded */
+	MP_COUNT_UP_MARKED,     /* likewise, by ECN instead */
 	MP_COUNTERS
 };
 

@@ -10,6 +10,7 @@
 #include "option.h"
 #include "pace.h"
 #include "path.h"
+#include "police.h"
 #include "radio.h"
 #include "sent.h"
 #include "search.h"

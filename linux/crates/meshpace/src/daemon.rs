@@ -315,9 +315,7 @@ impl Gateway {
         let caps = self.shares.caps();
         for member in &changed {
             let cap_bps = caps.get(member).copied();
-            if self.release == Release::Fq {
-                self.maps.set_cap(&shares::key_of(member), cap_bps)?;
-            }
+            self.maps.set_cap(&shares::key_of(member), cap_bps)?;
         }
         if !changed.is_empty() {
             self.queue.caps.publish(caps.clone());

@@ -309,7 +309,7 @@ impl Maps {
             .context("hosts")
     }
 
-    /// What a host may get, in bytes/s, where the program holds to it; None lifts it. The pacer goes on.
+    /// What a host may get, in bytes/s; None lifts it. The pacer and the virtual queue go on.
     pub fn set_cap(&self, host: &mp_host_key, cap_bps: Option<u64>) -> Result<()> {
         let Some(cap_bps) = cap_bps else {
             let _ = self.caps.delete(host.bytes());

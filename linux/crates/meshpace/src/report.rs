@@ -11,7 +11,7 @@ use crate::shares::Caps;
 use crate::status::{Host, Status};
 
 /// Names of the kernel's counters (enum mp_counter).
-const COUNTERS: [(&str, intf::mp_counter); 20] = [
+const COUNTERS: [(&str, intf::mp_counter); 22] = [
     ("tcp", intf::mp_counter_MP_COUNT_TCP),
     ("other", intf::mp_counter_MP_COUNT_OTHER),
     ("fragments", intf::mp_counter_MP_COUNT_FRAGMENTS),
@@ -35,6 +35,8 @@ const COUNTERS: [(&str, intf::mp_counter); 20] = [
     ("udp_dropped", intf::mp_counter_MP_COUNT_UDP_DROPPED),
     ("wait_dropped", intf::mp_counter_MP_COUNT_WAIT_DROPPED),
     ("wait_marked", intf::mp_counter_MP_COUNT_WAIT_MARKED),
+    ("up_dropped", intf::mp_counter_MP_COUNT_UP_DROPPED),
+    ("up_marked", intf::mp_counter_MP_COUNT_UP_MARKED),
 ];
 
 fn counters(gateway: &Gateway) -> BTreeMap<String, u64> {

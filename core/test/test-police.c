@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* How a host is held to its cap by what it loses, on model connections that answer losses as TCP does. */
+#include "check.h"
+
+#include <string.h>
+
+#include <meshpace/police.h>
+
+#define MOST 8
+#define BYTES 1448u
+#define MS 1000000ull
+#define CAP_BPS 300000u
+
+/* A window of packets each round trip, which a loss cuts to 0.7 a round trip later, and the law's part. */
+struct connection {
+	double window, next_ns;
+	uint64_t hears_ns;  /* of the latest loss; 0: it has, or there was none */
+	uint64_t answer_ns; /* when what was sent again is acknowledged */
+	uint32_t losses;
+	struct mp_told told;
+};
+
+static struct connection connection[MOST];
+static struct mp_police police;
+static uint64_t now_ns;
+
+static void begin(uint32_t n, double window)
+{
+	uint32_t i;
+
+	memset(&police, 0, sizeof(police));
+	memset(connection, 0, sizeof(connection));
+	now_ns = 1000 * MP_NS_PER_S;
+	for (i = 0; i < n; i++) {
+		connection[i].window = window * (0.8 + 0.4 * random_unit());
+		connection[i].next_ns = (double)now_ns;
+	}
+}
+
+/* A packet of a connection comes. Sequence numbers do not matter here: all of it is new. */
+static void come(struct connection *c, uint64_t round_ns)
+{
+	if (c->hears_ns && now_ns >= c->hears_ns) {
+		c->window = fmax(2, c->window * 0.7);
+		c->hears_ns = 0;
+	}
+	if (now_ns >= c->answer_ns)
+		mp_told_answered(&c->told, c->told.end);
+	if (mp_police_exceeds(&police, CAP_BPS, BYTES, now_ns) &&
+	    mp_told_may(&c->told, 0, 0)) {
+		CHECK_EQUAL(c->hears_ns, 0);
+		mp_told_by(&c->told, 1);
+		c->hears_ns = now_ns + round_ns;
+		c->answer_ns = now_ns + 2 * round_ns;
+		c->losses++;
+	}
+	c->window += 1 / c->window;
+	c->next_ns = (double)now_ns + (double)round_ns / c->window * (0.9 + 0.2 * random_unit());
+}
+
+/* So many seconds of n connections; returns bytes/s. Losses count anew. */
+static double run(uint32_t n, uint64_t round_ns, uint32_t seconds)
+{
+	uint64_t end_ns = now_ns + seconds * MP_NS_PER_S;
+	uint32_t i, first, packets = 0;
+
+	for (i = 0; i < n; i++)
+		connection[i].losses = 0;
+	while (now_ns < end_ns) {
+		for (i = 1, first = 0; i < n; i++)
+			if (connection[i].next_ns < connection[first].next_ns)
+				first = i;
+		now_ns = mp_max_u64(now_ns, (uint64_t)connection[first].next_ns);
+		come(&connection[first], round_ns);
+		packets++;
+	}
+	return (double)packets * BYTES / seconds;
+}
+
+/* However many connections, however long their round trips: together they get the cap. */
+static void test_gets_its_cap(void)
+{
+	static const uint64_t rounds[] = { 60 * MS, 120 * MS, 300 * MS };
+	uint32_t n, r;
+
+	for (n = 1; n <= MOST; n *= 2)
+		for (r = 0; r < 3; r++) {
+			double bps;
+
+			/* Of a window of six packets, cut to 0.7, two round trips make six again. */
+			if (CAP_BPS * (rounds[r] / MS) < 7 * n * BYTES * 1000)
+				continue;
+			begin(n, 40);
+			run(n, rounds[r], 20);
+			bps = run(n, rounds[r], 60);
+			CHECK(bps > 0.85 * CAP_BPS && bps < 1.02 * CAP_BPS, "%u, %u ms: %.0f", n,
+			      (uint32_t)(rounds[r] / MS), bps);
+		}
+}
+
+/* Who keeps a little below a cap, however low, is never told, though a window comes at once. */
+static void test_leaves_who_keeps_to_it(void)
+{
+	uint64_t cap_bps;
+	uint32_t i, k;
+
+	for (cap_bps = MP_SHARE_LEAST_BPS; cap_bps < 100000000; cap_bps *= 3) {
+		begin(0, 0);
+		for (i = 0; i < 1000; i++) {
+			uint32_t burst = random_between(1, 16);
+
+			for (k = 0; k < burst; k++)
+				CHECK_EQUAL(mp_police_exceeds(&police, cap_bps, BYTES, now_ns),
+					    false);
+			now_ns += burst * mp_share_interval_ns(cap_bps, BYTES) * 101 / 100;
+		}
+	}
+}
+
+/* What came too much is made up for, but for no longer than what is owed. */
+static void test_forgets(void)
+{
+	uint32_t i;
+
+	begin(0, 0);
+	for (i = 0; i < 10000; i++)
+		mp_police_exceeds(&police, CAP_BPS, BYTES, now_ns);
+	now_ns += MP_POLICE_OWED_NS;
+	CHECK_EQUAL(mp_police_exceeds(&police, CAP_BPS, 0, now_ns), true);
+	CHECK_EQUAL(mp_police_exceeds(&police, CAP_BPS, 0, now_ns + 1), false);
+	/* A cap so low, and so many bytes: nothing overflows. */
+	CHECK_EQUAL(mp_police_exceeds(&police, MP_SHARE_LEAST_BPS, ~0u, now_ns), false);
+	CHECK_EQUAL(police.empty_ns,
+		    now_ns + mp_police_depth_ns(MP_SHARE_LEAST_BPS) + MP_POLICE_OWED_NS);
+}
+
+/* The 32 bits of a sequence number. */
+static uint32_t wrapped(uint64_t seq)
+{
+	return (uint32_t)seq;
+}
+
+/* Who is told is not again before it has answered, and not with what it sends again. */
+static void test_told_once(void)
+{
+	struct mp_told told = { 0 };
+	uint32_t i;
+
+	for (i = 0; i < 1000; i++) {
+		uint64_t seq = random_u64() >> 8, end = seq + random_between(1, 65535);
+
+		CHECK_EQUAL(mp_told_may(&told, wrapped(seq), wrapped(seq)), true);
+		CHECK_EQUAL(mp_told_may(&told, wrapped(seq), wrapped(seq + 1)), false);
+		mp_told_by(&told, wrapped(end));
+		mp_told_answered(&told, wrapped(seq));
+		CHECK_EQUAL(mp_told_may(&told, wrapped(end), wrapped(end)), false);
+		mp_told_answered(&told, wrapped(end - 1));
+		CHECK_EQUAL(mp_told_may(&told, wrapped(end), wrapped(end)), false);
+		mp_told_answered(&told, wrapped(end + random_below(1000000)));
+	}
+}
+
+int main(int argc, char **argv)
+{
+	check_begin(argc, argv);
+	test_gets_its_cap();
+	test_leaves_who_keeps_to_it();
+	test_forgets();
+	test_told_once();
+	return check_end();
+}

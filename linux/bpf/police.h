@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A host that has a cap and sends more than that to the wired network: its senders are told by what is
+ * lost here, or marked (core's police.h).
+ */
+#ifndef MESHPACE_BPF_POLICE_H
+#define MESHPACE_BPF_POLICE_H
+
+#include "caps.h"
+#include "flows.h"
+#include "waits.h"
+
+/* Whether the host has sent too much with this packet. */
+MP_INLINE bool mp_exceeds_cap(const struct mp_packet *p)
+{
+	struct mp_host_key key = mp_host_key_of(p, MP_UP);
+	struct mp_cap *cap = bpf_map_lookup_elem(&mp_caps, &key);
+	bool exceeds;
+
+	if (!cap)
+		return false;
+	bpf_spin_lock(&cap->lock);
+	exceeds = mp_police_exceeds(&cap->police, cap->cap_bps, p->payload_bytes, p->now_ns);
+	bpf_spin_unlock(&cap->lock);
+	return exceeds;
+}
+
+/* Whether the sender could be told by a mark. */
+MP_INLINE bool mp_told_by_mark(struct __sk_buff *skb, const struct mp_packet *p)
+{
+	if (!mp_ecn_capable(p) || bpf_skb_ecn_set_ce(skb) != 1)
+		return false;
+	mp_count(MP_COUNT_UP_MARKED);
+	return true;
+}
+
+/* Data from the mesh passes, marked where it has to be; false: it is to be dropped. Before it counts. */
+__attribute__((noinline)) int mp_police_passes(struct __sk_buff *skb, struct mp_packet *p)
+{
+	struct mp_flow_key key;
+	struct mp_flow *flow;
+	bool tell;
+
+	if (!p || !mp_settings.pace || !mp_settings.law.hop_wait_ns || !mp_exceeds_cap(p))
+		return true;
+	key = mp_key_of(p, MP_UP);
+	flow = mp_find_flow(&key);
+	if (!flow)
+		return true;
+	bpf_spin_lock(&flow->lock);
+	mp_told_answered(&flow->told, flow->ack);
+	tell = mp_told_may(&flow->told, p->seq, flow->sent.max_end);
+	if (tell)
+		mp_told_by(&flow->told, p->seq + p->payload_bytes);
+	bpf_spin_unlock(&flow->lock);
+	if (!tell || mp_told_by_mark(skb, p))
+		return true;
+	mp_count(MP_COUNT_UP_DROPPED);
+	return false;
+}
+
+#endif
