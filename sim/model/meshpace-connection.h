@@ -195,6 +195,14 @@ class MeshpaceConnection
     void DataToWired(const TcpSegment& segment, uint64_t nowNs);
 
     /**
+     * Up data comes of a host that sends more than it may.
+     * @param segment the segment
+     * @return whether the sender is told so by its loss: not with what it sends again, nor
+     *         before it has answered
+     */
+    bool IsTold(const TcpSegment& segment);
+
+    /**
      * An acknowledgement of up data arrives from the wired network (T2).
      * @param segment the segment that carries it
      * @param nowNs now, ns
@@ -307,6 +315,7 @@ class MeshpaceConnection
 
     // Up: paced at the sender.
     mp_sent m_upSent{}; //!< T1 at the gateway's wired side
+    mp_told m_told{};   //!< that its host sends too much
     uint32_t m_upAck{0};   //!< highest ACK of up data
     uint64_t m_upBytes{0}; //!< acknowledged by the wired end
     bool m_upAcked{false}; //!< an ACK of up data has been seen

@@ -79,6 +79,15 @@ class MeshpaceHosts
     void Departed(const Key& key, uint32_t bytes, uint64_t nowNs);
 
     /**
+     * Data comes from a host, and counts.
+     * @param key the host
+     * @param bytes payload
+     * @param nowNs now, ns
+     * @return whether it is more than its cap allows
+     */
+    bool Exceeds(const Key& key, uint32_t bytes, uint64_t nowNs);
+
+    /**
      * A datagram for a host comes: nobody acknowledges it here.
      * @param item the packet
      * @param radio by which it leaves
@@ -114,6 +123,7 @@ class MeshpaceHosts
     struct Host
     {
         mp_share share{};
+        mp_police police{}; //!< of what it sends
         uint64_t nextNs{0}; //!< when the next packet may leave
         uint32_t radio{0};
         std::deque<Ptr<QueueDiscItem>> datagrams; //!< that wait

@@ -1,0 +1,37 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+// The law `even`: a host that sends more than its cap, and its senders, which are told so.
+
+#include "meshpace-connection.h"
+#include "meshpace-hosts.h"
+
+namespace ns3
+{
+
+bool
+MeshpaceHosts::Exceeds(const Key& key, uint32_t bytes, uint64_t nowNs)
+{
+    const auto found = m_hosts.find(key);
+    if (found == m_hosts.end() || found->second.share.cap_bps == 0)
+    {
+        return false;
+    }
+    auto& host = found->second;
+    return mp_police_exceeds(&host.police, host.share.cap_bps, bytes, nowNs);
+}
+
+bool
+MeshpaceConnection::IsTold(const TcpSegment& segment)
+{
+    mp_told_answered(&m_told, m_upAck);
+    if (!mp_told_may(&m_told, segment.Seq(), m_upSent.max_end))
+    {
+        return false;
+    }
+    mp_told_by(&m_told, segment.Seq() + segment.payloadBytes);
+    return true;
+}
+
+} // namespace ns3
