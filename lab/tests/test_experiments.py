@@ -97,6 +97,25 @@ def test_the_whole_catalogue_is_there() -> None:
     assert [e.id for e in found] == ["gap-fig15"]
 
 
+def test_what_even_has_to_show_is_there() -> None:
+    """Else conditions under which it might lose would not be looked at."""
+    names = set(catalogue.experiment_files())
+    papers = {"chain", "chain-up", "parallel", "cross", "one-four", "random", "http", "robust"}
+    today = {"chain", "near-far", "alone", "udp", "village", "upload"}
+    assert names >= {f"even-{name}" for name in papers | {"hosts"}}
+    assert names >= {f"even-today-{name}" for name in today}
+    found = catalogue.find_experiments(["even-today-*", "even-today-udp"], quick=True)
+    assert {e.id for e in found} == {f"even-today-{name}" for name in today}
+    files = catalogue.experiment_files()
+    chain = experiment.load_experiment(files["even-chain"], quick=False)
+    assert (len(chain.variants), len(chain.systems), chain.seeds) == (8, 9, 10)
+    assert (
+        not {e.id for e in catalogue.find_experiments(["all"], quick=True)}
+        & names
+        & {f"even-{name}" for name in papers}
+    )
+
+
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A catalogue with one experiment of the test's own."""
@@ -129,6 +148,51 @@ def test_quick_takes_fewer_runs(own: Path, double: Callable[[], int]) -> None:
     assert double() == 4
     outcome = json.loads((own / "results" / "own" / "result.json").read_text())
     assert [check["passed"] for check in outcome["checks"]] == [True, None]
+
+
+@pytest.mark.usefixtures("double")
+def test_one_check_of_several_systems_and_variants(own: Path) -> None:
+    """Else a law that is to lose to nobody, anywhere, would need a check for each."""
+    text = OWN.format(more='[[flow]]\nfrom = "B"\nto = "RL1"', search="")
+    text = text.replace("values = [1, 2]", "values = [2, 3]")
+    text = text[: text.index("[[experiment.check]]")]
+    text += """[[experiment.system]]
+name = "Vegas"
+set = { "tcp.variant" = "vegas" }
+[[experiment.variant]]
+name = "quiet"
+[[experiment.variant]]
+name = "loud"
+[[experiment.check]]
+text = "more than {over}"
+measure = "gain"
+of = "GAP"
+overs = ["NewReno", "Vegas"]
+every_variant = true
+least = 0.01
+[[experiment.check]]
+text = "evenly"
+measure = "goodput"
+of = "NewReno"
+flows = ["FTP 2"]
+over_flows = ["FTP 1"]
+variant = "loud"
+most = 0.1
+"""
+    (own / "own.toml").write_text(text)
+    (outcome,) = reproduce.reproduce(
+        [experiment.load_experiment(own / "own.toml", quick=False)], reproduce.Workers()
+    )
+    texts = [f"more than {s}; {v}" for s in ("NewReno", "Vegas") for v in ("quiet", "loud")]
+    assert [check["text"] for check in outcome["checks"]] == [*texts, "evenly"]
+    assert [check["passed"] for check in outcome["checks"]] == [True] * 4 + [False]
+    # The double's second flow gets 80 kB/s, the first 60.
+    measured = outcome["checks"][-1]["measured"][0]["value"]
+    assert measured == pytest.approx(80_200 / 60_200 - 1)
+    left = text.replace("values = [2] }", 'values = [2], systems = ["NewReno", "GAP"] }')
+    (own / "own.toml").write_text(left)
+    quick = experiment.load_experiment(own / "own.toml", quick=True)
+    assert [check["over"] for check in quick.about["check"]] == ["NewReno", "NewReno", None]
 
 
 @pytest.mark.usefixtures("double")
@@ -234,6 +298,7 @@ def test_verdicts() -> None:
         (("sweep = {", "sweap = {"), "experiment.sweap"),
         (('measure = "gain"', 'measure = "pain"'), "experiment.check.0.measure"),
         (('of = "GAP"', 'of = "GAB"'), "experiment.check.0.of"),
+        (('over = "NewReno"', 'overs = ["Reno"]'), "experiment.check.0.overs"),
         (("at = [1, 2]", "at = [1, 3]"), "experiment.check.0.at"),
         (('"gateway.law" = "gap"', '"gateway.lau" = "gap"'), "gateway.lau"),
     ],

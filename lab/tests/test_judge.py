@@ -11,8 +11,8 @@ from pacelab.measures import Selection, measured
 from pacelab.schema import Table
 from pacelab.stats import interval
 
-UNSTATED = """over over_at over_variant at variant flows while over_while links over_links trend
-least most"""
+UNSTATED = """over over_at over_variant at variant flows over_flows while over_while links
+over_links trend least most"""
 CHECK: Table = dict.fromkeys(re.findall(r"\w+", UNSTATED))
 
 

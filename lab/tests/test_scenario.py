@@ -232,6 +232,15 @@ def test_flow_keys_override_tcp(write: Callable[[str], str]) -> None:
     assert (second["variant"], second["initial_window"]) == ("cubic", 2)
 
 
+def test_a_law_of_all_wireless_senders(write: Callable[[str], str]) -> None:
+    """Else each direction of the same flows would need settings of its own."""
+    up = '[[flow]]\nfrom = "A"\nto = "B"\n'
+    text = f'{FLOW}{up}{up}law = "ap"\n{up}traffic = "cbr"\nrate_kbps = 9\n'
+    scenario = load(write(text), {"gateway.sender_law": "even"})
+    assert [flow["law"] for flow in scenario["flows"]] == ["off", "even", "ap", "off"]
+    assert scenario["gateway"] == load(write(text))["gateway"]
+
+
 def test_links_and_shapers(write: Callable[[str], str]) -> None:
     """Else links kept one rate, or goodput control throttled what is to be a static rate."""
     text = (

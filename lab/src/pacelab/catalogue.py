@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from pacelab import experiment
@@ -50,10 +51,22 @@ def _listed(files: dict[str, Path]) -> list[str]:
     ]
 
 
+def _named(ids: Sequence[str], files: dict[str, Path], others: dict[str, str]) -> list[str]:
+    """The ids, those of other figures and patterns replaced; a pattern of none stays."""
+    found: list[str] = []
+    for one in ids:
+        matching = [name for name in files if fnmatchcase(name, one)] if "*" in one else []
+        found += matching or [others.get(one, one)]
+    return list(dict.fromkeys(found))
+
+
 def find_experiments(ids: Sequence[str], *, quick: bool) -> list[Experiment]:
-    """The experiments with these ids ("all": every one); InputError for an unknown one."""
+    """The experiments with these ids ("all": every one); InputError for an unknown one.
+
+    An id with "*" in it means all that match.
+    """
     files, others = experiment_files(), other_names()
-    wanted = _listed(files) if "all" in ids else list(dict.fromkeys(others.get(i, i) for i in ids))
+    wanted = _listed(files) if "all" in ids else _named(ids, files, others)
     for name in wanted:
         if name not in files:
             known = [*files, *others]

@@ -83,11 +83,14 @@ CHECK = {
     ),
     "of": Key(str, required=True),
     "over": Key(str),
+    "overs": Key(list),
     "over_at": Key(object),
     "over_variant": Key(str),
     "at": Key(list),
     "variant": Key(str),
+    "every_variant": Key(bool, False),
     "flows": Key(list),
+    "over_flows": Key(list),
     "while": Key(list),
     "over_while": Key(list),
     "links": Key(list),
@@ -188,6 +191,11 @@ def load_experiment(file: Path, *, quick: bool) -> Experiment:
         if hurry["rounds"] is not None:
             about["search"]["rounds"] = hurry["rounds"]
     values = _sweep_values(about, hurry)
+    about["check"] = [
+        one
+        for check in about["check"]
+        for one in _each(check, [s["name"] for s in systems], [v["name"] for v in variants])
+    ]
     pairs = [(variant, system) for variant in variants for system in systems]
     points = [_point(base, about, v, s, value, name) for v, s in pairs for value in values]
     # A search for a system as a whole is made where the file stands, the sweep's key unset.
@@ -210,6 +218,26 @@ def load_experiment(file: Path, *, quick: bool) -> Experiment:
 
 def _some(alternatives: list[Table], names: list[str] | None) -> list[Table]:
     return [a for a in alternatives if not names or a["name"] in names]
+
+
+def _each(check: Table, systems: list[str], variants: list[str]) -> list[Table]:
+    """A check for each of ``overs``, and for every variant, that are left; else as it stands."""
+    overs = [o for o in check["overs"] if o in systems] if check["overs"] else [check["over"]]
+    places = variants if check["every_variant"] else [check["variant"]]
+    return [
+        check
+        | {"over": over, "variant": variant}
+        | {"text": _text(check, over, variant if check["every_variant"] else "")}
+        for over in overs
+        for variant in places
+    ]
+
+
+def _text(check: Table, over: str | None, variant: str) -> str:
+    text = str(check["text"])
+    if check["overs"]:
+        text = text.replace("{over}", str(over))
+    return f"{text}; {variant}" if variant else text
 
 
 def _check_about(table: Any, where: Where) -> Table:
@@ -250,7 +278,13 @@ def _check_names(about: Table, where: Where) -> None:
         "variant": [v["name"] for v in about["variant"]] or [""],
         "value": list(about["sweep"]["values"]) if about["sweep"] else [None],
     }
-    kinds = {"of": "system", "over": "system", "systems": "system", "variant": "variant"}
+    kinds = {
+        "of": "system",
+        "over": "system",
+        "overs": "system",
+        "systems": "system",
+        "variant": "variant",
+    }
     kinds |= {"over_variant": "variant", "variants": "variant", "at": "value", "over_at": "value"}
     for name in ("check", "picture"):
         for i, entry in enumerate(about[name]):

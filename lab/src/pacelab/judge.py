@@ -38,7 +38,7 @@ def base_measure(check: Table) -> str:
 
 def compares(check: Table) -> bool:
     """Whether a check looks at how far one thing lies above another."""
-    others = ("over", "over_variant", "over_while", "over_links")
+    others = ("over", "over_variant", "over_while", "over_links", "over_flows")
     return any(check.get(key) for key in others) or check.get("over_at") is not None
 
 
@@ -81,7 +81,8 @@ def _at(check: Table, outcome: Table, at: Any) -> Interval | None:
         return None
     links = check["over_links"] or check["links"]
     alone = check["over_while"] or check["while"]
-    base = measured(name, other, Selection(check["flows"], alone, links))
+    flows = check["over_flows"] or check["flows"]
+    base = measured(name, other, Selection(flows, alone, links))
     return apart(name, value, base) if base is not None else None
 
 

@@ -53,6 +53,9 @@ MAX_BYTES = 1_000_000
 # Variants whose window grows by ACKs unless told otherwise.
 BYTE_COUNTING = ("newreno", "vegas", "westwood")
 
+# Traffic that a law can pace where it begins.
+PACED = ("ftp", "files")
+
 # Of a BBR sender that says nothing else: with TCP's old defaults ns-3's BBR collapses.
 BBR_DEFAULTS: Table = {"initial_window": 10, "min_rto_s": 1.0}
 
@@ -172,7 +175,7 @@ def resolve(document: Table, file: str, *, emulated: bool = False) -> Table:
         "clients": roaming.clients(checked),
         "links": links,
         "wired_hosts": sorted(ends - {n["name"] for n in nodes}, key=lambda b: int(b[1:] or 0)),
-        "gateway": checked["gateway"],
+        "gateway": {k: v for k, v in checked["gateway"].items() if k != "sender_law"},
         "map": checked["map"],
         "flows": flows,
         "pings": checked["ping"],
@@ -324,6 +327,8 @@ def _flows(checked: Table, nodes: set[str], where: Where) -> list[Table]:
     for i, stated in enumerate(checked["flow"]):
         here = where.at("flow", str(i))
         flow = _complete_flow(stated, checked["tcp"], i, here)
+        if "law" not in stated and flow["from"] in nodes and flow["traffic"] in PACED:
+            flow["law"] = checked["gateway"]["sender_law"]
         if any(flow["name"] == other["name"] for other in flows):
             raise here.at("name").error(f'"{flow["name"]}" is taken already; give another name')
         _check_ends(flow, nodes, here)

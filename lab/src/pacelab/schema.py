@@ -233,6 +233,12 @@ LINK = {
 
 GATEWAY = {
     "law": Key(str, "off", choices=("off", "gap", "map", "shaper", "even")),
+    "sender_law": Key(
+        str,
+        "off",
+        choices=("off", "gap", "ap", "map", "even"),
+        help="of wireless senders of TCP whose flow states none",
+    ),
     "goodput_control": Key(bool, True, help="throttle fast wired-to-wireless flows"),
     "local_retransmission": Key(bool, True, help="the gateway answers duplicate ACKs itself"),
     "release": Key(
