@@ -103,6 +103,25 @@ static void test_harms_nobody(void)
 	CHECK(mean[0] > 0.97 * 2e6, "%.0f of 2000000", mean[0]);
 }
 
+/* Who has lost its route gains by nobody's cap: the fast is not lowered again and again. */
+static void test_a_stall_is_nobodys_fault(void)
+{
+	double mean[2];
+	uint32_t i;
+
+	begin();
+	want[0] = 2e6;
+	want[1] = 0.3e6;
+	cost[0] = cost[1] = 1;
+	hungry = true;
+	for (i = 0; i < 60 && !shares.pause; i++)
+		second(2, 3e6);
+	CHECK(shares.pause, "no vain attempt");
+	want[1] = 1;
+	run(2, 3e6, 60, mean);
+	CHECK(mean[0] > 0.95 * 2e6, "%.0f of 2000000", mean[0]);
+}
+
 /* Who wants little gets it, and what it leaves is the others'. */
 static void test_little_wants(void)
 {
@@ -187,6 +206,7 @@ int main(int argc, char **argv)
 	check_begin(argc, argv);
 	test_near_and_far();
 	test_harms_nobody();
+	test_a_stall_is_nobodys_fault();
 	test_little_wants();
 	test_caps_end();
 	test_anything();

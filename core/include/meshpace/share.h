@@ -131,7 +131,8 @@ MP_INLINE void mp_shares_begin(struct mp_shares *shares, struct mp_share *share,
 
 /*
  * Whether the pause after a vain attempt is over before its time: somebody else is slow, or those whom
- * the attempt was for get less than 3/4 of what they had.
+ * the attempt was for get less than 3/4 of what they had, and the others get more. When the slow have
+ * lost alone, because their route broke, another attempt would be as vain.
  */
 MP_INLINE bool mp_shares_worse(const struct mp_shares *shares, const struct mp_share *share,
 			       uint32_t n, uint64_t mean_bps)
@@ -141,7 +142,8 @@ MP_INLINE bool mp_shares_worse(const struct mp_shares *shares, const struct mp_s
 	for (i = 0; i < n; i++)
 		if (!share[i].slow && mp_share_is_slow(&share[i], mean_bps))
 			return true;
-	return 4 * mp_shares_of(share, n, true) < 3 * shares->slow_bps;
+	return 4 * mp_shares_of(share, n, true) < 3 * shares->slow_bps &&
+	       8 * mp_shares_of(share, n, false) > 9 * shares->fast_bps;
 }
 
 /* Everybody above the mean is capped a sixth of the way nearer to it. */
