@@ -141,9 +141,9 @@ def test_what_nobody_tells_is_named(network: net.Network, start: StartGateway) -
     for lack in ("signal of the next hop", "transmit power", "contention window", "RTS threshold"):
         gateway.logged(f"law map: {lack}")
     assert "as GAP" in gateway.logged("law map: signal")
-    run = Transfer(network.wired, network.host, net.host4(0), 100_000).start()
-    assert run.wait().intact
-    told = surroundings(gateway)
+    with Transfer(network.wired, network.host, net.host4(0), options=WINDOW) as transfer:
+        until(lambda: gateway.flow(transfer.receiver_port), 10, gateway)
+        told = surroundings(gateway)
     assert (told["h_cs"], told["h_cs_by"]) == (3, "assumed")
     assert told["signal_dbm"] is None
     done = gateway.call("doctor", "--mesh", "mesh0", "--json")
