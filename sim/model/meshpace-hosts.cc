@@ -38,7 +38,6 @@ MeshpaceHosts::Step(uint64_t nowNs)
     std::vector<mp_share> shares;
     for (auto& [key, host] : m_hosts)
     {
-        host.share.wants = host.share.wants || !host.datagrams.empty();
         shares.push_back(host.share);
     }
     const auto capped = mp_shares_step(&m_shares, shares.data(), shares.size(), nowNs);
@@ -82,13 +81,11 @@ MeshpaceHosts::Datagram(Ptr<QueueDiscItem> item, uint32_t radio, uint32_t addres
     if (host.share.cap_bps == 0 && host.datagrams.empty())
     {
         host.share.delivered_bytes += bytes;
-        host.share.wants = true;
         return Fate::PASSES;
     }
     const auto ahead = mp_share_interval_ns(host.share.cap_bps, bytes) * host.datagrams.size();
     if (std::max(host.nextNs, nowNs) - nowNs + ahead > LONGEST_WAIT_NS)
     {
-        host.share.wants = true;
         return Fate::DROPPED;
     }
     host.datagrams.push_back(item);
