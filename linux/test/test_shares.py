@@ -93,18 +93,23 @@ def caps(gateway: Gateway) -> dict[str, Any]:
     return {h["address"]: h["cap_down_kbps"] for h in hosts if h["cap_down_kbps"] is not None}
 
 
+def settled_kbps(runs: list[list[Transfer]]) -> list[float]:
+    """What each host's connections get together once caps have settled."""
+    time.sleep(SETTLING_S)
+    began, before = time.monotonic(), [sum(run.received for run in group) for group in runs]
+    time.sleep(MEASURED_S)
+    seconds = time.monotonic() - began
+    after = [sum(run.received for run in group) for group in runs]
+    return [(b - a) * 8e-3 / seconds for a, b in zip(before, after, strict=True)]
+
+
 def test_a_host_gets_no_more_by_opening_more(start: StartGateway) -> None:
     """Else eight connections take eight times what one does."""
     with net.over_radio(RADIO, hosts=2) as network:
         gateway = begin(start, network)
         with downloads(network, 8, 1) as runs:
-            time.sleep(SETTLING_S)
-            began, before = time.monotonic(), [sum(r.received for r in group) for group in runs]
-            time.sleep(MEASURED_S)
-            seconds = time.monotonic() - began
-            after = [sum(run.received for run in group) for group in runs]
+            many, one = settled_kbps(runs)
             capped = caps(gateway)
-    many, one = ((b - a) * 8e-3 / seconds for a, b in zip(before, after, strict=True))
     print(
         f"8 connections {many:.0f}, 1 connection {one:.0f} kbit/s: {many / one:.3f}; caps {capped}"
     )
@@ -134,13 +139,8 @@ def test_a_host_sends_no_more_by_opening_more(start: StartGateway, ecn: bool) ->
             end.sysctl("net.ipv4.tcp_ecn", str(int(ecn)))
         gateway = begin(start, network)
         with uploads(network, 4, 1) as runs:
-            time.sleep(SETTLING_S)
-            began, before = time.monotonic(), [sum(r.received for r in group) for group in runs]
-            time.sleep(MEASURED_S)
-            seconds = time.monotonic() - began
-            after = [sum(run.received for run in group) for group in runs]
+            many, one = settled_kbps(runs)
             status = gateway.status()
-    many, one = ((b - a) * 8e-3 / seconds for a, b in zip(before, after, strict=True))
     capped = {h["address"]: h["cap_up_kbps"] for h in status["hosts"] if h["cap_up_kbps"]}
     told = {name: status["counters"][name] for name in ("up_dropped", "up_marked")}
     print(f"4 uploads {many:.0f}, 1 upload {one:.0f} kbit/s: {many / one:.3f}; {capped}, {told}")

@@ -194,7 +194,7 @@ class MeshpaceGateway : public Object
     uint32_t m_leastHcs{1};      //!< map: H_cs is at least this
     uint32_t m_bucket{1};        //!< shaper: packets that may leave together
     bool m_pastEnd{false};       //!< map: OID may be of one hop more than the path has
-    uint32_t m_omit{0}; //!< of the law even: parts left out
+    uint32_t m_omit{0};          //!< even: parts left out, of mp_omit
     Time m_delayBound;           //!< samples above are discarded; zero: none
     Time m_idleTimeout;          //!< after which a silent connection is forgotten
     uint32_t m_bufferPackets{0}; //!< when so many wait, new connections go unpaced

@@ -126,7 +126,7 @@ class TcpMeshpace : public TcpNewReno
     Law m_lawName;       //!< which law
     uint32_t m_leastHcs; //!< map: H_cs is at least this
     bool m_pastEnd;      //!< map: OID may be of one hop more than the path has
-    uint32_t m_omit{0}; //!< of the law even: parts left out
+    uint32_t m_omit;     //!< even: parts left out, of mp_omit
     uint32_t m_hops;     //!< wireless hops to the gateway, or to the receiver without one
     uint32_t m_kbps;     //!< bit rate of the wireless links
     Time m_delayBound;   //!< samples above are discarded; zero: none

@@ -39,7 +39,7 @@
 #define MP_SEARCH_START 10u       /* packets a round trip before anything is known: TCP's first window */
 #define MP_SEARCH_PACKETS 2u      /* on the path at the least: who sends fewer learns nothing any more */
 
-/* Parts of the law that can be left out, to see what each brings (docs/measured.md). */
+/* Parts of the law that can be left out, to see what each brings (scenarios/even-ablation.toml). */
 enum mp_omit {
 	MP_OMIT_FAST = 1 << 0,    /* the greater gain far from the target */
 	MP_OMIT_DAMPING = 1 << 1, /* the term e / 10 */
@@ -98,6 +98,7 @@ MP_INLINE void mp_search_start(struct mp_search *search, uint64_t wait_ns, uint6
 	search->paced_ns = search->interval_ns;
 	search->began_ns = now_ns;
 	search->ack = ack;
+	search->overshoots = 0;
 }
 
 /*
