@@ -33,7 +33,7 @@ def timing(scenario: dict[str, object], seed: int, *, law: bool) -> dict[str, fl
         file, times = Path(folder, "scenario.json"), Path(folder, "timing.json")
         file.write_text(json.dumps(scenario), encoding="utf-8")
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        extra = ["--timing", times] if law else []
+        extra = ["--timing", str(times)] if law else []
         subprocess.run(
             [program(), file, "--seed", str(seed), *extra], check=True, stdout=subprocess.DEVNULL
         )

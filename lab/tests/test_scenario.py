@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from pacelab import cli, runner, schema
+from pacelab import cli, runner
+from pacelab import keys as known
+from pacelab.document import override, parse_setting
 from pacelab.errors import InputError
-from pacelab.scenario import load, override, parse_setting, resolve
+from pacelab.scenario import load, resolve
 
 FLOW = '[[flow]]\nfrom = "B"\nto = "A"\n'
 NODES = """[mesh]
@@ -290,10 +292,10 @@ def test_bad_settings(
 def test_the_reference_names_every_key() -> None:
     """Else docs/scenarios.md would fall behind the format."""
     text = (runner.ROOT / "docs" / "scenarios.md").read_text()
-    for name, keys in {"top level": schema.TOP, **schema.SECTIONS, **schema.LISTS}.items():
+    for name, keys in {"top level": known.TOP, **known.SECTIONS, **known.LISTS}.items():
         assert name in text
         for key in keys:
-            assert f"`{key}`" in text or key in schema.TCP
+            assert f"`{key}`" in text or key in known.TCP
 
 
 def test_override_leaves_the_document_alone() -> None:

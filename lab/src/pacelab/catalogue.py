@@ -9,9 +9,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from pacelab import experiment
+from pacelab.document import read_document
 from pacelab.errors import InputError, nearest
 from pacelab.experiment import Experiment, load_experiment
-from pacelab.scenario import read_document
 
 
 def experiment_files() -> dict[str, Path]:

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pacelab import __version__, tables
+from pacelab.document import parse_setting
 from pacelab.errors import InconclusiveError, InputError, RunError
-from pacelab.scenario import load, parse_setting
+from pacelab.scenario import load
 from pacelab.schema import Table
 
 if TYPE_CHECKING:

@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from pacelab.cost import cpu_s
+from pacelab.document import override, read_document
 from pacelab.errors import nearest
+from pacelab.keys import FOREIGN
 from pacelab.measures import MEASURES
 from pacelab.runner import ROOT
-from pacelab.scenario import override, read_document, resolve
-from pacelab.schema import FOREIGN, Key, Table, Where, check_table
+from pacelab.scenario import resolve
+from pacelab.schema import Key, Table, Where, check_table
 
 SCENARIOS = ROOT / "scenarios"
 

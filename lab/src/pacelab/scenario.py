@@ -1,23 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Scenario files: read, override, check, resolve.
+"""Scenarios: a document is checked and resolved.
 
-A *document* is the TOML as written; a *resolved* scenario has every default filled in, every
-topology laid out and is what the simulation runner takes.
+A *document* (document.py) is the TOML as written; a *resolved* scenario has every default filled
+in, every topology laid out and is what the simulation runner takes.
 """
 
 from __future__ import annotations
 
-import copy
 import re
-import tomllib
-from pathlib import Path
-from typing import Any
 
 from pacelab import roaming, topology
-from pacelab.errors import InputError, nearest
-from pacelab.outages import check_idle, check_outages
-from pacelab.pings import check_pings
-from pacelab.schema import (
+from pacelab.document import flow_name, override, read_document
+from pacelab.errors import nearest
+from pacelab.keys import (
     CONTROL_MBPS,
     DATA_MBPS,
     FOREIGN,
@@ -31,11 +26,11 @@ from pacelab.schema import (
     STANDARD_KEYS,
     TCP,
     TRAFFIC_KEYS,
-    Key,
-    Table,
-    Where,
     check_document,
 )
+from pacelab.outages import check_idle, check_outages
+from pacelab.pings import check_pings
+from pacelab.schema import Key, Table, Where
 
 # What [mesh] may say beside the topology.
 MESH_KEYS = {
@@ -48,7 +43,6 @@ MESH_KEYS = {
 }
 
 WIRED_HOST = re.compile(r"B\d*")
-MAX_BYTES = 1_000_000
 
 # Variants whose window grows by ACKs unless told otherwise.
 BYTE_COUNTING = ("newreno", "vegas", "westwood")
@@ -58,87 +52,6 @@ PACED = ("ftp", "files")
 
 # Of a BBR sender that says nothing else: with TCP's old defaults ns-3's BBR collapses.
 BBR_DEFAULTS: Table = {"initial_window": 10, "min_rto_s": 1.0}
-
-
-def read_document(file: str) -> Table:
-    """The document in a TOML file; InputError when it cannot be read or parsed."""
-    path = Path(file)
-    if not path.exists():
-        raise InputError(f"{file}: no such file; give the path of a scenario file")
-    if path.is_dir():
-        raise InputError(f"{file}: is a folder; give the path of a scenario file")
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise InputError(f"{file}: larger than {MAX_BYTES} bytes; give a scenario file")
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{file}: cannot be read ({error.strerror}); check its rights") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{file}: is not UTF-8 text; give a TOML file") from None
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{file}: is not TOML: {error}; correct it there") from None
-    except RecursionError:
-        raise InputError(f"{file}: is nested too deeply; give a scenario file") from None
-    if not document:
-        raise InputError(f"{file}: is empty; write a scenario, see docs/scenarios.md")
-    return document
-
-
-def parse_setting(text: str) -> tuple[str, Any]:
-    """Splits KEY=VALUE; the value is TOML, or a bare string."""
-    key, equals, value = text.partition("=")
-    if not equals or not key.strip():
-        raise InputError(f'--set "{text}": is not KEY=VALUE; write for example mesh.hops=4')
-    try:
-        parsed = tomllib.loads(f"value = {value}")
-        return key.strip(), parsed["value"] if set(parsed) == {"value"} else value
-    except tomllib.TOMLDecodeError:
-        return key.strip(), value
-
-
-def override(document: Table, settings: Table, origin: str) -> Table:
-    """A copy of the document with dotted keys set.
-
-    ``flow.KEY`` sets every flow, ``flow.0.KEY`` and ``flow.NAME.KEY`` one; the same for nodes.
-    """
-    result = copy.deepcopy(document)
-    # Copies of values too: a list of flows that one system changes is not another's.
-    for dotted, value in copy.deepcopy(settings).items():
-        parts = dotted.split(".")
-        if len(parts) == 1:
-            result[parts[0]] = value
-        elif parts[0] in LISTS:
-            for entry in _entries(result, parts, origin, dotted):
-                entry[parts[-1]] = value
-        elif len(parts) == 2:
-            section = result.setdefault(parts[0], {})
-            if not isinstance(section, dict):
-                raise InputError(f"{origin}: {dotted}: {parts[0]} is no table; set {parts[0]}")
-            section[parts[1]] = value
-        else:
-            raise InputError(f"{origin}: {dotted}: no such key; see docs/scenarios.md")
-    return result
-
-
-def _entries(document: Table, parts: list[str], origin: str, dotted: str) -> list[Table]:
-    entries = [e for e in document.get(parts[0], []) if isinstance(e, dict)]
-    if len(parts) == 2:
-        return entries
-    wanted = ".".join(parts[1:-1])
-    if wanted.isdecimal() and int(wanted) < len(entries):
-        return [entries[int(wanted)]]
-    named = {
-        _flow_name(e, i) if parts[0] == "flow" else str(e.get("name")): e
-        for i, e in enumerate(entries)
-    }
-    if wanted not in named:
-        names = [*named, *map(str, range(len(entries)))]
-        raise InputError(f'{origin}: {dotted}: no {parts[0]} "{wanted}"; {nearest(wanted, names)}')
-    return [named[wanted]]
-
-
-def _flow_name(flow: Table, index: int) -> str:
-    return str(flow.get("name", f"{str(flow.get('traffic', 'ftp')).upper()} {index + 1}"))
 
 
 def resolve(document: Table, file: str, *, emulated: bool = False) -> Table:
@@ -352,7 +265,7 @@ def _complete_flow(stated: Table, tcp: Table, index: int, where: Where) -> Table
             raise where.at(key).error(f"has a meaning for traffic = {known} only; remove it")
     if flow["traffic"] != "http":
         flow = {key: value for key, value in flow.items() if key not in HTTP}
-    flow["name"] = _flow_name(stated, index)
+    flow["name"] = flow_name(stated, index)
     if not flow["name"].strip():
         raise where.at("name").error("is empty; give a name")
     return flow

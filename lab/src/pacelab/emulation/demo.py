@@ -10,14 +10,16 @@ from typing import Any
 from matplotlib import pyplot as plt
 
 from pacelab.demo import demo as simulated_demo
+from pacelab.document import override, read_document
 from pacelab.emulation.available import unavailable
 from pacelab.emulation.emulate import emulate
 from pacelab.emulation.run import Live
 from pacelab.errors import InconclusiveError
 from pacelab.experiment import SCENARIOS
 from pacelab.figures import COLOURS, PANEL_INCHES, save
-from pacelab.scenario import override, read_document, resolve
-from pacelab.schema import FOREIGN, Table
+from pacelab.keys import FOREIGN
+from pacelab.scenario import resolve
+from pacelab.schema import Table
 from pacelab.tables import layout
 
 FILE = SCENARIOS / "demo-oncoming.toml"

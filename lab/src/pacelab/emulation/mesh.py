@@ -12,8 +12,9 @@ from pacelab.emulation.namespaces import RunFolder
 from pacelab.emulation.plan import gateway_name, linux_nodes, route_words, tcp_flows
 from pacelab.emulation.processes import GRACE_S, Processes
 from pacelab.errors import InputError, RunError
+from pacelab.keys import HTTP
 from pacelab.runner import DEFAULT_PROGRAM
-from pacelab.schema import HTTP, Table
+from pacelab.schema import Table
 
 PROGRAM = DEFAULT_PROGRAM.with_name("meshpace-mesh")
 MESH_INTERFACE, WIRED_INTERFACE = "mesh0", "wan0"
