@@ -34,6 +34,7 @@ Completed(TapConfig config, Ptr<NetDevice> device)
 
 LinuxPort::LinuxPort(Ptr<NetDevice> device, TapConfig config, uint32_t window)
     : m_device(device),
+      m_nodeId(device->GetNode()->GetId()),
       m_window(window),
       m_tap(Completed(std::move(config), device))
 {
@@ -159,7 +160,7 @@ LinuxPort::SetWaker(int descriptor)
 uint32_t
 LinuxPort::NodeId() const
 {
-    return m_device->GetNode()->GetId();
+    return m_nodeId;
 }
 
 const PortCounters&

@@ -61,7 +61,7 @@ class LinuxPort
     /** Wakes the reader when room is made. @param descriptor an eventfd */
     void SetWaker(int descriptor);
 
-    /** @return id of the node, as context of its events */
+    /** @return id of the node, as context of its events; any thread */
     uint32_t NodeId() const;
 
     /** @return what went through */
@@ -131,6 +131,8 @@ class LinuxPort
     void Wake() const;
 
     Ptr<NetDevice> m_device;
+    /** Kept, since a Ptr's count of references is not for two threads. */
+    uint32_t m_nodeId;
     uint32_t m_window;
     Tap m_tap;
     int m_waker{-1};
