@@ -18,7 +18,7 @@ RADIO = lossy.Radio(delay_ms=10.0, kbps=5000, queue=50)
 # A sender may have so much under way: two thousand packets.
 WINDOW = window(3 << 20)
 SETTLING_S, SAMPLES = 6.0, 10
-# By the law a flow may always have so many waiting (MP_WAIT_PACKETS), and never four times as many.
+# The law's target is 1.25 (T + D*), 70 ms here; nothing ever waits four times as long.
 TARGET_PACKETS, LIMIT = 32, 4
 
 

@@ -12,7 +12,7 @@
 
 #include "base.h"
 
-#define MP_WAIT_PACKETS 32u      /* never less: on a slow path losses cost more than they save */
+#define MP_WAIT_PACKETS 8u       /* never less: who has fewer under way notices a loss only in time */
 #define MP_WAIT_ROUND_NS 100000000ull /* the least round trip that CoDel reckons with */
 #define MP_WAIT_LIMIT 4u         /* times the target: nothing waits longer */
 
