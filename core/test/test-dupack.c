@@ -3,6 +3,7 @@
 #include "check.h"
 
 #include <meshpace/dupack.h>
+#include <meshpace/probe.h>
 
 #define MS 1000000ull
 
@@ -189,11 +190,26 @@ static void test_random(void)
 		CHECK(verdicts[i] > 1000, "verdict %d only %u times", i, verdicts[i]);
 }
 
+/* A path that says nothing is asked for a minute, and again as soon as something was acknowledged. */
+static void test_probes(void)
+{
+	struct mp_probe probe = { 0 };
+	uint32_t i;
+
+	CHECK_EQUAL(mp_probe_due(&probe, 1000, MP_PROBE_NS - 1), false);
+	for (i = 0; i < MP_PROBES; i++)
+		CHECK_EQUAL(mp_probe_due(&probe, 1000, MP_PROBE_NS), true);
+	CHECK_EQUAL(mp_probe_due(&probe, 1000, MP_PROBE_NS), false);
+	CHECK_EQUAL(mp_probe_due(&probe, 2460, MP_PROBE_NS - 1), false);
+	CHECK_EQUAL(mp_probe_due(&probe, 2460, MP_PROBE_NS), true);
+}
+
 int main(int argc, char **argv)
 {
 	check_begin(argc, argv);
 	test_count_table();
 	test_verdict_table();
 	test_random();
+	test_probes();
 	return check_end();
 }

@@ -119,6 +119,36 @@ static void test_after_a_break(void)
 	CHECK(run(&model, 2, 0, &delay_ms) > 0.9, "a break slows the flow");
 }
 
+/*
+ * An overfull path falls silent for six seconds, keeps what it had and then delivers it at once: that is
+ * not what it carries, or the flow crawls for a minute, every packet of it sent twice and no sample taken.
+ */
+static void test_a_silence_is_no_rate(void)
+{
+	struct mp_search search = { 0 };
+	uint64_t now_ns = MP_NS_PER_S, before_ns;
+	uint32_t i, ack = 0;
+
+	law = mp_law_even();
+	memset(&path, 0, sizeof(path));
+	path.hops = 5;
+	path.data_bytes = PACKET;
+	for (i = 0; i < 60; i++)
+		mp_search_add(&search, &path, law.hop_wait_ns, 0, 20 * MS, now_ns += 15 * MS, ack += PACKET);
+	for (i = 0; search.overshoots < 2; i++) {
+		CHECK(i < 200, "the path is not overfull");
+		mp_search_add(&search, &path, law.hop_wait_ns, 0, 300 * MS, now_ns += 15 * MS,
+			      ack += PACKET);
+	}
+	before_ns = search.interval_ns;
+	now_ns += 6 * MP_NS_PER_S;
+	for (i = 0; i < 30; i++)
+		mp_search_add(&search, &path, law.hop_wait_ns, 0, 6 * MP_NS_PER_S, now_ns += 8 * MS,
+			      ack += PACKET);
+	CHECK(search.interval_ns < 3 * before_ns / 2, "from %.1f to %.1f ms", (double)before_ns / 1e6,
+	      (double)search.interval_ns / 1e6);
+}
+
 /* A sender that uses a tenth of the path: nothing is learnt of a greater rate, so it does not grow. */
 static void test_idle_senders(void)
 {
@@ -195,6 +225,7 @@ int main(int argc, char **argv)
 	test_finds_the_path();
 	test_outliers();
 	test_after_a_break();
+	test_a_silence_is_no_rate();
 	test_idle_senders();
 	test_follows();
 	test_yields_not_everything();

@@ -315,6 +315,13 @@ MeshpaceConnection::AckFromMesh(const TcpSegment& segment, uint64_t nowNs)
     return mp_dupack_verdict(&m_dupack, stored, nowNs, mp_window_mean_ns(&m_estimate.window));
 }
 
+bool
+MeshpaceConnection::IsToProbe(uint64_t nowNs)
+{
+    return !(m_settings.law.omit & MP_OMIT_PROBES) && !m_stored.empty() && m_held.empty() &&
+           mp_probe_due(&m_probe, m_stored.front().seq, nowNs - m_pacer.last_ns);
+}
+
 Ptr<QueueDiscItem>
 MeshpaceConnection::Retransmit(uint64_t nowNs)
 {

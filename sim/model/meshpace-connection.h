@@ -188,6 +188,13 @@ class MeshpaceConnection
     Ptr<QueueDiscItem> Retransmit(uint64_t nowNs);
 
     /**
+     * Whether a silent path is to be asked: what Retransmit() gives is to be sent at once.
+     * @param nowNs now, ns
+     * @return whether something is unacknowledged and nothing has gone out for long
+     */
+    bool IsToProbe(uint64_t nowNs);
+
+    /**
      * Up data leaves for the wired network (T1).
      * @param segment the segment
      * @param nowNs now, ns
@@ -305,6 +312,7 @@ class MeshpaceConnection
     mp_estimate m_estimate{};
     mp_pacer m_pacer{};
     mp_dupack m_dupack{};
+    mp_probe m_probe{};
     mp_wait m_wait{};
     mp_path m_path{};
     uint32_t m_meshWindow{0xffff};  //!< the mesh end's advertised window, unscaled

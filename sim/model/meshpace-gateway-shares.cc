@@ -147,6 +147,13 @@ MeshpaceGateway::ShareStep()
             m_hostShares.Wants({key.meshAddress, false});
         }
     }
+    for (const auto& [key, connection] : m_connections)
+    {
+        if (connection->IsToProbe(NowNs()))
+        {
+            m_urgent.at(connection->Radio())(connection->Retransmit(NowNs()));
+        }
+    }
     const auto capped = m_hostShares.Step(NowNs());
     m_throttles += capped;
     m_shareEvent = Simulator::Schedule(NanoSeconds(MP_SHARE_STEP_NS),

@@ -196,7 +196,16 @@ CheckGateway(const GatewayConfig& gateway)
     CheckKnown("gateway.law", gateway.law, {"off", "gap", "map", "shaper", "even"});
     CheckKnown("gateway.omit",
                gateway.omit,
-               {"", "fast", "damping", "arrived", "binds", "least", "cut", "waits"});
+               {"",
+                "fast",
+                "damping",
+                "arrived",
+                "binds",
+                "least",
+                "cut",
+                "waits",
+                "silence",
+                "probes"});
     if (!gateway.queueing.empty())
     {
         CheckKnown("gateway.queueing", gateway.queueing, QUEUEING);

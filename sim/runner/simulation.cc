@@ -62,7 +62,9 @@ PartOmitted(const std::string& name)
                                                        {"binds", MP_OMIT_BINDS},
                                                        {"least", MP_OMIT_LEAST},
                                                        {"cut", MP_OMIT_CUT},
-                                                       {"waits", MP_OMIT_WAITS}};
+                                                       {"waits", MP_OMIT_WAITS},
+                                                       {"silence", MP_OMIT_SILENCE},
+                                                       {"probes", MP_OMIT_PROBES}};
     return parts.at(name);
 }
 

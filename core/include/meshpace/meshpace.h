@@ -9,6 +9,7 @@
 #include "links.h"
 #include "option.h"
 #include "pace.h"
+#include "probe.h"
 #include "path.h"
 #include "police.h"
 #include "radio.h"

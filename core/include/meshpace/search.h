@@ -23,6 +23,9 @@
  * kept on the path as it would carry one by one, were it empty, in the time D*; on a radio that
  * aggregates that is more, since there a few packets cost the air nearly what many do.
  *
+ * A path that says nothing for two round trips has lost its route, or the flow had nothing to send: what
+ * arrived meanwhile is not what the path carries, and the round begins anew.
+ *
  * A rate is raised only where it is what bounds the flow: where less than 3/4 of it arrived, the flow's
  * own sender, or a cap by share.h, bounds it, and the delay says nothing of a greater rate.
  */
@@ -37,6 +40,7 @@
 #define MP_SEARCH_DAMPING_Q16 6554 /* of e, 1/10 */
 #define MP_SEARCH_LONGEST_NS (4 * MP_NS_PER_S)
 #define MP_SEARCH_START 10u       /* packets a round trip before anything is known: TCP's first window */
+#define MP_SEARCH_SILENCE 2u      /* round trips without a sample: the round says nothing */
 #define MP_SEARCH_PACKETS 2u      /* on the path at the least: who sends fewer learns nothing any more */
 
 /* Parts of the law that can be left out, to see what each brings (scenarios/even-ablation.toml). */
@@ -48,6 +52,8 @@ enum mp_omit {
 	MP_OMIT_LEAST = 1 << 4,   /* D* / 2T packets on the path, but for MP_SEARCH_PACKETS */
 	MP_OMIT_CUT = 1 << 5,     /* samples count 2 D at most */
 	MP_OMIT_WAITS = 1 << 6,   /* what waits to be paced is bounded by losses (wait.h): the hosts' */
+	MP_OMIT_SILENCE = 1 << 7, /* a round with silence in it does not count */
+	MP_OMIT_PROBES = 1 << 8,  /* a silent path is asked (probe.h): the hosts' */
 };
 
 struct mp_search {
@@ -57,6 +63,7 @@ struct mp_search {
 	uint64_t interval_ns;  /* sought so far; 0: no sample yet */
 	uint64_t paced_ns;     /* the interval in force, damped */
 	uint64_t began_ns;     /* this round */
+	uint64_t heard_ns;     /* the latest sample */
 	uint64_t sum_ns;       /* of this round's samples, cut */
 	uint32_t count;        /* of them */
 	uint32_t ack;          /* highest acknowledgement when the round began */
@@ -97,8 +104,18 @@ MP_INLINE void mp_search_start(struct mp_search *search, uint64_t wait_ns, uint6
 	search->interval_ns = search->round_ns / MP_SEARCH_START;
 	search->paced_ns = search->interval_ns;
 	search->began_ns = now_ns;
+	search->heard_ns = now_ns;
 	search->ack = ack;
 	search->overshoots = 0;
+}
+
+/* A round begins. */
+MP_INLINE void mp_search_begin(struct mp_search *search, uint64_t now_ns, uint32_t ack)
+{
+	search->began_ns = now_ns;
+	search->sum_ns = 0;
+	search->count = 0;
+	search->ack = ack;
 }
 
 /*
@@ -160,10 +177,7 @@ MP_INLINE void mp_search_round(struct mp_search *search, const struct mp_path *p
 			mp_search_faster(search->interval_ns, error_q16, gain_q16),
 			mp_search_longest_ns(search, wait_ns, omit));
 	search->paced_ns = mp_search_faster(search->interval_ns, error_q16, damping_q16);
-	search->began_ns = now_ns;
-	search->sum_ns = 0;
-	search->count = 0;
-	search->ack = ack;
+	mp_search_begin(search, now_ns, ack);
 }
 
 /*
@@ -178,6 +192,10 @@ MP_INLINE void mp_search_add(struct mp_search *search, const struct mp_path *pat
 
 	if (search->interval_ns == 0)
 		mp_search_start(search, wait_ns, rtt_ns, now_ns, ack);
+	if (!(omit & MP_OMIT_SILENCE) &&
+	    now_ns > search->heard_ns + MP_SEARCH_SILENCE * search->round_ns)
+		mp_search_begin(search, now_ns, ack);
+	search->heard_ns = now_ns;
 	search->base_ns = mp_min_u64(search->base_ns, rtt_ns);
 	search->sum_ns += omit & MP_OMIT_CUT ? rtt_ns : mp_min_u64(rtt_ns, 2 * search->mean_ns);
 	search->count++;

@@ -241,7 +241,18 @@ GATEWAY = {
     "omit": Key(
         str,
         "",
-        choices=("", "fast", "damping", "arrived", "binds", "least", "cut", "waits"),
+        choices=(
+            "",
+            "fast",
+            "damping",
+            "arrived",
+            "binds",
+            "least",
+            "cut",
+            "waits",
+            "silence",
+            "probes",
+        ),
         help="of even: a part that is left out, also by senders; see below",
     ),
 }

@@ -64,7 +64,8 @@ class Gateway:
         self._reader: threading.Thread | None = None
 
     def configure(self, config: Table) -> None:
-        self.file.write_text(toml(config))
+        """Where a test asks for no law it is about what all laws share, reckoned by the papers'."""
+        self.file.write_text(toml({"law": "gap", **config}))
 
     @property
     def _environment(self) -> dict[str, str]:

@@ -94,7 +94,9 @@ class Sender:
         return done
 
     def on(self, hops: int, mbps: float, *words: str) -> "Sender":
-        path = ["--hops", str(hops), "--mbps", str(mbps)]
+        """Paced by the papers' law unless `words` has another."""
+        law = [] if "--law" in words else ["--law", "gap"]
+        path = ["--hops", str(hops), "--mbps", str(mbps), *law]
         try:
             self._done("on", "--mesh", self.mesh, *path, *words)
         except BaseException:

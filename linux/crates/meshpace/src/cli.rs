@@ -121,7 +121,7 @@ pub struct SenderOn {
     /// The interface towards the mesh; by default that of the default route
     #[arg(long, value_name = "IF")]
     pub mesh: Option<String>,
-    /// The law that sets the rate: gap, map or even; by default that of the configuration, else gap
+    /// The law that sets the rate: gap, map or even; by default that of the configuration, else even
     #[arg(long)]
     pub law: Option<Law>,
     /// The gateway's configuration in TOML; of it law, delay_bound_ms, mesh, default_path, host,

@@ -298,8 +298,11 @@ impl Gateway {
             hosts.entry(address).or_insert(0);
         }
         let paths = self.hosts.refresh(&self.maps, &self.config, &hosts)?;
-        let acks = table.iter().map(|(key, flow)| (*key, flow.ack)).collect();
-        *self.living.lock().expect("its holder ended the program") = Some(acks);
+        let round = store::Round {
+            acks: table.iter().map(|(key, flow)| (*key, flow.ack)).collect(),
+            probes: self.config.law == Law::Even,
+        };
+        *self.living.lock().expect("its holder ended the program") = Some(round);
         let status = report::status(self, &table, &paths, now);
         *self.shared.lock().expect("its holder ended the program") = status;
         Ok(())

@@ -17,7 +17,7 @@ use libbpf_rs::{MapHandle, RingBufferBuilder};
 use crate::errors::{bail, Context, Result};
 use crate::intf::{
     mp_event, mp_event_kind_MP_EVENT_RETRANSMIT, mp_event_kind_MP_EVENT_STORE_FIRST, mp_flow_key,
-    mp_store_event, Plain, MP_MARK_LOCAL,
+    mp_probe, mp_probe_due, mp_store_event, Plain, MP_MARK_LOCAL,
 };
 use crate::packet;
 
@@ -44,8 +44,15 @@ pub struct Gauge {
     pub full: AtomicBool,
 }
 
-/// The flows that still exist, each with the ACK seen last, handed over once a second.
-pub type Living = Arc<Mutex<Option<HashMap<mp_flow_key, u32>>>>;
+/// What the daemon hands over once a second.
+pub struct Round {
+    /// the flows that still exist, each with the ACK seen last
+    pub acks: HashMap<mp_flow_key, u32>,
+    /// whether paths that have fallen silent are asked
+    pub probes: bool,
+}
+
+pub type Living = Arc<Mutex<Option<Round>>>;
 
 struct Store {
     flows: HashMap<mp_flow_key, Kept>,
@@ -63,10 +70,11 @@ pub struct Port {
     pub link_header: bool,
 }
 
-/// One flow's segments, and when the latest came.
+/// One flow's segments, and when the latest came or was sent again to ask the path.
 struct Kept {
     segments: VecDeque<Stored>,
     latest: Instant,
+    probe: mp_probe,
 }
 
 /// a lies before b in TCP's numbers.
@@ -78,6 +86,12 @@ fn before(a: u32, b: u32) -> bool {
 const FLOW_BYTES: i64 = 256;
 
 impl Stored {
+    /// The frame with its checksum written out.
+    fn complete(&mut self) -> Option<Box<[u8]>> {
+        packet::complete_checksum(&mut self.frame, self.l3.into(), self.l4.into())
+            .then(|| self.frame.clone())
+    }
+
     /// What it takes in memory.
     fn bytes(&self) -> i64 {
         const ALLOCATOR: usize = 16;
@@ -107,6 +121,18 @@ impl Kept {
         };
         self.segments.insert(at, stored);
         true
+    }
+
+    /// The first segment, if the path has been silent for too long.
+    fn probe(&mut self) -> Option<Box<[u8]>> {
+        let first = self.segments.front_mut()?;
+        let silent_ns = self.latest.elapsed().as_nanos() as u64;
+        // Safe: a plain function of core/.
+        if !unsafe { mp_probe_due(&mut self.probe, first.seq, silent_ns) } {
+            return None;
+        }
+        self.latest = Instant::now();
+        first.complete()
     }
 
     /// Drops all; returns the bytes freed.
@@ -151,6 +177,7 @@ impl Store {
             Kept {
                 segments: VecDeque::new(),
                 latest,
+                probe: mp_probe::default(),
             }
         });
         kept.latest = latest;
@@ -165,13 +192,23 @@ impl Store {
     }
 
     fn send_again(&mut self, event: &mp_event) {
-        let sent = self.flows.get_mut(&event.key).and_then(|kept| {
+        let frame = self.flows.get_mut(&event.key).and_then(|kept| {
             let at = kept.position(event.seq)?;
-            let s = &mut kept.segments[at];
-            packet::complete_checksum(&mut s.frame, s.l3.into(), s.l4.into())
-                .then(|| s.frame.clone())
+            kept.segments[at].complete()
         });
-        let sent = sent.is_some_and(|frame| self.transmit(&frame));
+        self.send(frame);
+    }
+
+    /// Asks the paths that have fallen silent.
+    fn probe(&mut self) {
+        let frames: Vec<_> = self.flows.values_mut().filter_map(Kept::probe).collect();
+        for frame in frames {
+            self.send(Some(frame));
+        }
+    }
+
+    fn send(&self, frame: Option<Box<[u8]>>) {
+        let sent = frame.is_some_and(|frame| self.transmit(&frame));
         let counter = if sent {
             &self.gauge.sent_again
         } else {
@@ -327,12 +364,16 @@ fn serve(store: Store, events: &MapHandle, living: &Living) -> Result<()> {
             }
             _ => ring.consume()?,
         }
-        let flows = living
+        let round = living
             .lock()
             .expect("a thread that held it ended the program")
             .take();
-        if let Some(flows) = flows {
-            store.borrow_mut().tidy(&flows);
+        if let Some(round) = round {
+            let mut store = store.borrow_mut();
+            store.tidy(&round.acks);
+            if round.probes {
+                store.probe();
+            }
         }
     }
 }
@@ -355,7 +396,12 @@ mod tests {
     fn kept(segments: &[(u32, u32)]) -> Kept {
         let (segments, latest) = (segments.iter(), Instant::now());
         let segments = segments.map(|(seq, end)| segment(*seq, *end)).collect();
-        Kept { segments, latest }
+        let probe = mp_probe::default();
+        Kept {
+            segments,
+            latest,
+            probe,
+        }
     }
 
     #[test]
@@ -378,5 +424,20 @@ mod tests {
         assert_eq!(kept.acknowledge(15), one);
         assert_eq!(kept.empty(), one);
         assert_eq!(kept.acknowledge(20), 0);
+    }
+
+    /// Else a path that is alive is sent everything twice, or one that is gone is asked for ever.
+    #[test]
+    fn a_silent_path_is_asked_once_a_second() {
+        let mut kept = kept(&[(0, 10)]);
+        assert!(kept.probe().is_none(), "it was not silent");
+        kept.latest -= Duration::from_secs(1);
+        kept.probe();
+        assert_eq!(kept.probe.count, 1);
+        kept.probe();
+        assert_eq!(kept.probe.count, 1, "asked a moment ago");
+        kept.empty();
+        kept.latest -= Duration::from_secs(1);
+        assert!(kept.probe().is_none(), "nothing is unacknowledged");
     }
 }

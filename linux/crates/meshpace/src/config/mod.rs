@@ -178,7 +178,7 @@ impl Default for Config {
         Self {
             mesh: None,
             wired: Vec::new(),
-            law: Law::Gap,
+            law: Law::Even,
             release: ReleaseChoice::Auto,
             goodput_control: true,
             shares: true,

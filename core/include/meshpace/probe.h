@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A path that has fallen silent is asked (law `even`). When a route breaks, all of a flow's packets are
+ * lost, and its sender tries again after a second, two, four, eight: long after the mesh has found
+ * another way, whoever kept his has all. The gateway still has what is unacknowledged, and sends the
+ * first of it again once a second; its acknowledgement sets the sender going.
+ */
+#ifndef MESHPACE_PROBE_H
+#define MESHPACE_PROBE_H
+
+#include "base.h"
+
+#define MP_PROBE_NS (MP_NS_PER_S * 3 / 4) /* looked at once a second */
+#define MP_PROBES 60u /* who does not answer for a minute is gone */
+
+struct mp_probe {
+	uint32_t ack;   /* up to which everything was acknowledged at the latest probe */
+	uint32_t count; /* probes since then */
+};
+
+/*
+ * Whether a flow that has something unacknowledged, the first of it at ack, and of which nothing has
+ * been sent for silent_ns, is to be probed with it.
+ */
+MP_INLINE bool mp_probe_due(struct mp_probe *probe, uint32_t ack, uint64_t silent_ns)
+{
+	if (ack != probe->ack)
+		probe->count = 0;
+	probe->ack = ack;
+	if (silent_ns < MP_PROBE_NS || probe->count >= MP_PROBES)
+		return false;
+	probe->count++;
+	return true;
+}
+
+#endif
