@@ -135,7 +135,6 @@ MeshpaceGateway::ReleaseOf(const MeshpaceKey& key,
 void
 MeshpaceGateway::ShareStep()
 {
-    LawClock clock;
     for (const auto& [key, connection] : m_connections)
     {
         if (!connection->Elsewhere() && connection->WantsDown())
@@ -147,6 +146,12 @@ MeshpaceGateway::ShareStep()
             m_hostShares.Wants({key.meshAddress, false});
         }
     }
+    m_throttles += m_hostShares.Step(NowNs());
+}
+
+void
+MeshpaceGateway::AskSilentPaths()
+{
     for (const auto& [key, connection] : m_connections)
     {
         if (connection->IsToProbe(NowNs()))
@@ -154,11 +159,20 @@ MeshpaceGateway::ShareStep()
             m_urgent.at(connection->Radio())(connection->Retransmit(NowNs()));
         }
     }
-    const auto capped = m_hostShares.Step(NowNs());
-    m_throttles += capped;
-    m_shareEvent = Simulator::Schedule(NanoSeconds(MP_SHARE_STEP_NS),
-                                       &MeshpaceGateway::ShareStep,
-                                       this);
+}
+
+void
+MeshpaceGateway::EvenStep()
+{
+    LawClock clock;
+    AskSilentPaths();
+    if (SharesHosts())
+    {
+        ShareStep();
+    }
+    m_evenEvent = Simulator::Schedule(NanoSeconds(MP_SHARE_STEP_NS),
+                                      &MeshpaceGateway::EvenStep,
+                                      this);
 }
 
 } // namespace ns3

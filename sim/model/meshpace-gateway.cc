@@ -35,11 +35,11 @@ MeshpaceGateway::DoInitialize()
 {
     Object::DoInitialize();
     ResetGoodputControl();
-    if (SharesHosts())
+    if (m_lawName == EVEN)
     {
-        m_shareEvent = Simulator::Schedule(NanoSeconds(MP_SHARE_STEP_NS),
-                                           &MeshpaceGateway::ShareStep,
-                                           this);
+        m_evenEvent = Simulator::Schedule(NanoSeconds(MP_SHARE_STEP_NS),
+                                          &MeshpaceGateway::EvenStep,
+                                          this);
     }
 }
 
@@ -47,7 +47,7 @@ void
 MeshpaceGateway::DoDispose()
 {
     m_goodputEvent.Cancel();
-    m_shareEvent.Cancel();
+    m_evenEvent.Cancel();
     m_connections.clear();
     m_urgent.clear();
     Object::DoDispose();

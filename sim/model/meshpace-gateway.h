@@ -180,6 +180,9 @@ class MeshpaceGateway : public Object
     Ptr<QueueDiscItem> ReleaseOf(const MeshpaceKey& key,
                                  MeshpaceConnection& connection,
                                  uint64_t nowNs);
+    /** Each second under the law even: silent paths are asked, hosts are compared. */
+    void EvenStep();
+    void AskSilentPaths();
     void ShareStep();
     void GoodputStep();
     void ResetGoodputControl();
@@ -208,7 +211,7 @@ class MeshpaceGateway : public Object
     mp_goodput m_goodput{};
     EventId m_goodputEvent;
     MeshpaceHosts m_hostShares;
-    EventId m_shareEvent;
+    EventId m_evenEvent;
     std::map<uint32_t, MeshpaceKey> m_lastReleased; //!< by radio
     uint32_t m_held{0};
     uint32_t m_maxHeld{0};

@@ -96,6 +96,40 @@ class NearAndFarTestCase : public TestCase
     std::string m_far;
 };
 
+/** A download whose path was broken for twelve seconds goes on at once: its path is asked each second. */
+class ProbeTestCase : public TestCase
+{
+  public:
+    ProbeTestCase()
+        : TestCase("A path that was silent is asked")
+    {
+    }
+
+  private:
+    /** @return bytes that arrived in the three seconds after the break @param omit what is left out */
+    double BytesAfter(const std::string& omit) const
+    {
+        auto scenario = ChainScenario(4, "static", 45);
+        scenario.flows = {FtpFlow("B", "A")};
+        scenario.flows.front().min_rto_s = 1;
+        scenario.gateway.law = "even";
+        scenario.gateway.local_retransmission = true;
+        scenario.gateway.omit = omit;
+        scenario.outages = {{.node = "RL2", .at_s = 20, .for_s = 12}};
+        RngSeedManager::ResetNextStreamIndex();
+        Simulation simulation(scenario, 1);
+        simulation.Run();
+        const auto bins = MakeResult(simulation, 1)["flows"][0]["delivered_bytes"];
+        return bins[32].get<double>() + bins[33].get<double>() + bins[34].get<double>();
+    }
+
+    void DoRun() override
+    {
+        const auto alone = BytesAfter("probes");
+        NS_TEST_EXPECT_MSG_GT(BytesAfter(""), 2 * alone, "the sender alone tries later");
+    }
+};
+
 class EvenTestSuite : public TestSuite
 {
   public:
@@ -108,6 +142,7 @@ class EvenTestSuite : public TestSuite
         AddTestCase(new NearAndFarTestCase("TCP", "down"), Duration::QUICK);
         AddTestCase(new NearAndFarTestCase("TCP", "up"), Duration::QUICK);
         AddTestCase(new NearAndFarTestCase("UDP", "down"), Duration::QUICK);
+        AddTestCase(new ProbeTestCase(), Duration::QUICK);
     }
 };
 
