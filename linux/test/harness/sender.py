@@ -94,8 +94,8 @@ class Sender:
         return done
 
     def on(self, hops: int, mbps: float, *words: str) -> "Sender":
-        """Paced by the papers' law unless `words` has another."""
-        law = [] if "--law" in words else ["--law", "gap"]
+        """Paced by the papers' law unless `words` or the file that they name has another."""
+        law = [] if {"--law", "--config"} & set(words) else ["--law", "gap"]
         path = ["--hops", str(hops), "--mbps", str(mbps), *law]
         try:
             self._done("on", "--mesh", self.mesh, *path, *words)
