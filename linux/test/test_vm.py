@@ -59,7 +59,7 @@ DEFAULT = {
 }
 # An emulated machine carries no more.
 LOAD = "MESHPACE_TEST_LOAD=400000"
-LIMIT_S, FULL_LIMIT_S = 480, 3000
+LIMIT_S, FULL_LIMIT_S = 800, 3000
 
 
 @dataclass(frozen=True)
