@@ -25,8 +25,10 @@ def one_line(text: str) -> str:
     return lines[0]
 
 
-def interval_us(gateway: Gateway, port: int) -> float:
-    return float((gateway.flow(port) or {}).get("interval_us", 0))
+def steady_us(gateway: Gateway, port: int) -> float:
+    """FHD of GAP eq. (1), without its 1 + 2 CoV: round trips vary on a busy machine."""
+    flow = gateway.flow(port)
+    return flow["interval_us"] / (1 + 2 * flow["cov"]) if flow else 0.0
 
 
 @pytest.mark.measured
@@ -34,10 +36,10 @@ def test_a_reload_takes_effect(network: net.Network, start: StartGateway) -> Non
     gateway = start(network, host=[host(net.host4(0), mbps_for(1))])
     with Transfer(network.wired, network.host, net.host4(0), options=window(65536)) as transfer:
         port = transfer.receiver_port
-        until(lambda: 500 < interval_us(gateway, port) < 2000, 10, gateway)
+        until(lambda: 900 < steady_us(gateway, port) < 1500, 10, gateway)
         gateway.configure({"host": [host(net.host4(0), mbps_for(4))]})
         gateway.send(signal.SIGHUP)
-        until(lambda: 3200 < interval_us(gateway, port) < 8000, 10, gateway)
+        until(lambda: 3600 < steady_us(gateway, port) < 6000, 10, gateway)
         assert transfer.finish().intact
 
 
@@ -50,7 +52,7 @@ def test_a_bad_file_changes_nothing(network: net.Network, start: StartGateway) -
     line = gateway.logged("mesh_iface")
     assert gateway.file.name in line
     with Transfer(network.wired, network.host, net.host4(0), options=window(65536)) as transfer:
-        until(lambda: 500 < interval_us(gateway, transfer.receiver_port) < 2000, 10, gateway)
+        until(lambda: 900 < steady_us(gateway, transfer.receiver_port) < 1500, 10, gateway)
         assert transfer.finish().intact
 
 

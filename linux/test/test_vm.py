@@ -44,7 +44,7 @@ EVERYTHING = Choice(
     [*HOPS, *SPACING, *FULL_NATIVE, *SENDER, *VERIFIER],
     f"inside or [fq or verifier or {SENDER_TESTS}",
 )
-# Together less than four minutes; --full runs everything in both.
+# Together ten minutes; --full runs everything in both.
 DEFAULT = {
     "6.1": Choice(
         [*HOPS, *SPACING, *NATIVE, *SENDER, *VERIFIER],

@@ -94,6 +94,15 @@ MP_INLINE uint64_t mp_search_faster(uint64_t interval_ns, int64_t error_q16, int
 	return mp_max_u64((interval_ns << 16) / (one_q16 ? one_q16 : 1), MP_NS_PER_US);
 }
 
+/* A round begins. */
+MP_INLINE void mp_search_begin(struct mp_search *search, uint64_t now_ns, uint32_t ack)
+{
+	search->began_ns = now_ns;
+	search->sum_ns = 0;
+	search->count = 0;
+	search->ack = ack;
+}
+
 /* The first sample: the initial window over the round trip that is wanted. */
 MP_INLINE void mp_search_start(struct mp_search *search, uint64_t wait_ns, uint64_t rtt_ns,
 			       uint64_t now_ns, uint32_t ack)
@@ -103,19 +112,9 @@ MP_INLINE void mp_search_start(struct mp_search *search, uint64_t wait_ns, uint6
 	search->round_ns = rtt_ns + wait_ns;
 	search->interval_ns = search->round_ns / MP_SEARCH_START;
 	search->paced_ns = search->interval_ns;
-	search->began_ns = now_ns;
 	search->heard_ns = now_ns;
-	search->ack = ack;
 	search->overshoots = 0;
-}
-
-/* A round begins. */
-MP_INLINE void mp_search_begin(struct mp_search *search, uint64_t now_ns, uint32_t ack)
-{
-	search->began_ns = now_ns;
-	search->sum_ns = 0;
-	search->count = 0;
-	search->ack = ack;
+	mp_search_begin(search, now_ns, ack);
 }
 
 /*

@@ -9,10 +9,15 @@ _BEAT_S = 0.02
 
 
 class Pulse:
-    """A thread that wants to run every 20 ms; `worst_s` is the most that it came late."""
+    """
+    A thread that wants to run every 20 ms; `worst_s` is the most that it came late, `late_share`
+    the part of all time in which it was late.
+    """
 
     def __init__(self) -> None:
         self.worst_s = 0.0
+        self._late_s = 0.0
+        self._began = time.monotonic()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._beat, daemon=True)
 
@@ -20,8 +25,14 @@ class Pulse:
         last = time.monotonic()
         while not self._stop.wait(_BEAT_S):
             now = time.monotonic()
-            self.worst_s = max(self.worst_s, now - last - _BEAT_S)
+            late_s = now - last - _BEAT_S
+            self.worst_s = max(self.worst_s, late_s)
+            self._late_s += late_s
             last = now
+
+    @property
+    def late_share(self) -> float:
+        return self._late_s / (time.monotonic() - self._began)
 
     def __enter__(self) -> "Pulse":
         self._thread.start()
