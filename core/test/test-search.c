@@ -92,6 +92,19 @@ static void test_finds_the_path(void)
 	}
 }
 
+/* A path that carries ten times what the first window asks of it: a file need not be long to use it. */
+static void test_begins_fast(void)
+{
+	struct model model;
+	double delay_ms, share;
+
+	begin(&model, 4, 4 * MS, MS / 2);
+	share = run(&model, 0.5, 0, &delay_ms);
+	CHECK(share > 0.7, "%.2f of the path in the first half second", share);
+	/* What is sent before the first overshoot shows is at most a round of it. */
+	CHECK(delay_ms < 4 + 2 * 4 * 3 * 5.484, "%.0f ms wait", delay_ms);
+}
+
 /* One sample in a hundred twenty times too long, as an ACK that waited: nine tenths remain. */
 static void test_outliers(void)
 {
@@ -223,6 +236,7 @@ int main(int argc, char **argv)
 {
 	check_begin(argc, argv);
 	test_finds_the_path();
+	test_begins_fast();
 	test_outliers();
 	test_after_a_break();
 	test_a_silence_is_no_rate();

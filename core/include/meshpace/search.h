@@ -12,9 +12,10 @@
  * Once a round (D, or the time of MP_SEARCH_LEAST samples) the interval is divided by 1 + k e, with
  * k = 1/100, and 3/100 where |e| > 1/2; between rounds it is that divided by 1 + e/10, so that
  * the loop is damped: with D near D*, the delay answers a rate as sqrt(k) = 1/10 a round, at a
- * damping of 1/2. Cutting samples is what the papers' law lacks: one that an ACK's wait during a
- * route discovery made twenty times too long counts as one of 2 D, and a round without samples
- * changes nothing.
+ * damping of 1/2. Until half of D* has waited for the first time k is 1/3: the path may carry ten times
+ * what the first window asks of it, and a file is over before small steps get there. Cutting samples
+ * is what the papers' law lacks: one that an ACK's wait during a route discovery made twenty times too
+ * long counts as one of 2 D, and a round without samples changes nothing.
  *
  * Where twice what is wanted waits (e = -1) the path carries what arrives and no more: the rate falls
  * to 8/7 of that, in the first such round by an eighth at most.
@@ -36,16 +37,17 @@
 
 #define MP_SEARCH_LEAST 4u        /* samples that make a round */
 #define MP_SEARCH_GAIN_Q16 655    /* k, 1/100 */
-#define MP_SEARCH_FAST 3          /* times k far from the target */
+#define MP_SEARCH_FAST 3          /* times k far from the target, */
+#define MP_SEARCH_START_Q16 21845 /* or 1/3, until the flow has found its path */
 #define MP_SEARCH_DAMPING_Q16 6554 /* of e, 1/10 */
 #define MP_SEARCH_LONGEST_NS (4 * MP_NS_PER_S)
-#define MP_SEARCH_START 10u       /* packets a round trip before anything is known: TCP's first window */
+#define MP_SEARCH_WINDOW 10u      /* packets a round trip before anything is known: TCP's first window */
 #define MP_SEARCH_SILENCE 2u      /* round trips without a sample: the round says nothing */
 #define MP_SEARCH_PACKETS 2u      /* on the path at the least: who sends fewer learns nothing any more */
 
 /* Parts of the law that can be left out, to see what each brings (scenarios/even-ablation.toml). */
 enum mp_omit {
-	MP_OMIT_FAST = 1 << 0,    /* the greater gain far from the target */
+	MP_OMIT_FAST = 1 << 0,    /* the greater gains far from the target */
 	MP_OMIT_DAMPING = 1 << 1, /* the term e / 10 */
 	MP_OMIT_ARRIVED = 1 << 2, /* the fall to what arrives */
 	MP_OMIT_BINDS = 1 << 3,   /* a rate is raised only where it bounds the flow */
@@ -68,6 +70,7 @@ struct mp_search {
 	uint32_t count;        /* of them */
 	uint32_t ack;          /* highest acknowledgement when the round began */
 	uint32_t overshoots;   /* rounds in a row in which twice what is wanted waited */
+	bool found;            /* half of what is wanted has waited for once */
 };
 
 /* D*, in ns. */
@@ -110,10 +113,11 @@ MP_INLINE void mp_search_start(struct mp_search *search, uint64_t wait_ns, uint6
 	search->base_ns = rtt_ns;
 	search->mean_ns = rtt_ns;
 	search->round_ns = rtt_ns + wait_ns;
-	search->interval_ns = search->round_ns / MP_SEARCH_START;
+	search->interval_ns = search->round_ns / MP_SEARCH_WINDOW;
 	search->paced_ns = search->interval_ns;
 	search->heard_ns = now_ns;
 	search->overshoots = 0;
+	search->found = false;
 	mp_search_begin(search, now_ns, ack);
 }
 
@@ -152,6 +156,16 @@ MP_INLINE uint64_t mp_search_carried_ns(const struct mp_search *search, uint64_t
 	return mp_max_u64(search->interval_ns, carried_ns);
 }
 
+/* k, or more far from the target. */
+MP_INLINE int64_t mp_search_gain_q16(const struct mp_search *search, int64_t error_q16, uint32_t omit)
+{
+	int64_t far_q16 = MP_ONE_Q16 / 2;
+
+	if (omit & MP_OMIT_FAST || (error_q16 <= far_q16 && error_q16 >= -far_q16))
+		return MP_SEARCH_GAIN_Q16;
+	return search->found ? MP_SEARCH_FAST * MP_SEARCH_GAIN_Q16 : MP_SEARCH_START_Q16;
+}
+
 /* A round is over. */
 MP_INLINE void mp_search_round(struct mp_search *search, const struct mp_path *path,
 			       uint64_t wait_ns, uint32_t omit, uint64_t now_ns, uint32_t ack)
@@ -159,21 +173,19 @@ MP_INLINE void mp_search_round(struct mp_search *search, const struct mp_path *p
 	uint64_t elapsed_ns = mp_max_u64(now_ns, search->began_ns) - search->began_ns;
 	uint64_t arrived_ns = mp_search_arrived_ns(search, path, elapsed_ns, ack);
 	bool binds = omit & MP_OMIT_BINDS || arrived_ns / 4 <= search->interval_ns / 3;
-	int64_t damping_q16 = omit & MP_OMIT_DAMPING ? 0 : MP_SEARCH_DAMPING_Q16;
-	int64_t gain_q16 = MP_SEARCH_GAIN_Q16, error_q16;
+	int64_t damping_q16 = omit & MP_OMIT_DAMPING ? 0 : MP_SEARCH_DAMPING_Q16, error_q16;
 
 	search->mean_ns = search->sum_ns / search->count;
 	search->round_ns = mp_max_u64(search->mean_ns, search->base_ns + wait_ns);
 	error_q16 = mp_search_error_q16(search->base_ns + wait_ns, search->mean_ns, wait_ns);
-	if (!(omit & MP_OMIT_FAST) &&
-	    (error_q16 > MP_ONE_Q16 / 2 || error_q16 < -(int64_t)(MP_ONE_Q16 / 2)))
-		gain_q16 *= MP_SEARCH_FAST;
 	search->overshoots = error_q16 <= -(int64_t)MP_ONE_Q16 ? search->overshoots + 1 : 0;
+	search->found = search->found || error_q16 <= (int64_t)(MP_ONE_Q16 / 2);
 	if (!(omit & MP_OMIT_ARRIVED) && search->overshoots)
 		search->interval_ns = mp_search_carried_ns(search, arrived_ns);
 	if (binds || error_q16 < 0)
 		search->interval_ns = mp_min_u64(
-			mp_search_faster(search->interval_ns, error_q16, gain_q16),
+			mp_search_faster(search->interval_ns, error_q16,
+					 mp_search_gain_q16(search, error_q16, omit)),
 			mp_search_longest_ns(search, wait_ns, omit));
 	search->paced_ns = mp_search_faster(search->interval_ns, error_q16, damping_q16);
 	mp_search_begin(search, now_ns, ack);
