@@ -122,6 +122,29 @@ static void test_a_stall_is_nobodys_fault(void)
 	CHECK(mean[0] > 0.95 * 2e6, "%.0f of 2000000", mean[0]);
 }
 
+/*
+ * Two near users and two far ones: the first attempt is for three of them, and the one beside the fast gains
+ * first, so that it is for two when it goes on. These are compared with what they had themselves: with what
+ * three had no gain of theirs would be one, and the far would starve until the pause is over.
+ */
+static void test_who_is_slow_changes(void)
+{
+	uint32_t s;
+
+	begin();
+	hungry = true;
+	cost[0] = cost[1] = cost[2] = cost[3] = 1;
+	for (s = 0; s < 20; s++) {
+		want[0] = s < 6 ? 1.8e6 : 1.8e6 - (s - 6) * 0.08e6;
+		want[1] = s < 6 ? 0.45e6 : mp_min_u64(450000 + (s - 6) * 90000, 700000);
+		want[2] = s < 9 ? 0.12e6 : 0.12e6 + (s - 9) * 0.03e6;
+		want[3] = 0.08e6;
+		second(4, 9e6);
+		CHECK_EQUAL(shares.pause, 0);
+	}
+	CHECK(shares.attempt && share[2].slow && !share[1].slow, "no attempt for the far");
+}
+
 /* Who wants little gets it, and what it leaves is the others'. */
 static void test_little_wants(void)
 {
@@ -207,6 +230,7 @@ int main(int argc, char **argv)
 	test_near_and_far();
 	test_harms_nobody();
 	test_a_stall_is_nobodys_fault();
+	test_who_is_slow_changes();
 	test_little_wants();
 	test_caps_end();
 	test_anything();

@@ -41,6 +41,7 @@ struct mp_share {
 	uint64_t before_bytes;    /* delivered at the previous step */
 	uint64_t rate_bps;        /* smoothed over four steps, bytes/s */
 	uint64_t old_cap_bps;     /* before the attempt */
+	uint64_t was_bps;         /* rate_bps when it began: what it is compared with */
 	uint32_t wanting;         /* steps in which it wanted, less those in which it did not */
 	bool known;               /* it has been through a step */
 	bool slow;                /* the attempt is for it */
@@ -48,8 +49,6 @@ struct mp_share {
 
 struct mp_shares {
 	uint64_t before_ns;  /* the previous step */
-	uint64_t slow_bps;   /* what the slow got when the attempt began, */
-	uint64_t fast_bps;   /* and the others */
 	uint32_t attempt;    /* steps since it began, from 1; 0: none */
 	uint32_t patience;   /* steps without attempts after the next vain one */
 	uint32_t pause;      /* steps that are left of them */
@@ -114,18 +113,35 @@ MP_INLINE uint64_t mp_shares_of(const struct mp_share *share, uint32_t n, bool s
 	return sum_bps;
 }
 
-/* An attempt begins. */
+/* What the same had when it began. */
+MP_INLINE uint64_t mp_shares_had(const struct mp_share *share, uint32_t n, bool slow)
+{
+	uint64_t sum_bps = 0;
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		sum_bps += share[i].slow == slow ? share[i].was_bps : 0;
+	return sum_bps;
+}
+
+/*
+ * An attempt begins, or one that has gained something goes on: then each is compared with what is half-way
+ * between what it had and what it gets, which may be a chance.
+ */
 MP_INLINE void mp_shares_begin(struct mp_shares *shares, struct mp_share *share, uint32_t n,
-			       uint64_t mean_bps)
+			       uint64_t mean_bps, bool goes_on)
 {
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
-		share[i].slow = mp_share_is_slow(&share[i], mean_bps);
-		share[i].old_cap_bps = share[i].cap_bps;
+		struct mp_share *s = &share[i];
+
+		s->slow = mp_share_is_slow(s, mean_bps);
+		s->old_cap_bps = s->cap_bps;
+		s->was_bps = goes_on ? (s->was_bps + s->rate_bps) / 2 : s->rate_bps;
 	}
-	shares->slow_bps = mp_shares_of(share, n, true);
-	shares->fast_bps = mp_shares_of(share, n, false);
+	if (goes_on)
+		shares->patience = MP_SHARE_PATIENCE;
 	shares->attempt = 1;
 }
 
@@ -134,16 +150,15 @@ MP_INLINE void mp_shares_begin(struct mp_shares *shares, struct mp_share *share,
  * the attempt was for get less than 3/4 of what they had, and the others get more. When the slow have
  * lost alone, because their route broke, another attempt would be as vain.
  */
-MP_INLINE bool mp_shares_worse(const struct mp_shares *shares, const struct mp_share *share,
-			       uint32_t n, uint64_t mean_bps)
+MP_INLINE bool mp_shares_worse(const struct mp_share *share, uint32_t n, uint64_t mean_bps)
 {
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
 		if (!share[i].slow && mp_share_is_slow(&share[i], mean_bps))
 			return true;
-	return 4 * mp_shares_of(share, n, true) < 3 * shares->slow_bps &&
-	       8 * mp_shares_of(share, n, false) > 9 * shares->fast_bps;
+	return 4 * mp_shares_of(share, n, true) < 3 * mp_shares_had(share, n, true) &&
+	       8 * mp_shares_of(share, n, false) > 9 * mp_shares_had(share, n, false);
 }
 
 /* Everybody above the mean is capped a sixth of the way nearer to it. */
@@ -188,29 +203,13 @@ MP_INLINE void mp_shares_give_up(struct mp_shares *shares, struct mp_share *shar
 	shares->attempt = 0;
 }
 
-/*
- * The attempt has gained something and goes on. What is compared with is from now on half-way between
- * what was and what is: what is may be a chance.
- */
-MP_INLINE void mp_shares_go_on(struct mp_shares *shares, struct mp_share *share, uint32_t n,
-			       uint64_t mean_bps)
-{
-	uint64_t slow_bps = shares->slow_bps, fast_bps = shares->fast_bps;
-
-	mp_shares_begin(shares, share, n, mean_bps);
-	shares->slow_bps = (shares->slow_bps + slow_bps) / 2;
-	shares->fast_bps = (shares->fast_bps + fast_bps) / 2;
-	shares->patience = MP_SHARE_PATIENCE;
-}
-
 /* Whether the slow have gained more than a part in `parts` of what the others have lost. */
-MP_INLINE bool mp_shares_gained(const struct mp_shares *shares, const struct mp_share *share,
-				uint32_t n, uint64_t parts)
+MP_INLINE bool mp_shares_gained(const struct mp_share *share, uint32_t n, uint64_t parts)
 {
-	uint64_t slow_bps = mp_shares_of(share, n, true), fast_bps = mp_shares_of(share, n, false);
-	uint64_t lost_bps = mp_max_u64(shares->fast_bps, fast_bps) - fast_bps;
+	uint64_t fast_bps = mp_shares_of(share, n, false);
+	uint64_t lost_bps = mp_max_u64(mp_shares_had(share, n, false), fast_bps) - fast_bps;
 
-	return slow_bps > shares->slow_bps + lost_bps / parts;
+	return mp_shares_of(share, n, true) > mp_shares_had(share, n, true) + lost_bps / parts;
 }
 
 /* A step of an attempt that is under way. */
@@ -218,14 +217,14 @@ MP_INLINE void mp_shares_try(struct mp_shares *shares, struct mp_share *share, u
 			     uint64_t mean_bps)
 {
 	/* Who gets little swings by much, and may have to wait for its own time-out to notice. */
-	bool starved = shares->slow_bps < mean_bps / 2;
-	bool proven = mp_shares_gained(shares, share, n, 16);
+	bool starved = mp_shares_had(share, n, true) < mean_bps / 2;
+	bool proven = mp_shares_gained(share, n, 16);
 
 	if (proven && shares->attempt >= MP_SHARE_HOPELESS) {
-		mp_shares_go_on(shares, share, n, mean_bps);
+		mp_shares_begin(shares, share, n, mean_bps, true);
 	} else if (shares->attempt >= MP_SHARE_PROOF ||
 		   (shares->attempt >= MP_SHARE_HOPELESS && !starved &&
-		    !mp_shares_gained(shares, share, n, 64))) {
+		    !mp_shares_gained(share, n, 64))) {
 		mp_shares_give_up(shares, share, n);
 		return;
 	}
@@ -253,8 +252,8 @@ MP_INLINE uint32_t mp_shares_step(struct mp_shares *shares, struct mp_share *sha
 		mp_shares_raise(share, n, 32);
 	} else if (shares->attempt) {
 		mp_shares_try(shares, share, n, mean_bps);
-	} else if (shares->pause == 0 || mp_shares_worse(shares, share, n, mean_bps)) {
-		mp_shares_begin(shares, share, n, mean_bps);
+	} else if (shares->pause == 0 || mp_shares_worse(share, n, mean_bps)) {
+		mp_shares_begin(shares, share, n, mean_bps, false);
 		mp_shares_lower(share, n, mean_bps);
 	} else {
 		mp_shares_raise(share, n, 128);
