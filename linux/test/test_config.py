@@ -207,7 +207,8 @@ def test_status_tells_what_is(network: net.Network, start: StartGateway) -> None
     up = Transfer(network.host, network.wired, net.WIRED6, 400_000).start()
     assert down.wait().intact
     assert up.wait().intact
-    # Once a flow was missing, why is not known: a later reading tells the table's fault from the reading's.
+    # Once a flow was missing, why is not known: a later reading tells the table's fault
+    # from the reading's.
     until(lambda: len(gateway.status()["flows"]) == 2, 5, gateway)
     status = gateway.fresh_status()
     assert (status["mesh"], status["wired"]) == ("mesh0", ["eth0"])
