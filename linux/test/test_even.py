@@ -20,8 +20,6 @@ EMPTY_MS = 20.0
 # By the law: what may wait at a hop (core's mp_law_even).
 HOP_WAIT_MS = 3 * 5.484
 SETTLING_S, MEASURED_S = 8.0, 12.0
-# Of the time: pauses of the machine are pauses of the radio, to which the law yields.
-LATE = 0.05
 
 
 @dataclass(frozen=True)
@@ -59,13 +57,10 @@ def test_a_path_stays_full_and_its_queue_short(start: StartGateway) -> None:
             late = pulse.late_share
     print(f"off {off}, even {even}, goodput {even.kbps / off.kbps:.3f}, late {late:.1%}")
     assert off.rtt_ms > EMPTY_MS + 60, "without the law the radio's queue did not fill"
-    full = even.kbps >= 0.9 * off.kbps
+    # Pauses of the machine are pauses of the radio, to which the law yields.
+    assert even.kbps >= 0.9 * off.kbps, f"this machine was late for {late:.1%} of the time"
     # A packet's own time, and twice what may wait: the search goes on for ever.
-    short = even.rtt_ms < EMPTY_MS + 2 * hops * HOP_WAIT_MS < 0.6 * off.rtt_ms
-    if not (full and short) and late > LATE:
-        pytest.skip(f"inconclusive: this machine was late for {late:.0%} of the time")
-    assert full
-    assert short
+    assert even.rtt_ms < EMPTY_MS + 2 * hops * HOP_WAIT_MS < 0.6 * off.rtt_ms
 
 
 @pytest.mark.parametrize("killed", [False, True], ids=["stop", "kill"])
