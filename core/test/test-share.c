@@ -122,6 +122,51 @@ static void test_a_stall_is_nobodys_fault(void)
 	CHECK(mean[0] > 0.95 * 2e6, "%.0f of 2000000", mean[0]);
 }
 
+/* Who has half of the mean may need ten seconds for its window to open: what it gains then is seen. */
+static void test_who_lacks_much_may_be_late(void)
+{
+	double mean[2];
+	uint32_t i;
+
+	begin();
+	hungry = true;
+	cost[0] = cost[1] = 1;
+	want[0] = 2.2e6;
+	want[1] = 0.85e6;
+	for (i = 0; i < 60 && shares.attempt < 9; i++)
+		second(2, 3.1e6);
+	CHECK(i < 60, "given up after %u s", i);
+	want[1] = 1e9;
+	run(2, 3.1e6, 60, mean);
+	CHECK(mean[1] > 0.86 * mean[0], "%.0f beside %.0f", mean[1], mean[0]);
+}
+
+/*
+ * A window of two packets opens by a quarter in eight round trips, and not before there is air: what the
+ * slow gain when the attempt is over ends the pause, for it was not vain.
+ */
+static void test_a_pause_ends_with_growth(void)
+{
+	double mean[2];
+	uint32_t i;
+
+	begin();
+	hungry = true;
+	cost[0] = 1;
+	cost[1] = 4;
+	want[0] = 20e6;
+	want[1] = 0.13e6;
+	for (i = 0; i < 60 && !shares.pause; i++)
+		second(2, 26e6);
+	CHECK(i < 60, "no vain attempt");
+	for (i = 0; i < 60; i++) {
+		want[1] *= 1.08;
+		second(2, 26e6);
+	}
+	run(2, 26e6, 20, mean);
+	CHECK(mean[1] > 0.6 * (mean[0] + mean[1]) / 2, "far %.0f of %.0f", mean[1], mean[0]);
+}
+
 /*
  * Two near users and two far ones: the first attempt is for three of them, and the one beside the fast gains
  * first, so that it is for two when it goes on. These are compared with what they had themselves: with what
@@ -230,6 +275,8 @@ int main(int argc, char **argv)
 	test_near_and_far();
 	test_harms_nobody();
 	test_a_stall_is_nobodys_fault();
+	test_who_lacks_much_may_be_late();
+	test_a_pause_ends_with_growth();
 	test_who_is_slow_changes();
 	test_little_wants();
 	test_caps_end();

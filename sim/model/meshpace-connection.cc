@@ -176,10 +176,12 @@ MeshpaceConnection::UpBytes() const
 }
 
 bool
-MeshpaceConnection::WantsDown() const
+MeshpaceConnection::WantsDown(uint64_t nowNs) const
 {
     const bool waits = Holds() && !HeadAcknowledges();
-    return waits || (m_downAcked && mp_seq_before(m_downAck, m_downSent.max_end));
+    const bool outstanding = m_downAcked && mp_seq_before(m_downAck, m_downSent.max_end);
+    const bool recent = m_pacer.started && nowNs - m_pacer.last_ns < MP_SHARE_STEP_NS;
+    return waits || outstanding || recent;
 }
 
 bool

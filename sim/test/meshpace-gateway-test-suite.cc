@@ -388,6 +388,38 @@ class LifeTestCase : public DiscTestCase
     }
 };
 
+/** A sender that paces itself wants more although each packet is acknowledged before the next comes. */
+class WantsTestCase : public DiscTestCase
+{
+  public:
+    WantsTestCase()
+        : DiscTestCase("A connection wants more for a second after its data")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        SetUpDisc();
+        Simulator::Schedule(Seconds(1), &WantsTestCase::ToMesh, this, Data(1));
+        Simulator::Schedule(Seconds(1.5), &WantsTestCase::ToWired, this, Ack(1));
+        Simulator::Schedule(Seconds(4), &WantsTestCase::Expect, this, true, "outstanding");
+        Simulator::Schedule(Seconds(5), &WantsTestCase::ToMesh, this, Data(1 + PAYLOAD));
+        Simulator::Schedule(Seconds(5.2), &WantsTestCase::ToWired, this, Ack(1 + 2 * PAYLOAD));
+        Simulator::Schedule(Seconds(5.9), &WantsTestCase::Expect, this, true, "acknowledged");
+        Simulator::Schedule(Seconds(6.1), &WantsTestCase::Expect, this, false, "over");
+        Simulator::Stop(Seconds(7));
+        Simulator::Run();
+        TearDownDisc();
+    }
+
+    void Expect(bool wants, std::string what)
+    {
+        const uint64_t nowNs = Simulator::Now().GetNanoSeconds();
+        NS_TEST_EXPECT_MSG_EQ(m_gateway->Find(KEY)->WantsDown(nowNs), wants, what);
+    }
+};
+
 /** Two contending flows, one of which the gateway cannot pace: control makes them fair. */
 class GoodputControlTestCase : public TestCase
 {
@@ -487,6 +519,7 @@ class MeshpaceGatewayTestSuite : public TestSuite
         AddTestCase(new PassingTestCase, Duration::QUICK);
         AddTestCase(new LocalRetransmissionTestCase, Duration::QUICK);
         AddTestCase(new LifeTestCase, Duration::QUICK);
+        AddTestCase(new WantsTestCase, Duration::QUICK);
         AddTestCase(new GoodputControlTestCase, Duration::QUICK);
         AddTestCase(new DeparturesOnArrivalTestCase, Duration::QUICK);
     }

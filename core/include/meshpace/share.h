@@ -9,7 +9,8 @@
  *   above. Before the attempt is older than MP_SHARE_PROOF the slow must have gained a sixteenth of what
  *   the others lost, for a byte far away costs the air several here: then it goes on from there. Else
  *   it was vain: whoever is slow has other reasons. Caps are what they were before, and no attempt is
- *   made for a while, of twice the length each time, unless somebody else is slow or it gets worse.
+ *   made for a while, of twice the length each time, unless somebody else is slow, it gets worse, or the
+ *   slow get twice what they had, for a window of two packets may take longer than an attempt to open.
  *   While nobody is slow, caps rise by 1/32 a second: what a host does not take is others'. After a
  *   vain attempt, which shows that who is slow is not so because of others, they rise by 1/128.
  *
@@ -25,7 +26,7 @@
 #define MP_SHARE_SLOW_Q8 238u    /* .93 of the mean */
 #define MP_SHARE_WANTING 6u      /* steps in which a host wanted more, before it counts as slow */
 #define MP_SHARE_PROOF 12u       /* steps of an attempt: the slow have to find their new rate */
-#define MP_SHARE_HOPELESS 6u     /* steps after which one with not even a quarter of that ends */
+#define MP_SHARE_HOPELESS 6u     /* steps after which one with not even a quarter of that may end */
 #define MP_SHARE_PATIENCE 90u    /* steps after the first vain attempt */
 #define MP_SHARE_PATIENCE_MAX 480u
 #define MP_SHARE_LEAST_BPS 1000u /* bytes/s: nobody is capped below */
@@ -146,19 +147,21 @@ MP_INLINE void mp_shares_begin(struct mp_shares *shares, struct mp_share *share,
 }
 
 /*
- * Whether the pause after a vain attempt is over before its time: somebody else is slow, or those whom
- * the attempt was for get less than 3/4 of what they had, and the others get more. When the slow have
- * lost alone, because their route broke, another attempt would be as vain.
+ * Whether the pause after a vain attempt is over before its time: somebody else is slow; or those whom
+ * the attempt was for get twice what they had; or less than 3/4 of it, while the others get more. When
+ * the slow have lost alone, because their route broke, another attempt would be as vain.
  */
-MP_INLINE bool mp_shares_worse(const struct mp_share *share, uint32_t n, uint64_t mean_bps)
+MP_INLINE bool mp_shares_outdated(const struct mp_share *share, uint32_t n, uint64_t mean_bps)
 {
+	uint64_t slow_bps = mp_shares_of(share, n, true), had_bps = mp_shares_had(share, n, true);
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
 		if (!share[i].slow && mp_share_is_slow(&share[i], mean_bps))
 			return true;
-	return 4 * mp_shares_of(share, n, true) < 3 * mp_shares_had(share, n, true) &&
-	       8 * mp_shares_of(share, n, false) > 9 * mp_shares_had(share, n, false);
+	return slow_bps > 2 * mp_max_u64(had_bps, MP_SHARE_LEAST_BPS) ||
+	       (4 * slow_bps < 3 * had_bps &&
+		8 * mp_shares_of(share, n, false) > 9 * mp_shares_had(share, n, false));
 }
 
 /* Everybody above the mean is capped a sixth of the way nearer to it. */
@@ -216,8 +219,8 @@ MP_INLINE bool mp_shares_gained(const struct mp_share *share, uint32_t n, uint64
 MP_INLINE void mp_shares_try(struct mp_shares *shares, struct mp_share *share, uint32_t n,
 			     uint64_t mean_bps)
 {
-	/* Who gets little swings by much, and may have to wait for its own time-out to notice. */
-	bool starved = mp_shares_had(share, n, true) < mean_bps / 2;
+	/* Who lacks much swings by much, and may have to wait for its own time-out to notice. */
+	bool starved = mp_shares_had(share, n, true) < mean_bps / 4 * 3;
 	bool proven = mp_shares_gained(share, n, 16);
 
 	if (proven && shares->attempt >= MP_SHARE_HOPELESS) {
@@ -252,7 +255,7 @@ MP_INLINE uint32_t mp_shares_step(struct mp_shares *shares, struct mp_share *sha
 		mp_shares_raise(share, n, 32);
 	} else if (shares->attempt) {
 		mp_shares_try(shares, share, n, mean_bps);
-	} else if (shares->pause == 0 || mp_shares_worse(share, n, mean_bps)) {
+	} else if (shares->pause == 0 || mp_shares_outdated(share, n, mean_bps)) {
 		mp_shares_begin(shares, share, n, mean_bps, false);
 		mp_shares_lower(share, n, mean_bps);
 	} else {
