@@ -176,12 +176,10 @@ MeshpaceConnection::UpBytes() const
 }
 
 bool
-MeshpaceConnection::WantsDown(uint64_t nowNs) const
+MeshpaceConnection::WantsDown() const
 {
     const bool waits = Holds() && !HeadAcknowledges();
-    const bool outstanding = m_downAcked && mp_seq_before(m_downAck, m_downSent.max_end);
-    const bool recent = m_pacer.started && nowNs - m_pacer.last_ns < MP_SHARE_STEP_NS;
-    return waits || outstanding || recent;
+    return waits || (m_downAcked && mp_seq_before(m_downAck, m_downSent.max_end));
 }
 
 bool

@@ -140,12 +140,8 @@ class MeshpaceConnection
     /** @return acknowledged by the wired end so far, bytes */
     uint64_t UpBytes() const;
 
-    /**
-     * @param nowNs now, ns
-     * @return whether down data waits, is not acknowledged yet, or has left in the latest second: a
-     *         sender that paces itself, as BBR does, has nothing on a fast path between two packets
-     */
-    bool WantsDown(uint64_t nowNs) const;
+    /** @return whether down data waits or is not acknowledged yet */
+    bool WantsDown() const;
 
     /**
      * @param nowNs now, ns

@@ -137,7 +137,7 @@ MeshpaceGateway::ShareStep()
 {
     for (const auto& [key, connection] : m_connections)
     {
-        if (!connection->Elsewhere() && connection->WantsDown(NowNs()))
+        if (!connection->Elsewhere() && connection->WantsDown())
         {
             m_hostShares.Wants({key.meshAddress, true});
         }

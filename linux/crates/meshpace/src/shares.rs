@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use crate::flows::{FlowState, Table};
 use crate::intf::{self, mp_flow_key, mp_host_key, mp_share, mp_shares};
 
-/// Data so lately seen means that there is more.
+/// Data of an upload so lately seen means that there is more: what waits at its sender is not seen here.
 const RECENT_NS: u64 = 1_000_000_000;
 
 /// A host's address, and a direction (enum mp_direction).
@@ -38,9 +38,12 @@ struct News {
     wants: bool,
 }
 
-fn wants(flow: &FlowState, now_ns: u64) -> bool {
+/// Of a download whether anything is in the mesh: between two files, or while its sender waits for the
+/// wires, it would get no more if the others got less.
+fn wants(direction: u32, flow: &FlowState, now_ns: u64) -> bool {
     let outstanding = flow.acked && flow.max_end != flow.ack;
-    outstanding || now_ns.saturating_sub(flow.data_ns) < RECENT_NS
+    let up = direction == intf::mp_direction_MP_UP;
+    outstanding || (up && now_ns.saturating_sub(flow.data_ns) < RECENT_NS)
 }
 
 /// What was counted since `before`; a count that fell began anew.
@@ -120,7 +123,7 @@ impl Shares {
         for (key, flow) in table.iter().filter(|(_, flow)| !flow.outside) {
             let news = all.entry((key.mesh, key.direction)).or_default();
             news.bytes += since(self.acked.get(key), flow.acked_bytes);
-            news.wants |= wants(flow, now_ns);
+            news.wants |= wants(key.direction, flow, now_ns);
         }
         for (key, bytes) in udp {
             let member = (key.address, key.direction);
@@ -194,6 +197,22 @@ mod tests {
             );
         }
         assert!(shares.caps().is_empty(), "{:?}", shares.caps());
+    }
+
+    /// Else files, which are over before they could use it, would have the others lowered.
+    #[test]
+    fn a_download_wants_more_while_it_is_in_the_mesh_an_upload_for_a_second() {
+        let over = FlowState {
+            acked: true,
+            data_ns: S,
+            ..Default::default()
+        };
+        let under_way = FlowState { max_end: 1, ..over };
+        let up = intf::mp_direction_MP_UP;
+        assert!(wants(DOWN, &under_way, 9 * S));
+        assert!(!wants(DOWN, &over, S));
+        assert!(wants(up, &over, 2 * S - 1));
+        assert!(!wants(up, &over, 2 * S));
     }
 
     /// Else a host's sum would fall when a connection ends, and rise by all when another begins.
