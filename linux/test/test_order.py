@@ -41,7 +41,7 @@ def test_nothing_overtakes(
         Capture(network.host, "eth0", snap=160) as after,
     ):
         run = Transfer(
-            network.wired, network.host, address, 600_000, both_ways=True, options=window(65536)
+            network.wired, network.host, address, 1_500_000, both_ways=True, options=window(65536)
         ).start()
         results = run.wait_all()
         after.quiet(0.5)
