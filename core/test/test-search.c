@@ -112,15 +112,17 @@ static void test_outliers(void)
 	static const double outliers[] = { 0.01, 0.2 };
 	struct model model;
 	double delay_ms, share;
-	uint32_t i;
+	uint32_t i, k;
 
-	for (i = 0; i < 4; i++) {
-		begin(&model, 4, 3 * MS / 2 * service_ns[i / 2] / MS, service_ns[i / 2]);
-		run(&model, 30, 0, &delay_ms);
-		model.outlier = outliers[i % 2];
-		share = run(&model, 60, 0, &delay_ms);
-		CHECK(share > 0.95, "%.2f of the path, with %.2f of outliers", share, outliers[i % 2]);
-	}
+	for (i = 0; i < 2; i++)
+		for (k = 0; k < 2; k++) {
+			begin(&model, 4, 3 * service_ns[i] / 2, service_ns[i]);
+			run(&model, 30, 0, &delay_ms);
+			model.outlier = outliers[k];
+			share = run(&model, 60, 0, &delay_ms);
+			CHECK(share > 0.95, "%.2f of the path, with %.2f of outliers", share,
+			      outliers[k]);
+		}
 }
 
 /* A break of three seconds and its one sample: back at nine tenths within five seconds. */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""``make demo``: a chain and two oncoming chains, before (NewReno) and after (GAP)."""
+"""``make demo``: a chain and two oncoming chains, before (NewReno) and after (even)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def demo(folder: Path) -> str:
 
 
 def _table(chain: Table, oncoming: Table) -> str:
-    header = ["", "NewReno", "GAP", "gain", "Jain before", "after", "over 10 s", "after"]
+    header = ["", *chain["systems"], "gain", "Jain before", "after", "over 10 s", "after"]
     rows = []
     for hops in chain["values"]:
         before, after = (_result(chain, system, hops) for system in chain["systems"])
