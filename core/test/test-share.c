@@ -103,6 +103,24 @@ static void test_harms_nobody(void)
 	CHECK(mean[0] > 0.97 * 2e6, "%.0f of 2000000", mean[0]);
 }
 
+/* Two that take turns, six seconds at more and six at less, owe each other nothing: neither is lowered. */
+static void test_turns_are_no_debt(void)
+{
+	double sum = 0;
+	uint32_t s;
+
+	begin();
+	hungry = true;
+	cost[0] = cost[1] = 1;
+	for (s = 0; s < 300; s++) {
+		want[s / 6 % 2] = 1.4e6;
+		want[1 - s / 6 % 2] = 0.6e6;
+		second(2, 9e6);
+		sum += got[0] + got[1];
+	}
+	CHECK(sum > 0.99 * 300 * 2e6, "%.3f of it", sum / 300 / 2e6);
+}
+
 /* Who has lost its route gains by nobody's cap: the fast is not lowered again and again. */
 static void test_a_stall_is_nobodys_fault(void)
 {
@@ -274,6 +292,7 @@ int main(int argc, char **argv)
 	check_begin(argc, argv);
 	test_near_and_far();
 	test_harms_nobody();
+	test_turns_are_no_debt();
 	test_a_stall_is_nobodys_fault();
 	test_who_lacks_much_may_be_late();
 	test_a_pause_ends_with_growth();

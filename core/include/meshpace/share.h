@@ -4,11 +4,12 @@
  * flows, so that who opens more gets more, and throttles to the mean at once; here hosts are compared,
  * and the fast are lowered by steps for as long as the slow gain by it:
  *
- *   A host is slow while it wants more than it gets and gets less than MP_SHARE_SLOW of the mean.
+ *   A host is slow while it wants more than it gets and gets less than MP_SHARE_SLOW of the mean, both
+ *   lately and in the long run: hosts that take turns owe each other nothing.
  *   An attempt: each second every host above the mean is capped nearer to it, by a sixth of what it is
- *   above. Before the attempt is older than MP_SHARE_PROOF the slow must have gained a sixteenth of what
- *   the others lost, for a byte far away costs the air several here: then it goes on from there. Else
- *   it was vain: whoever is slow has other reasons. Caps are what they were before, and no attempt is
+ *   above. From MP_SHARE_SIGN to MP_SHARE_PROOF steps after it began the slow must have gained a sixteenth
+ *   of what the others lost, for a byte far away costs the air several here: then it goes on from there.
+ *   Else it was vain: whoever is slow has other reasons. Caps are what they were before, and no attempt is
  *   made for a while, of twice the length each time, unless somebody else is slow, it gets worse, or the
  *   slow get twice what they had, for a window of two packets may take longer than an attempt to open.
  *   While nobody is slow, caps rise by 1/32 a second: what a host does not take is others'. After a
@@ -25,8 +26,8 @@
 #define MP_SHARE_STEP_NS MP_NS_PER_S
 #define MP_SHARE_SLOW_Q8 238u    /* .93 of the mean */
 #define MP_SHARE_WANTING 6u      /* steps in which a host wanted more, before it counts as slow */
-#define MP_SHARE_PROOF 12u       /* steps of an attempt: the slow have to find their new rate */
-#define MP_SHARE_HOPELESS 6u     /* steps after which one with not even a quarter of that may end */
+#define MP_SHARE_SIGN 6u         /* steps of an attempt before a gain is one */
+#define MP_SHARE_PROOF 12u       /* steps without: the slow have to find their new rate */
 #define MP_SHARE_PATIENCE 90u    /* steps after the first vain attempt */
 #define MP_SHARE_PATIENCE_MAX 480u
 #define MP_SHARE_LEAST_BPS 1000u /* bytes/s: nobody is capped below */
@@ -41,6 +42,7 @@ struct mp_share {
 	uint64_t cap_bps;         /* bytes/s; 0: none */
 	uint64_t before_bytes;    /* delivered at the previous step */
 	uint64_t rate_bps;        /* smoothed over four steps, bytes/s */
+	uint64_t usual_bps;       /* smoothed over sixteen */
 	uint64_t old_cap_bps;     /* before the attempt */
 	uint64_t was_bps;         /* rate_bps when it began: what it is compared with */
 	uint32_t wanting;         /* steps in which it wanted, less those in which it did not */
@@ -86,6 +88,7 @@ MP_INLINE uint64_t mp_shares_measure(struct mp_shares *shares, struct mp_share *
 
 		bps = shares->before_ns ? bps : 0; /* the first step has nothing to compare with */
 		s->rate_bps = s->known ? (3 * s->rate_bps + bps) / 4 : bps;
+		s->usual_bps = s->known ? (15 * s->usual_bps + bps) / 16 : bps;
 		s->before_bytes = s->delivered_bytes;
 		s->wanting += s->wants && s->wanting < MP_SHARE_WANTING;
 		s->wanting -= !s->wants && s->wanting > 0;
@@ -100,7 +103,7 @@ MP_INLINE uint64_t mp_shares_measure(struct mp_shares *shares, struct mp_share *
 MP_INLINE bool mp_share_is_slow(const struct mp_share *share, uint64_t mean_bps)
 {
 	return share->wanting >= MP_SHARE_WANTING &&
-	       share->rate_bps << 8 < mean_bps * MP_SHARE_SLOW_Q8;
+	       mp_max_u64(share->rate_bps, share->usual_bps) << 8 < mean_bps * MP_SHARE_SLOW_Q8;
 }
 
 /* What those get for whom the attempt is, or the others. */
@@ -206,28 +209,22 @@ MP_INLINE void mp_shares_give_up(struct mp_shares *shares, struct mp_share *shar
 	shares->attempt = 0;
 }
 
-/* Whether the slow have gained more than a part in `parts` of what the others have lost. */
-MP_INLINE bool mp_shares_gained(const struct mp_share *share, uint32_t n, uint64_t parts)
+/* Whether the slow have gained more than a sixteenth of what the others have lost. */
+MP_INLINE bool mp_shares_gained(const struct mp_share *share, uint32_t n)
 {
 	uint64_t fast_bps = mp_shares_of(share, n, false);
 	uint64_t lost_bps = mp_max_u64(mp_shares_had(share, n, false), fast_bps) - fast_bps;
 
-	return mp_shares_of(share, n, true) > mp_shares_had(share, n, true) + lost_bps / parts;
+	return mp_shares_of(share, n, true) > mp_shares_had(share, n, true) + lost_bps / 16;
 }
 
 /* A step of an attempt that is under way. */
 MP_INLINE void mp_shares_try(struct mp_shares *shares, struct mp_share *share, uint32_t n,
 			     uint64_t mean_bps)
 {
-	/* Who lacks much swings by much, and may have to wait for its own time-out to notice. */
-	bool starved = mp_shares_had(share, n, true) < mean_bps / 4 * 3;
-	bool proven = mp_shares_gained(share, n, 16);
-
-	if (proven && shares->attempt >= MP_SHARE_HOPELESS) {
+	if (shares->attempt >= MP_SHARE_SIGN && mp_shares_gained(share, n)) {
 		mp_shares_begin(shares, share, n, mean_bps, true);
-	} else if (shares->attempt >= MP_SHARE_PROOF ||
-		   (shares->attempt >= MP_SHARE_HOPELESS && !starved &&
-		    !mp_shares_gained(share, n, 64))) {
+	} else if (shares->attempt >= MP_SHARE_PROOF) {
 		mp_shares_give_up(shares, share, n);
 		return;
 	}

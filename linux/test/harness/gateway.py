@@ -149,7 +149,7 @@ class Gateway:
         assert self._reader
         assert self._process.stderr
         try:
-            return self._process.wait(15)
+            return self._process.wait(40)
         finally:
             if self._process.poll() is not None:
                 self._reader.join(5)

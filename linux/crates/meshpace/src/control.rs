@@ -130,13 +130,13 @@ fn try_lock(file: &File) -> bool {
     unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) == 0 }
 }
 
-/// Asks the running gateway to end; one that does not within ten seconds is killed. It may take four
+/// Asks the running gateway to end; one that does not within half a minute is killed. It may take four
 /// for what waits in fq.
 fn end_predecessor(file: &File, pid: i32, mesh: &str) -> Result<()> {
     if pid <= 1 {
         bail!("a gateway runs on {mesh} already, and did not say which process it is");
     }
-    for (signal, seconds) in [(libc::SIGTERM, 10), (libc::SIGKILL, 1)] {
+    for (signal, seconds) in [(libc::SIGTERM, 30), (libc::SIGKILL, 1)] {
         // Safe: the process holds our lock, so it is a gateway.
         unsafe { libc::kill(pid, signal) };
         let deadline = Instant::now() + Duration::from_secs(seconds);
