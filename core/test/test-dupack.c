@@ -204,6 +204,19 @@ static void test_probes(void)
 	CHECK_EQUAL(mp_probe_due(&probe, 2460, MP_PROBE_NS), true);
 }
 
+/* The sender of an upload likewise, unless it has not sent much: then it has said all. */
+static void test_prompts(void)
+{
+	struct mp_probe probe = { 0 };
+	uint32_t i;
+
+	CHECK_EQUAL(mp_prompt_due(&probe, 1000, MP_PROBE_NS, MP_PROMPT_BYTES - 1), false);
+	CHECK_EQUAL(mp_prompt_due(&probe, 1000, MP_PROBE_NS - 1, MP_PROMPT_BYTES), false);
+	for (i = 0; i < MP_PROBES; i++)
+		CHECK_EQUAL(mp_prompt_due(&probe, 1000, MP_PROBE_NS, MP_PROMPT_BYTES), true);
+	CHECK_EQUAL(mp_prompt_due(&probe, 1000, MP_PROBE_NS, MP_PROMPT_BYTES), false);
+}
+
 int main(int argc, char **argv)
 {
 	check_begin(argc, argv);
@@ -211,5 +224,6 @@ int main(int argc, char **argv)
 	test_verdict_table();
 	test_random();
 	test_probes();
+	test_prompts();
 	return check_end();
 }

@@ -322,6 +322,25 @@ MeshpaceConnection::IsToProbe(uint64_t nowNs)
            mp_probe_due(&m_probe, m_stored.front().seq, nowNs - m_pacer.last_ns);
 }
 
+bool
+MeshpaceConnection::IsToPrompt(uint64_t nowNs)
+{
+    return !(m_settings.law.omit & MP_OMIT_PROBES) && m_upDataNs && !Ended() &&
+           mp_prompt_due(&m_prompt, m_upAck, nowNs - m_upDataNs, m_upBytes);
+}
+
+uint32_t
+MeshpaceConnection::UpAck() const
+{
+    return m_upAck;
+}
+
+Ptr<QueueDiscItem>
+MeshpaceConnection::AckAgain() const
+{
+    return m_pureAck ? CopyOf(m_pureAck) : nullptr;
+}
+
 Ptr<QueueDiscItem>
 MeshpaceConnection::Retransmit(uint64_t nowNs)
 {
@@ -341,8 +360,14 @@ MeshpaceConnection::DataToWired(const TcpSegment& segment, uint64_t nowNs)
 }
 
 uint32_t
-MeshpaceConnection::AckFromWired(const TcpSegment& segment, uint64_t nowNs)
+MeshpaceConnection::AckFromWired(const TcpSegment& segment,
+                                 Ptr<const QueueDiscItem> item,
+                                 uint64_t nowNs)
 {
+    if (m_upDataNs && segment.IsPureAck())
+    {
+        m_pureAck = CopyOf(item);
+    }
     m_upBytes += NewlyAcknowledged(segment.Ack(), m_upAck, m_upAcked);
     return mp_rtt_wired_us(mp_sent_ack(&m_upSent, segment.Ack(), nowNs));
 }

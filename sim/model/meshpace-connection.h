@@ -195,6 +195,18 @@ class MeshpaceConnection
     bool IsToProbe(uint64_t nowNs);
 
     /**
+     * @param nowNs now; asked once a second
+     * @return whether its upload is silent and the sender is to be prompted (mp_prompt_due)
+     */
+    bool IsToPrompt(uint64_t nowNs);
+
+    /** @return up to which the wired host has acknowledged the upload */
+    uint32_t UpAck() const;
+
+    /** @return a copy of the upload's latest pure ACK, null if there was none */
+    Ptr<QueueDiscItem> AckAgain() const;
+
+    /**
      * Up data leaves for the wired network (T1).
      * @param segment the segment
      * @param nowNs now, ns
@@ -212,10 +224,13 @@ class MeshpaceConnection
     /**
      * An acknowledgement of up data arrives from the wired network (T2).
      * @param segment the segment that carries it
+     * @param item the packet that it is
      * @param nowNs now, ns
      * @return RTT_wired in us, 0 when this ACK gives no sample
      */
-    uint32_t AckFromWired(const TcpSegment& segment, uint64_t nowNs);
+    uint32_t AckFromWired(const TcpSegment& segment,
+                          Ptr<const QueueDiscItem> item,
+                          uint64_t nowNs);
 
     /**
      * Looks at a segment's flags: learns the window scale, notices the end.
@@ -312,7 +327,9 @@ class MeshpaceConnection
     mp_estimate m_estimate{};
     mp_pacer m_pacer{};
     mp_dupack m_dupack{};
-    mp_probe m_probe{};
+    mp_probe m_probe{};            //!< of the download
+    mp_probe m_prompt{};           //!< of the upload
+    Ptr<QueueDiscItem> m_pureAck;  //!< the latest of the upload
     mp_wait m_wait{};
     mp_path m_path{};
     uint32_t m_meshWindow{0xffff};  //!< the mesh end's advertised window, unscaled

@@ -158,6 +158,14 @@ MeshpaceGateway::AskSilentPaths()
         {
             m_urgent.at(connection->Radio())(connection->Retransmit(NowNs()));
         }
+        if (!connection->Elsewhere() && !m_prompt.IsNull() && connection->IsToPrompt(NowNs()))
+        {
+            if (auto ack = connection->AckAgain())
+            {
+                m_urgent.at(connection->Radio())(ack);
+            }
+            m_prompt(key, connection->UpAck());
+        }
     }
 }
 

@@ -50,6 +50,7 @@ MeshpaceGateway::DoDispose()
     m_evenEvent.Cancel();
     m_connections.clear();
     m_urgent.clear();
+    m_prompt.Nullify();
     Object::DoDispose();
 }
 
@@ -57,6 +58,12 @@ void
 MeshpaceGateway::SetUrgentCallback(Callback<void, Ptr<QueueDiscItem>> callback, uint32_t radio)
 {
     m_urgent[radio] = callback;
+}
+
+void
+MeshpaceGateway::SetPromptCallback(Callback<void, const MeshpaceKey&, uint32_t> callback)
+{
+    m_prompt = callback;
 }
 
 bool
@@ -134,7 +141,7 @@ MeshpaceGateway::ToMesh(Ptr<QueueDiscItem> item, uint32_t radio)
     connection->SetRadio(radio);
     const bool acks = segment->Flags() & TcpHeader::ACK;
     const auto upBytes = connection->UpBytes();
-    const auto rttWiredUs = acks ? connection->AckFromWired(*segment, NowNs()) : 0;
+    const auto rttWiredUs = acks ? connection->AckFromWired(*segment, item, NowNs()) : 0;
     const auto ackedBytes = connection->UpBytes() - upBytes;
     m_hostShares.Delivered({key.meshAddress, false}, ackedBytes);
     // An upload is slowed by its ACKs.

@@ -135,6 +135,12 @@ class MeshpaceGateway : public Object
      */
     void SetUrgentCallback(Callback<void, Ptr<QueueDiscItem>> callback, uint32_t radio = 0);
 
+    /**
+     * Sets what prompts the sender of a silent upload.
+     * @param callback takes the connection and up to which its upload is acknowledged
+     */
+    void SetPromptCallback(Callback<void, const MeshpaceKey&, uint32_t> callback);
+
     /** @return the hosts and what they get, under the law `even` */
     const MeshpaceHosts& Hosts() const;
 
@@ -217,6 +223,7 @@ class MeshpaceGateway : public Object
     uint32_t m_maxHeld{0};
     uint64_t m_throttles{0};
     std::map<uint32_t, Callback<void, Ptr<QueueDiscItem>>> m_urgent; //!< by radio
+    Callback<void, const MeshpaceKey&, uint32_t> m_prompt;
 };
 
 } // namespace ns3

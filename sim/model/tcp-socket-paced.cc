@@ -6,11 +6,14 @@
 
 #include "tcp-byte-counting.h"
 
+#include "ns3/icmpv4.h"
 #include "ns3/node.h"
 #include "ns3/object-factory.h"
 #include "ns3/rtt-estimator.h"
+#include "ns3/simulator.h"
 #include "ns3/tcp-congestion-ops.h"
 #include "ns3/tcp-prr-recovery.h"
+#include "ns3/tcp-tx-buffer.h"
 
 namespace ns3
 {
@@ -41,6 +44,7 @@ TcpSocketPaced::CreateOn(Ptr<Node> node, TypeId control, TypeId type)
     socket->SetRtt(CreateObject<RttMeanDeviation>());
     socket->SetCongestionControlAlgorithm(controls.Create<TcpCongestionOps>());
     socket->SetRecoveryAlgorithm(CreateObject<TcpPrrRecovery>());
+    socket->m_icmpCallback = MakeCallback(&TcpSocketPaced::Unreachable, PeekPointer(socket));
     tcp->AddSocket(socket);
     return socket;
 }
@@ -79,6 +83,26 @@ TcpSocketPaced::DoForwardUp(Ptr<Packet> packet, const Address& from, const Addre
     {
         TcpSocketBase::DoForwardUp(packet, from, to);
     }
+}
+
+void
+TcpSocketPaced::Unreachable(Ipv4Address, uint8_t, uint8_t type, uint8_t code, uint32_t seq)
+{
+    const bool unreachable = type == Icmpv4Header::ICMPV4_DEST_UNREACH &&
+                             code == Icmpv4DestinationUnreachable::ICMPV4_HOST_UNREACHABLE;
+    const bool doubled = m_dataRetrCount < m_dataRetries;
+    const bool first = (m_txBuffer->HeadSequence().GetValue() & 0xffff) == seq;
+    if (!unreachable || !doubled || !first || !m_retxEvent.IsPending())
+    {
+        return;
+    }
+    const Time elapsed = m_rto.Get() - Simulator::GetDelayLeft(m_retxEvent);
+    const Time variation = Max(m_clockGranularity, m_rtt->GetVariation() * 4);
+    m_rto = Max(m_rto.Get() / 2, Max(m_rtt->GetEstimate() + variation, m_minRto));
+    m_retxEvent.Cancel();
+    m_retxEvent = Simulator::Schedule(Max(m_rto.Get() - elapsed, Time(0)),
+                                      &TcpSocketPaced::ReTxTimeout,
+                                      this);
 }
 
 Ptr<TcpSocketBase>

@@ -181,6 +181,8 @@ Simulation::InstallGateway(const std::string& name)
     auto wired = CreateObject<MeshpaceWiredQueueDisc>();
     wired->SetGateway(gateway);
     SetRootQueueDisc(node, m_network->WiredDevice(name), wired);
+    m_prompts.push_back(std::make_unique<TcpPrompt>(node));
+    gateway->SetPromptCallback(MakeCallback(&TcpPrompt::Send, m_prompts.back().get()));
     m_routes->Tell(name, gateway);
 }
 

@@ -12,6 +12,7 @@
 #include "tcp-flow.h"
 
 #include "../model/meshpace-gateway.h"
+#include "../model/tcp-prompt.h"
 #include "../model/tcp-shaper.h"
 
 #include <map>
@@ -100,6 +101,7 @@ class Simulation
     const Scenario& m_scenario;
     std::unique_ptr<MeshNetwork> m_network;
     std::unique_ptr<LiveRoutes> m_routes;
+    std::vector<std::unique_ptr<TcpPrompt>> m_prompts;
     std::vector<Ptr<MeshpaceGateway>> m_gateways; //!< as MeshNetwork::Gateways
     std::vector<std::unique_ptr<Flow>> m_flows;
     std::vector<std::unique_ptr<Pinger>> m_pingers;

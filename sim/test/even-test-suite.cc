@@ -12,6 +12,7 @@
 #include "ns3/rng-seed-manager.h"
 #include "ns3/test.h"
 
+#include <numeric>
 #include <vector>
 
 using namespace ns3;
@@ -96,12 +97,17 @@ class NearAndFarTestCase : public TestCase
     std::string m_far;
 };
 
-/** A download whose path was broken for twelve seconds goes on at once: its path is asked each second. */
+/**
+ * A flow whose path was broken goes on at once: each second the path of a download is asked, and the
+ * sender of an upload is prompted. Alone it tries again some seconds after the break.
+ */
 class ProbeTestCase : public TestCase
 {
   public:
-    ProbeTestCase()
-        : TestCase("A path that was silent is asked")
+    ProbeTestCase(bool down)
+        : TestCase(down ? "A path that was silent is asked" : "A sender that was silent is prompted"),
+          m_down(down),
+          m_breakS(down ? 12 : 9)
     {
     }
 
@@ -110,17 +116,19 @@ class ProbeTestCase : public TestCase
     double BytesAfter(const std::string& omit) const
     {
         auto scenario = ChainScenario(4, "static", 45);
-        scenario.flows = {FtpFlow("B", "A")};
+        scenario.flows = {m_down ? FtpFlow("B", "A") : FtpFlow("A", "B")};
         scenario.flows.front().min_rto_s = 1;
         scenario.gateway.law = "even";
         scenario.gateway.local_retransmission = true;
         scenario.gateway.omit = omit;
-        scenario.outages = {{.node = "RL2", .at_s = 20, .for_s = 12}};
+        scenario.outages = {{.node = "RL2", .at_s = 20, .for_s = double(m_breakS)}};
         RngSeedManager::ResetNextStreamIndex();
         Simulation simulation(scenario, 1);
         simulation.Run();
-        const auto bins = MakeResult(simulation, 1)["flows"][0]["delivered_bytes"];
-        return bins[32].get<double>() + bins[33].get<double>() + bins[34].get<double>();
+        const auto flow = MakeResult(simulation, 1)["flows"][0];
+        const auto bins = flow["delivered_bytes"].get<std::vector<double>>();
+        const auto first = bins.begin() + 20 + m_breakS;
+        return std::accumulate(first, first + 3, 0.0);
     }
 
     void DoRun() override
@@ -128,6 +136,9 @@ class ProbeTestCase : public TestCase
         const auto alone = BytesAfter("probes");
         NS_TEST_EXPECT_MSG_GT(BytesAfter(""), 2 * alone, "the sender alone tries later");
     }
+
+    bool m_down;
+    int m_breakS;
 };
 
 class EvenTestSuite : public TestSuite
@@ -142,7 +153,8 @@ class EvenTestSuite : public TestSuite
         AddTestCase(new NearAndFarTestCase("TCP", "down"), Duration::QUICK);
         AddTestCase(new NearAndFarTestCase("TCP", "up"), Duration::QUICK);
         AddTestCase(new NearAndFarTestCase("UDP", "down"), Duration::QUICK);
-        AddTestCase(new ProbeTestCase(), Duration::QUICK);
+        AddTestCase(new ProbeTestCase(true), Duration::QUICK);
+        AddTestCase(new ProbeTestCase(false), Duration::QUICK);
     }
 };
 
