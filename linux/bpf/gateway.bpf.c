@@ -81,7 +81,8 @@ int mp_to_mesh(struct __sk_buff *skb)
 		return TC_ACT_UNSPEC;
 	}
 	if (skb->mark == MP_MARK_LOCAL) {
-		mp_down_again(&p);
+		if (p.payload_bytes > 0)
+			mp_down_again(&p);
 		return TC_ACT_UNSPEC;
 	}
 	mp_respect_own_pacing(skb, &p);
@@ -93,10 +94,10 @@ int mp_to_mesh(struct __sk_buff *skb)
 			return TC_ACT_SHOT;
 		mp_down_data(skb, &p);
 		if (!p.one_way && (p.flags & MP_TCP_ACK))
-			mp_up_ack(&p);
+			mp_up_ack(skb, &p);
 	} else {
 		if (p.flags & MP_TCP_ACK)
-			rtt_wired_us = mp_up_ack(&p);
+			rtt_wired_us = mp_up_ack(skb, &p);
 		if (!p.one_way)
 			mp_down_no_data(&p);
 	}

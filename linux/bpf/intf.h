@@ -11,11 +11,14 @@
 /* A program that has not heard of its daemon for so long leaves all packets alone. */
 #define MP_HEARTBEAT_NS MP_NS_PER_S
 
-/* skb->mark of segments that the daemon sends again from its store. */
+/* skb->mark of what the daemon sends again: segments from its store, and latest ACKs. */
 #define MP_MARK_LOCAL 0x6d707274u
 
 /* Packets above this are not stored for local retransmission. */
 #define MP_STORED_MAX 1664u
+
+/* A pure ACK with all the options that TCP has room for, over IPv6, behind two VLAN tags. */
+#define MP_PURE_ACK_MAX 128u
 
 /* A flow is one direction of a TCP connection's data. */
 enum mp_direction {
@@ -103,6 +106,10 @@ struct mp_flow {
 	struct mp_estimate estimate; /* down: of RTT_wireless */
 	struct mp_wait wait;    /* down, under release by fq */
 	struct mp_told told;    /* up: that its host sends too much */
+	uint8_t pure_ack[MP_PURE_ACK_MAX]; /* up, law even: the latest, a frame to be sent again */
+	uint16_t pure_ack_bytes; /* 0: none */
+	uint8_t pure_ack_l3;     /* offset of the IP header in it */
+	uint8_t pure_ack_l4;     /* offset of the TCP header in it */
 };
 
 _Static_assert(sizeof(struct mp_flow) <= 2048, "docs/operator.md promises 2 KiB a flow");

@@ -5,6 +5,7 @@
 
 #include "caps.h"
 #include "flows.h"
+#include "store.h"
 
 /* A SYN that asks: its flow begins already, so that the first ACK can tell. */
 __attribute__((noinline)) int mp_up_asked(struct mp_packet *p)
@@ -86,8 +87,28 @@ MP_INLINE uint64_t mp_ack_departure(const struct mp_flow *flow, const struct mp_
 			  flow->pacer.last_ns);
 }
 
+/*
+ * Keeps an upload's latest pure ACK for the daemon, which sends it again where the path was silent. The
+ * lock cannot be held here; what two processors have written at once its checksum tells.
+ */
+MP_INLINE void mp_keep_ack(struct __sk_buff *skb, const struct mp_packet *p, struct mp_flow *flow)
+{
+	uint32_t bytes = p->frame_bytes;
+
+	if (!mp_settings.law.hop_wait_ns || !mp_is_pure_ack(p) || skb->vlan_present)
+		return;
+	/* The compiler knows the bounds already and would drop what the verifier needs. */
+	asm volatile("" : "+r"(bytes));
+	if (bytes < MP_STORED_MIN || bytes > MP_PURE_ACK_MAX ||
+	    bpf_skb_load_bytes(skb, 0, flow->pure_ack, bytes))
+		bytes = 0;
+	flow->pure_ack_bytes = (uint16_t)bytes;
+	flow->pure_ack_l3 = (uint8_t)p->l3;
+	flow->pure_ack_l4 = (uint8_t)p->l4;
+}
+
 /* An ACK from the wired side. Sets p->departure_ns. Returns RTT_wired in us, 0 when there is nothing to tell its receiver. */
-__attribute__((noinline)) uint32_t mp_up_ack(struct mp_packet *p)
+__attribute__((noinline)) uint32_t mp_up_ack(struct __sk_buff *skb, struct mp_packet *p)
 {
 	uint32_t rtt_wired_us = 0;
 	bool tell;
@@ -102,6 +123,7 @@ __attribute__((noinline)) uint32_t mp_up_ack(struct mp_packet *p)
 		return 0;
 	p->one_way = !flow->two_way;
 	p->departure_ns = mp_ack_departure(flow, p);
+	mp_keep_ack(skb, p, flow);
 	bpf_spin_lock(&flow->lock);
 	if (mp_is_pure_ack(p))
 		flow->pacer.last_ns = p->departure_ns;

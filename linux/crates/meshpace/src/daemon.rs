@@ -12,10 +12,12 @@ use crate::flows::{self, Meter, Table};
 use crate::goodput::GoodputControl;
 use crate::hosts::Hosts;
 use crate::intf::{self, mp_limits, mp_settings};
+use crate::port::Port;
 use crate::programs::{Attachment, Maps, Programs};
+use crate::prompts::Prompts;
 use crate::release::{self, Release, SetUp};
 use crate::shares::{Member, Shares};
-use crate::store::{self, Gauge, Living, Port};
+use crate::store::{self, Gauge, Living};
 use crate::system::{self, now_ns};
 use crate::{control, metrics, nfqueue, report, routes, shares};
 
@@ -35,6 +37,8 @@ pub struct Gateway {
     pub meter: Meter,
     pub goodput: GoodputControl,
     pub shares: Shares,
+    /// where packets are held
+    pub prompts: Option<Prompts>,
     pub gauge: Arc<Gauge>,
     pub queue: Arc<nfqueue::Control>,
     pub expired: u64,
@@ -129,6 +133,7 @@ impl Gateway {
             meter: Meter::default(),
             goodput: GoodputControl::new(),
             shares: Shares::new(now_ns()),
+            prompts: None,
             gauge: Arc::default(),
             queue,
             expired: 0,
@@ -155,16 +160,14 @@ impl Gateway {
     /// The second half of the start, on a gateway that is put back when it fails.
     fn begin(&mut self, programs: &mut Programs) -> Result<()> {
         self.hosts.write_stated(&self.maps, &self.config)?;
+        if self.holds() {
+            self.prompts = Some(Prompts::new(self.port()?));
+        }
         if self.holds() && self.config.local_retransmission {
-            let events = self.maps.events()?;
-            let port = Port {
-                ifindex: self.ifindex,
-                link_header: system::link_header_bytes(&self.mesh)? > 0,
-            };
             let budget = u64::from(self.config.store_mib) << 20;
             store::start(
-                events,
-                port,
+                self.maps.events()?,
+                self.port()?,
                 budget,
                 self.gauge.clone(),
                 self.living.clone(),
@@ -214,6 +217,10 @@ impl Gateway {
         })?;
         self.attachment = Some(programs.attach_clsact(self.ifindex)?);
         Ok(())
+    }
+
+    fn port(&self) -> Result<Port> {
+        Port::open(self.ifindex, system::link_header_bytes(&self.mesh)? > 0)
     }
 
     /// Whether packets are held at all; else nothing is touched.
@@ -292,6 +299,13 @@ impl Gateway {
         for (key, floor_ns) in floors {
             self.maps.set_floor(&key, floor_ns)?;
             report::throttle(&key, floor_ns, &table);
+        }
+        if let Some(prompts) = self
+            .prompts
+            .as_mut()
+            .filter(|_| self.config.law == Law::Even)
+        {
+            prompts.tick(&self.maps, &table, now);
         }
         let mut hosts = flows::hosts_of(&table);
         for (address, _) in self.share(&table, now)? {

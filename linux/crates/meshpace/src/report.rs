@@ -54,6 +54,10 @@ fn counters(gateway: &Gateway) -> BTreeMap<String, u64> {
     add("wait_dropped", load(&gateway.queue.wait_dropped));
     add("queue_waiting", load(&gateway.queue.waiting));
     add("flows_expired", gateway.expired);
+    add(
+        "prompts",
+        gateway.prompts.as_ref().map_or(0, |prompts| prompts.sent),
+    );
     add("store_bytes", load(&gateway.gauge.bytes));
     add("segments_sent_again", load(&gateway.gauge.sent_again));
     add("segments_missing", load(&gateway.gauge.failed));

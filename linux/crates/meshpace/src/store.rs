@@ -6,7 +6,6 @@
 //! to be sent again. The copy goes out by a packet socket, marked so that BPF knows it.
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,12 +13,13 @@ use std::time::{Duration, Instant};
 
 use libbpf_rs::{MapHandle, RingBufferBuilder};
 
-use crate::errors::{bail, Context, Result};
+use crate::errors::{Context, Result};
 use crate::intf::{
     mp_event, mp_event_kind_MP_EVENT_RETRANSMIT, mp_event_kind_MP_EVENT_STORE_FIRST, mp_flow_key,
-    mp_probe, mp_probe_due, mp_store_event, Plain, MP_MARK_LOCAL,
+    mp_probe, mp_probe_due, mp_store_event, Plain,
 };
 use crate::packet;
+use crate::port::Port;
 
 /// New flows are taken again when the store has fallen below this share of its budget.
 const ROOM_AGAIN: f64 = 0.9;
@@ -58,16 +58,7 @@ struct Store {
     flows: HashMap<mp_flow_key, Kept>,
     budget: u64,
     gauge: Arc<Gauge>,
-    socket: OwnedFd,
     port: Port,
-}
-
-/// Where segments are sent again.
-#[derive(Clone, Copy)]
-pub struct Port {
-    pub ifindex: i32,
-    /// whether its frames begin with an Ethernet header
-    pub link_header: bool,
 }
 
 /// One flow's segments, and when the latest came or was sent again to ask the path.
@@ -208,33 +199,13 @@ impl Store {
     }
 
     fn send(&self, frame: Option<Box<[u8]>>) {
-        let sent = frame.is_some_and(|frame| self.transmit(&frame));
+        let sent = frame.is_some_and(|frame| self.port.send(&frame));
         let counter = if sent {
             &self.gauge.sent_again
         } else {
             &self.gauge.failed
         };
         counter.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn transmit(&self, frame: &[u8]) -> bool {
-        // Safe: all zero is a valid sockaddr_ll.
-        let mut to: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
-        to.sll_family = libc::AF_PACKET as u16;
-        to.sll_ifindex = self.port.ifindex;
-        to.sll_protocol = protocol_of(frame, self.port.link_header).to_be();
-        // Safe: the frame and the address outlive the call, with their own lengths.
-        let sent = unsafe {
-            libc::sendto(
-                self.socket.as_raw_fd(),
-                frame.as_ptr().cast(),
-                frame.len(),
-                libc::MSG_DONTWAIT,
-                (&raw const to).cast(),
-                size_of::<libc::sockaddr_ll>() as u32,
-            )
-        };
-        sent == frame.len() as isize
     }
 
     /// Drops what was acknowledged since the flow's latest segment, and flows that are gone. A flow
@@ -283,43 +254,6 @@ fn read_store_event(event: &mp_event, bytes: &[u8]) -> Option<Stored> {
     })
 }
 
-/// The frame's ethertype, told by the IP version where there is no link-layer header.
-fn protocol_of(frame: &[u8], link_header: bool) -> u16 {
-    match frame {
-        [_, _, _, _, _, _, _, _, _, _, _, _, high, low, ..] if link_header => {
-            u16::from_be_bytes([*high, *low])
-        }
-        [first, ..] if first >> 4 == 6 => libc::ETH_P_IPV6 as u16,
-        _ => libc::ETH_P_IP as u16,
-    }
-}
-
-fn packet_socket() -> Result<OwnedFd> {
-    // Safe: a new descriptor that is owned here alone.
-    let socket = unsafe {
-        let fd = libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0);
-        if fd < 0 {
-            bail!("packet socket: {}", std::io::Error::last_os_error());
-        }
-        OwnedFd::from_raw_fd(fd)
-    };
-    let mark = MP_MARK_LOCAL;
-    // Safe: a value of the length that is given.
-    let set = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_MARK,
-            (&raw const mark).cast(),
-            size_of::<u32>() as u32,
-        )
-    };
-    if set < 0 {
-        bail!("SO_MARK: {}", std::io::Error::last_os_error());
-    }
-    Ok(socket)
-}
-
 /// Runs the store in a thread of its own. `budget`: bytes of frames kept.
 pub fn start(
     events: MapHandle,
@@ -328,7 +262,6 @@ pub fn start(
     gauge: Arc<Gauge>,
     living: Living,
 ) -> Result<()> {
-    let socket = packet_socket()?;
     std::thread::Builder::new()
         .name("store".into())
         .spawn(move || {
@@ -336,7 +269,6 @@ pub fn start(
                 flows: HashMap::new(),
                 budget,
                 gauge,
-                socket,
                 port,
             };
             if let Err(error) = serve(store, &events, &living) {
