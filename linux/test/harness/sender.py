@@ -31,6 +31,12 @@ Done = subprocess.CompletedProcess[str]
 Flow = dict[str, Any]
 
 
+def _provide_bpffs() -> None:
+    """Mounts it where no init system has; it stays, since others may use it by then."""
+    if not PINS.parent.is_mount():
+        subprocess.run(["mount", "-t", "bpf", "bpf", str(PINS.parent)], check=True)
+
+
 def registered() -> bool:
     """Whether new flows can have the congestion control."""
     return NAME in _AVAILABLE.read_text().split()
@@ -60,6 +66,7 @@ class Sender:
         self._run = directory / "sender-run"
         self._run.mkdir(exist_ok=True)
         self._lock = _alone()
+        _provide_bpffs()
         self.end()  # what a killed test left
         if registered():
             # A skipped test is kept, and what it holds with it: the next would wait for ever.

@@ -106,6 +106,12 @@ class RunFolder:
         self._lock.close()
 
 
+def provide_bpffs() -> None:
+    """Mounts bpffs where no init system has; it stays, since others may use it by then."""
+    if not PINS.is_mount():
+        call("mount", "-t", "bpf", "bpf", str(PINS))
+
+
 def _pins(run_id: str) -> Path:
     return PINS / f"{PREFIX}{run_id}"
 

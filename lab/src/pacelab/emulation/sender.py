@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pacelab.emulation.gateway import PROGRAM
 from pacelab.emulation.mesh import MESH_INTERFACE
-from pacelab.emulation.namespaces import RUNS, RunFolder
+from pacelab.emulation.namespaces import RUNS, RunFolder, provide_bpffs
 from pacelab.emulation.plan import paced_senders, radio_toml
 from pacelab.emulation.processes import in_namespace
 from pacelab.errors import InconclusiveError, InputError, RunError
@@ -73,6 +73,7 @@ class Sender:
                 "meshpace sender: this machine's own is on, and it can have one only; "
                 "turn it off: meshpace sender off"
             )
+        provide_bpffs()
         netns = folder.namespaces[senders[0]]
         command = [str(PROGRAM), "sender", "on", "--mesh", MESH_INTERFACE]
         done = subprocess.run(
