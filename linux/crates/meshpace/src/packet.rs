@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Packets as the daemon sees them: in the netfilter queue, and in the store.
+use std::ops::Range;
+
 use crate::intf::{mp_direction_MP_DOWN, mp_flow_key};
 
 /// What pacing has to know of a packet to the mesh.
@@ -28,6 +30,8 @@ pub enum Packet {
 }
 
 const TCP: u8 = 6;
+/// Of a TCP header.
+const CHECKSUM: usize = 16;
 const UDP: u8 = 17;
 const IPV4_HEADER: usize = 20;
 const IPV6_HEADER: usize = 40;
@@ -145,34 +149,65 @@ fn sum(words: &[u8], start: u32) -> u32 {
 /// filled it in holds the pseudo-header's sum alone. Any other checksum that does not fit was wrong
 /// on the wire and must stay so: false, the frame is not to be used.
 pub fn complete_checksum(frame: &mut [u8], l3: usize, l4: usize) -> bool {
-    const CHECKSUM: usize = 16;
-    let Some(end) = ip_end(frame, l3) else {
+    let Some((end, pseudo)) = segment(frame, l3, l4) else {
         return false;
     };
-    if l4 + TCP_HEADER > end || end > frame.len() {
+    if sum(&frame[l4..end], pseudo) == 0xffff {
+        return true;
+    }
+    let there = &frame[l4 + CHECKSUM..l4 + CHECKSUM + 2];
+    if u32::from(u16::from_be_bytes([there[0], there[1]])) != pseudo {
         return false;
+    }
+    write_checksum(frame, l4..end, pseudo);
+    true
+}
+
+/// Takes the TCP timestamp (RFC 7323) out of a copied frame whose checksum is whole.
+pub fn remove_timestamp(frame: &mut [u8], l3: usize, l4: usize) {
+    const END: u8 = 0;
+    const NOP: u8 = 1;
+    const TIMESTAMP: u8 = 8;
+    let Some((end, pseudo)) = segment(frame, l3, l4) else {
+        return;
+    };
+    let options_end = end.min(l4 + usize::from(frame[l4 + 12] >> 4) * 4);
+    let mut at = l4 + TCP_HEADER;
+    while at + 1 < options_end && frame[at] != END {
+        let length = match (frame[at], frame[at + 1]) {
+            (NOP, _) => 1,
+            (_, length) => usize::from(length.max(2)),
+        };
+        if frame[at] == TIMESTAMP {
+            frame[at..options_end.min(at + length)].fill(NOP);
+        }
+        at += length;
+    }
+    write_checksum(frame, l4..end, pseudo);
+}
+
+/// Where a segment ends, and the sum of its pseudo-header; None where it is not all there.
+fn segment(frame: &[u8], l3: usize, l4: usize) -> Option<(usize, u32)> {
+    let end = ip_end(frame, l3)?;
+    if l4 + TCP_HEADER > end || end > frame.len() {
+        return None;
     }
     let addresses = if frame[l3] >> 4 == 4 {
         l3 + 12..l3 + 20
     } else {
         l3 + 8..l3 + 40
     };
-    let length = (end - l4) as u32;
-    let pseudo = sum(&frame[addresses], u32::from(TCP) + length);
-    let there = u32::from(u16::from_be_bytes([
-        frame[l4 + CHECKSUM],
-        frame[l4 + CHECKSUM + 1],
-    ]));
-    if sum(&frame[l4..end], pseudo) == 0xffff {
-        return true;
-    }
-    if there != pseudo {
-        return false;
-    }
-    frame[l4 + CHECKSUM..l4 + CHECKSUM + 2].fill(0);
-    let whole = !(sum(&frame[l4..end], pseudo) as u16);
-    frame[l4 + CHECKSUM..l4 + CHECKSUM + 2].copy_from_slice(&whole.to_be_bytes());
-    true
+    Some((
+        end,
+        sum(&frame[addresses], u32::from(TCP) + (end - l4) as u32),
+    ))
+}
+
+fn write_checksum(frame: &mut [u8], segment: Range<usize>, pseudo: u32) {
+    let at = segment.start + CHECKSUM;
+    frame[at..at + 2].fill(0);
+    let whole = !(sum(&frame[segment], pseudo) as u16);
+    frame[at..at + 2].copy_from_slice(&whole.to_be_bytes());
 }
 
 /// Where the IP packet at `l3` ends in the frame.
@@ -275,7 +310,9 @@ mod tests {
             bytes[0] = if state & 1 == 0 { 0x45 } else { 0x60 };
             let length = (state >> 20) as usize % 65;
             read(&bytes[..length]);
-            complete_checksum(&mut bytes[..length], (state >> 8) as usize % 40, 20);
+            let l3 = (state >> 8) as usize % 40;
+            complete_checksum(&mut bytes[..length], l3, 20);
+            remove_timestamp(&mut bytes[..length], l3, 20);
         }
     }
 

@@ -34,8 +34,13 @@ impl Prompts {
         Self {
             port,
             asked: HashMap::new(),
-            v4: raw_socket(libc::AF_INET, libc::IPPROTO_ICMP),
-            v6: raw_socket(libc::AF_INET6, libc::IPPROTO_ICMPV6),
+            v4: raw_socket(libc::AF_INET, libc::IPPROTO_ICMP, libc::SOL_RAW, &[!0; 4]),
+            v6: raw_socket(
+                libc::AF_INET6,
+                libc::IPPROTO_ICMPV6,
+                libc::SOL_ICMPV6,
+                &[!0; 32],
+            ),
             sent: 0,
         }
     }
@@ -88,11 +93,16 @@ impl Prompts {
     }
 }
 
-/// The latest pure ACK, None where there was none or it is torn.
+/// The latest pure ACK, None where there was none or it is torn. Without its timestamp, by which the
+/// sender would take the silence for a round trip and wait accordingly after its next loss.
 fn latest_ack(flow: &mp_flow) -> Option<Vec<u8>> {
     let mut frame = flow.pure_ack.get(..flow.pure_ack_bytes.into())?.to_vec();
-    packet::complete_checksum(&mut frame, flow.pure_ack_l3.into(), flow.pure_ack_l4.into())
-        .then_some(frame)
+    let (l3, l4) = (flow.pure_ack_l3.into(), flow.pure_ack_l4.into());
+    if !packet::complete_checksum(&mut frame, l3, l4) {
+        return None;
+    }
+    packet::remove_timestamp(&mut frame, l3, l4);
+    Some(frame)
 }
 
 fn is_due(probe: &mut mp_probe, flow: &FlowState, now_ns: u64) -> bool {
@@ -150,12 +160,18 @@ fn checksum(bytes: &[u8]) -> [u8; 2] {
     (!(sum as u16)).to_be_bytes()
 }
 
-/// None where there is no such protocol.
-fn raw_socket(family: i32, protocol: i32) -> Option<OwnedFd> {
-    // Safe: a new descriptor that is owned here alone.
+/// To send by; `filter` has a bit for each type of message that is not to be received. None where
+/// there is no such protocol.
+fn raw_socket(family: i32, protocol: i32, level: i32, filter: &[u8]) -> Option<OwnedFd> {
+    /// `ICMP_FILTER`, `ICMPV6_FILTER`
+    const FILTER: i32 = 1;
+    // Safe: a new descriptor that is owned here alone, and a value of the length that is given.
     unsafe {
         let fd = libc::socket(family, libc::SOCK_RAW | libc::SOCK_CLOEXEC, protocol);
-        (fd >= 0).then(|| OwnedFd::from_raw_fd(fd))
+        let socket = (fd >= 0).then(|| OwnedFd::from_raw_fd(fd))?;
+        let (value, length) = (filter.as_ptr().cast(), filter.len() as u32);
+        libc::setsockopt(fd, level, FILTER, value, length);
+        Some(socket)
     }
 }
 
@@ -199,24 +215,25 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_ack_is_sent_whole_or_not_at_all() {
+    fn the_latest_ack_is_sent_without_its_time_or_not_at_all() {
         let mut flow = mp_flow::default();
         assert_eq!(latest_ack(&flow), None);
-        let ack = acknowledgement();
+        let ack = acknowledgement(&[1, 1, 8, 10, 0, 0, 0, 7, 0, 0, 0, 9]);
         flow.pure_ack[..ack.len()].copy_from_slice(&ack);
         (flow.pure_ack_bytes, flow.pure_ack_l4) = (ack.len() as u16, 20);
-        assert_eq!(latest_ack(&flow), Some(ack));
+        assert_eq!(latest_ack(&flow), Some(acknowledgement(&[1; 12])));
         flow.pure_ack[30] ^= 1;
         assert_eq!(latest_ack(&flow), None, "torn");
     }
 
     /// A pure ACK over IPv4, without a link-layer header.
-    fn acknowledgement() -> Vec<u8> {
-        let mut ack = vec![0; 40];
-        (ack[0], ack[3], ack[9], ack[32]) = (0x45, 40, TCP, 0x50);
-        // All is zero but the pseudo-header's protocol and length, and the offset of the data.
-        let sum = !(u16::from(TCP) + 20 + 0x5000);
-        ack[36..38].copy_from_slice(&sum.to_be_bytes());
+    fn acknowledgement(options: &[u8]) -> Vec<u8> {
+        let mut ack = [&[0; 40], options].concat();
+        let tcp_bytes = (20 + options.len()) as u8;
+        (ack[0], ack[3], ack[9], ack[32]) = (0x45, 20 + tcp_bytes, TCP, tcp_bytes << 2);
+        // Of the pseudo-header nothing but protocol and length is not zero.
+        let sum = checksum(&[&ack[20..], &[0, TCP, 0, tcp_bytes]].concat());
+        ack[36..38].copy_from_slice(&sum);
         ack
     }
 
