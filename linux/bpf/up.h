@@ -128,7 +128,7 @@ __attribute__((noinline)) uint32_t mp_up_ack(struct __sk_buff *skb, struct mp_pa
 	if (mp_is_pure_ack(p))
 		flow->pacer.last_ns = p->departure_ns;
 	if (mp_count_ack(flow, p))
-		rtt_wired_us = mp_rtt_wired_us(mp_sent_ack(&flow->sent, p->ack, p->now_ns));
+		rtt_wired_us = mp_rtt_wired_us(mp_sent_ack(&flow->sent, p->ack, p->departure_ns));
 	if (rtt_wired_us) {
 		flow->rtt_wired_us = rtt_wired_us;
 		flow->estimate.samples++;

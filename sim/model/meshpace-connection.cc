@@ -259,7 +259,7 @@ MeshpaceConnection::DepartureNs(uint64_t nowNs) const
     return DueNs(m_pacer, nowNs);
 }
 
-Ptr<QueueDiscItem>
+Departure
 MeshpaceConnection::Release(uint64_t nowNs)
 {
     auto item = m_held.front().item;
@@ -273,7 +273,8 @@ MeshpaceConnection::Release(uint64_t nowNs)
         mp_sent_record(&m_downSent, segment->Seq(), segment->payloadBytes, nowNs);
         Store(*segment, item);
     }
-    return item;
+    const auto rttWiredUs = RttWiredUs(*segment, nowNs);
+    return {item, segment->IsPureAck() ? rttWiredUs : 0};
 }
 
 void
@@ -359,17 +360,21 @@ MeshpaceConnection::DataToWired(const TcpSegment& segment, uint64_t nowNs)
     m_upSegmentBytes = std::max(m_upSegmentBytes, segment.payloadBytes);
 }
 
-uint32_t
-MeshpaceConnection::AckFromWired(const TcpSegment& segment,
-                                 Ptr<const QueueDiscItem> item,
-                                 uint64_t nowNs)
+void
+MeshpaceConnection::AckFromWired(const TcpSegment& segment, Ptr<const QueueDiscItem> item)
 {
     if (m_upDataNs && segment.IsPureAck())
     {
         m_pureAck = CopyOf(item);
     }
     m_upBytes += NewlyAcknowledged(segment.Ack(), m_upAck, m_upAcked);
-    return mp_rtt_wired_us(mp_sent_ack(&m_upSent, segment.Ack(), nowNs));
+}
+
+uint32_t
+MeshpaceConnection::RttWiredUs(const TcpSegment& segment, uint64_t nowNs)
+{
+    const bool acks = segment.Flags() & TcpHeader::ACK;
+    return acks ? mp_rtt_wired_us(mp_sent_ack(&m_upSent, segment.Ack(), nowNs)) : 0;
 }
 
 void

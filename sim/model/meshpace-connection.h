@@ -37,6 +37,17 @@ struct MeshpaceKey
 /**
  * @ingroup meshpace
  *
+ * A packet that leaves for the mesh.
+ */
+struct Departure
+{
+    Ptr<QueueDiscItem> item;  //!< null: none is due
+    uint32_t rttWiredUs{0};   //!< RTT_wired to be written into it, us; 0: none
+};
+
+/**
+ * @ingroup meshpace
+ *
  * What the law is told by the gateway's configuration.
  */
 struct MeshpaceSettings
@@ -170,7 +181,7 @@ class MeshpaceConnection
      * @param nowNs now (T1), ns
      * @return the packet
      */
-    Ptr<QueueDiscItem> Release(uint64_t nowNs);
+    Departure Release(uint64_t nowNs);
 
     /**
      * An acknowledgement of down data arrives from the mesh (T2).
@@ -222,15 +233,19 @@ class MeshpaceConnection
     bool IsTold(const TcpSegment& segment);
 
     /**
-     * An acknowledgement of up data arrives from the wired network (T2).
+     * An acknowledgement of up data arrives from the wired network.
      * @param segment the segment that carries it
      * @param item the packet that it is
-     * @param nowNs now, ns
-     * @return RTT_wired in us, 0 when this ACK gives no sample
      */
-    uint32_t AckFromWired(const TcpSegment& segment,
-                          Ptr<const QueueDiscItem> item,
-                          uint64_t nowNs);
+    void AckFromWired(const TcpSegment& segment, Ptr<const QueueDiscItem> item);
+
+    /**
+     * A segment from the wired network leaves for the mesh (T2): what it waited here is not the mesh's.
+     * @param segment the segment
+     * @param nowNs now, ns
+     * @return RTT_wired in us, 0 when this segment gives no sample
+     */
+    uint32_t RttWiredUs(const TcpSegment& segment, uint64_t nowNs);
 
     /**
      * Looks at a segment's flags: learns the window scale, notices the end.

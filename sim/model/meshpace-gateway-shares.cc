@@ -118,7 +118,7 @@ MeshpaceGateway::DueNs(const MeshpaceKey& key,
                     m_hostShares.DueNs({key.meshAddress, true}, nowNs));
 }
 
-Ptr<QueueDiscItem>
+Departure
 MeshpaceGateway::ReleaseOf(const MeshpaceKey& key,
                            MeshpaceConnection& connection,
                            uint64_t nowNs)

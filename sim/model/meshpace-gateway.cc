@@ -139,9 +139,11 @@ MeshpaceGateway::ToMesh(Ptr<QueueDiscItem> item, uint32_t radio)
     }
     connection->See(*segment, false, Simulator::Now());
     connection->SetRadio(radio);
-    const bool acks = segment->Flags() & TcpHeader::ACK;
     const auto upBytes = connection->UpBytes();
-    const auto rttWiredUs = acks ? connection->AckFromWired(*segment, item, NowNs()) : 0;
+    if (segment->Flags() & TcpHeader::ACK)
+    {
+        connection->AckFromWired(*segment, item);
+    }
     const auto ackedBytes = connection->UpBytes() - upBytes;
     m_hostShares.Delivered({key.meshAddress, false}, ackedBytes);
     // An upload is slowed by its ACKs.
@@ -150,6 +152,7 @@ MeshpaceGateway::ToMesh(Ptr<QueueDiscItem> item, uint32_t radio)
     // What carries no data waits only so as not to overtake data that does.
     if (segment->payloadBytes == 0 && !slowed && !connection->Holds())
     {
+        const auto rttWiredUs = connection->RttWiredUs(*segment, NowNs());
         return {Verdict::PASS, segment->IsPureAck() ? rttWiredUs : 0};
     }
     return Hold(key, *connection, item, slowed ? ackedBytes : 0);
@@ -207,7 +210,7 @@ MeshpaceGateway::ToWired(Ptr<const QueueDiscItem> item)
     return Verdict::PASS;
 }
 
-Ptr<QueueDiscItem>
+Departure
 MeshpaceGateway::Release(uint32_t radio)
 {
     LawClock clock;
@@ -229,7 +232,7 @@ MeshpaceGateway::Release(uint32_t radio)
             return ReleaseOf(key, *connection, nowNs);
         }
     }
-    return m_hostShares.Release(radio, nowNs);
+    return {m_hostShares.Release(radio, nowNs), 0};
 }
 
 Time

@@ -114,7 +114,7 @@ class MeshpaceGateway : public Object
      * @param radio the radio
      * @return it, or nothing when none is due
      */
-    Ptr<QueueDiscItem> Release(uint32_t radio = 0);
+    Departure Release(uint32_t radio = 0);
 
     /**
      * @param radio a radio
@@ -183,9 +183,7 @@ class MeshpaceGateway : public Object
     uint64_t DueNs(const MeshpaceKey& key,
                    const MeshpaceConnection& connection,
                    uint64_t nowNs) const;
-    Ptr<QueueDiscItem> ReleaseOf(const MeshpaceKey& key,
-                                 MeshpaceConnection& connection,
-                                 uint64_t nowNs);
+    Departure ReleaseOf(const MeshpaceKey& key, MeshpaceConnection& connection, uint64_t nowNs);
     /** Each second under the law even: silent paths are asked, hosts are compared. */
     void EvenStep();
     void AskSilentPaths();

@@ -162,6 +162,18 @@ MeshpaceMeshQueueDisc::InitializeParams()
     m_gateway->Initialize();
 }
 
+namespace
+{
+
+/** Only as it leaves: a queue disc's statistics do not bear a packet that grows while it waits. */
+Ptr<QueueDiscItem>
+WithRttWired(Ptr<QueueDiscItem> item, uint32_t rttWiredUs)
+{
+    return rttWiredUs ? InsertRttWired(item, *TcpSegment::Read(item), rttWiredUs) : item;
+}
+
+} // namespace
+
 bool
 MeshpaceMeshQueueDisc::EnqueuePassing(Ptr<QueueDiscItem> item, uint32_t rttWiredUs)
 {
@@ -183,8 +195,7 @@ MeshpaceMeshQueueDisc::DequeuePassing()
     }
     const auto rttWiredUs = m_rttWiredUs.front();
     m_rttWiredUs.pop_front();
-    // Only now: a queue disc's statistics do not bear a packet that grows while it waits.
-    return rttWiredUs ? InsertRttWired(item, *TcpSegment::Read(item), rttWiredUs) : item;
+    return WithRttWired(item, rttWiredUs);
 }
 
 bool
@@ -214,13 +225,13 @@ MeshpaceMeshQueueDisc::DoDequeue()
     {
         return item;
     }
-    auto item = m_gateway->Release(m_radio);
+    const auto [item, rttWiredUs] = m_gateway->Release(m_radio);
     if (item)
     {
         StaticCast<MeshpaceHeldQueue>(GetInternalQueue(HELD))->Take(item);
     }
     ScheduleNextDeparture();
-    return item;
+    return WithRttWired(item, rttWiredUs);
 }
 
 void

@@ -230,6 +230,53 @@ class PacingTestCase : public DiscTestCase
     }
 };
 
+/** An ACK that waited here is told apart from one that the mesh held up. */
+class HeldAckTestCase : public DiscTestCase
+{
+  public:
+    HeldAckTestCase()
+        : DiscTestCase("RTT_wired has what an ACK waited behind paced data")
+    {
+    }
+
+  private:
+    static constexpr uint32_t PACKETS = 10;
+
+    void DoRun() override
+    {
+        SetUpDisc();
+        Simulator::Schedule(Seconds(1), &HeldAckTestCase::ToMesh, this, Data(0));
+        Simulator::Schedule(Seconds(1.04), &HeldAckTestCase::ToWired, this, Ack(PAYLOAD));
+        const auto up = Segment(false, 1, PAYLOAD, PAYLOAD);
+        Simulator::Schedule(Seconds(2), &HeldAckTestCase::ToWired, this, up);
+        for (uint32_t i = 1; i <= PACKETS; i++)
+        {
+            Simulator::Schedule(Seconds(2), &HeldAckTestCase::ToMesh, this, Data(i * PAYLOAD));
+        }
+        const auto ack = Segment(true, (PACKETS + 1) * PAYLOAD, 1 + PAYLOAD, 0);
+        Simulator::Schedule(Seconds(2), &HeldAckTestCase::ToMesh, this, ack);
+        Simulator::Stop(Seconds(10));
+        Simulator::Run();
+
+        const auto waited = m_departures.back().time - Seconds(2);
+        NS_TEST_EXPECT_MSG_GT(waited, Seconds(0.1), "it waited behind data");
+        NS_TEST_EXPECT_MSG_EQ_TOL(m_rttWiredUs, waited.GetMicroSeconds(), 20, "and says so");
+        TearDownDisc();
+    }
+
+    void Sent(Ptr<QueueDiscItem> item) override
+    {
+        DiscTestCase::Sent(item);
+        auto packet = item->GetPacket()->Copy();
+        Ipv4Header ip;
+        packet->RemoveHeader(ip);
+        const auto segment = TcpSegment::Read(MakeItem(packet, HOST, MESH_HOST, 6));
+        mp_option_find(&segment->bytes[20], segment->headerBytes - 20, &m_rttWiredUs);
+    }
+
+    uint32_t m_rttWiredUs{0};
+};
+
 /** A pacing queue holds an advertised window at most. */
 class WindowTestCase : public DiscTestCase
 {
@@ -423,6 +470,7 @@ class MeshpaceGatewayTestSuite : public TestSuite
         AddTestCase(new OptionTestCase, Duration::QUICK);
         AddTestCase(new OptionNoRoomTestCase, Duration::QUICK);
         AddTestCase(new PacingTestCase, Duration::QUICK);
+        AddTestCase(new HeldAckTestCase, Duration::QUICK);
         AddTestCase(new WindowTestCase, Duration::QUICK);
         AddTestCase(new PassingTestCase, Duration::QUICK);
         AddTestCase(new LocalRetransmissionTestCase, Duration::QUICK);
