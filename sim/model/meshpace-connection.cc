@@ -260,8 +260,9 @@ MeshpaceConnection::DepartureNs(uint64_t nowNs) const
 }
 
 Departure
-MeshpaceConnection::Release(uint64_t nowNs)
+MeshpaceConnection::Release(uint64_t nowNs, uint64_t turn)
 {
+    m_turn = turn;
     auto item = m_held.front().item;
     m_held.pop_front();
     const auto segment = TcpSegment::Read(item);
@@ -275,6 +276,12 @@ MeshpaceConnection::Release(uint64_t nowNs)
     }
     const auto rttWiredUs = RttWiredUs(*segment, nowNs);
     return {item, segment->IsPureAck() ? rttWiredUs : 0};
+}
+
+uint64_t
+MeshpaceConnection::Turn() const
+{
+    return m_turn;
 }
 
 void

@@ -129,7 +129,7 @@ MeshpaceGateway::ReleaseOf(const MeshpaceKey& key,
         m_hostShares.Departed({key.meshAddress, !connection.HeadAcknowledges()}, bytes, nowNs);
     }
     m_held--;
-    return connection.Release(nowNs);
+    return connection.Release(nowNs, ++m_turns);
 }
 
 void

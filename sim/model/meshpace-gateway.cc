@@ -215,22 +215,23 @@ MeshpaceGateway::Release(uint32_t radio)
 {
     LawClock clock;
     const auto nowNs = NowNs();
-    // In turn, from the connection after the last one served: before the first samples all are
-    // unpaced, and the device must not be the first one's alone.
-    auto next = m_connections.upper_bound(m_lastReleased[radio]);
-    for (std::size_t i = 0; i < m_connections.size(); i++, next++)
+    // Of all that are due, whose turn was the longest ago: before the first samples all are unpaced, and the
+    // device must not be the first one's alone, nor a host's cap its first connection's.
+    const MeshpaceKey* first = nullptr;
+    MeshpaceConnection* next = nullptr;
+    for (const auto& [key, connection] : m_connections)
     {
-        if (next == m_connections.end())
-        {
-            next = m_connections.begin();
-        }
-        auto& [key, connection] = *next;
         if (connection->Holds() && connection->Radio() == radio &&
+            (!next || connection->Turn() < next->Turn()) &&
             DueNs(key, *connection, nowNs) <= nowNs)
         {
-            m_lastReleased[radio] = key;
-            return ReleaseOf(key, *connection, nowNs);
+            first = &key;
+            next = connection.get();
         }
+    }
+    if (next)
+    {
+        return ReleaseOf(*first, *next, nowNs);
     }
     return {m_hostShares.Release(radio, nowNs), 0};
 }

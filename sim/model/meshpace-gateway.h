@@ -216,7 +216,7 @@ class MeshpaceGateway : public Object
     EventId m_goodputEvent;
     MeshpaceHosts m_hostShares;
     EventId m_evenEvent;
-    std::map<uint32_t, MeshpaceKey> m_lastReleased; //!< by radio
+    uint64_t m_turns{0}; //!< packets released
     uint32_t m_held{0};
     uint32_t m_maxHeld{0};
     uint64_t m_throttles{0};

@@ -97,6 +97,33 @@ class NearAndFarTestCase : public TestCase
     std::string m_far;
 };
 
+/** Connections of one host, which has a cap for another's sake, take turns. */
+class OneHostTestCase : public TestCase
+{
+  public:
+    OneHostTestCase()
+        : TestCase("Six downloads of a host beside another host's")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        auto scenario = ChainScenario(3, "static", SECONDS);
+        scenario.flows.assign(6, FtpFlow("B", "RL2"));
+        scenario.flows.push_back(FtpFlow("B", "A"));
+        auto kbps = GoodputKbps(scenario, "even");
+        const auto other = kbps.back();
+        kbps.pop_back();
+        const auto sum = std::accumulate(kbps.begin(), kbps.end(), 0.0);
+        for (const auto one : kbps)
+        {
+            NS_TEST_EXPECT_MSG_GT(one, sum / 6 / 2, "of " << sum << " beside " << other);
+        }
+        NS_TEST_EXPECT_MSG_GT(other, 0.6 * (sum + other) / 2, "beside " << sum);
+    }
+};
+
 /**
  * A flow whose path was broken goes on at once: each second the path of a download is asked, and the
  * sender of an upload is prompted. Alone it tries again some seconds after the break.
@@ -153,6 +180,7 @@ class EvenTestSuite : public TestSuite
         AddTestCase(new NearAndFarTestCase("TCP", "down"), Duration::QUICK);
         AddTestCase(new NearAndFarTestCase("TCP", "up"), Duration::QUICK);
         AddTestCase(new NearAndFarTestCase("UDP", "down"), Duration::QUICK);
+        AddTestCase(new OneHostTestCase(), Duration::QUICK);
         AddTestCase(new ProbeTestCase(true), Duration::QUICK);
         AddTestCase(new ProbeTestCase(false), Duration::QUICK);
     }

@@ -24,7 +24,7 @@
 #include "base.h"
 
 #define MP_SHARE_STEP_NS MP_NS_PER_S
-#define MP_SHARE_SLOW_Q8 238u    /* .93 of the mean */
+#define MP_SHARE_SLOW_Q8 241u    /* .94 of the mean */
 #define MP_SHARE_WANTING 6u      /* steps in which a host wanted more, before it counts as slow */
 #define MP_SHARE_SIGN 6u         /* steps of an attempt before a gain is one */
 #define MP_SHARE_PROOF 12u       /* steps without: the slow have to find their new rate */
@@ -42,7 +42,7 @@ struct mp_share {
 	uint64_t cap_bps;         /* bytes/s; 0: none */
 	uint64_t before_bytes;    /* delivered at the previous step */
 	uint64_t rate_bps;        /* smoothed over four steps, bytes/s */
-	uint64_t usual_bps;       /* smoothed over sixteen */
+	uint64_t usual_bps;       /* smoothed over twenty-four */
 	uint64_t old_cap_bps;     /* before the attempt */
 	uint64_t was_bps;         /* rate_bps when it began: what it is compared with */
 	uint32_t wanting;         /* steps in which it wanted, less those in which it did not */
@@ -88,7 +88,7 @@ MP_INLINE uint64_t mp_shares_measure(struct mp_shares *shares, struct mp_share *
 
 		bps = shares->before_ns ? bps : 0; /* the first step has nothing to compare with */
 		s->rate_bps = s->known ? (3 * s->rate_bps + bps) / 4 : bps;
-		s->usual_bps = s->known ? (15 * s->usual_bps + bps) / 16 : bps;
+		s->usual_bps = s->known ? (23 * s->usual_bps + bps) / 24 : bps;
 		s->before_bytes = s->delivered_bytes;
 		s->wanting += s->wants && s->wanting < MP_SHARE_WANTING;
 		s->wanting -= !s->wants && s->wanting > 0;
