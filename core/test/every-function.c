@@ -25,6 +25,8 @@ struct probe {
 	struct mp_wait wait;
 	struct mp_police police;
 	struct mp_told told;
+	struct mp_turns turns;
+	struct mp_turn turn;
 	uint8_t option[MP_TCP_OPTIONS_MAX];
 	uint64_t out[16];
 };
@@ -213,6 +215,10 @@ PROBE(even)
 	p->out[3] = mp_interval_ns(&p->estimate, &law, 0);
 	p->out[4] = mp_wait_ends(&p->wait, p->number, target_ns, p->rtt_ns, p->now_ns);
 	p->out[5] = mp_share_interval_ns(p->us, p->len);
+	p->out[8] = mp_turn_tag(&p->turns, &p->turn);
+	mp_turn_take(&p->turn, p->out[8], p->bytes);
+	p->out[9] = mp_turns_ahead(&p->turns, p->out[8], p->us);
+	mp_turns_pass(&p->turns, p->out[8]);
 	return 0;
 }
 

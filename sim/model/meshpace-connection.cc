@@ -260,9 +260,8 @@ MeshpaceConnection::DepartureNs(uint64_t nowNs) const
 }
 
 Departure
-MeshpaceConnection::Release(uint64_t nowNs, uint64_t turn)
+MeshpaceConnection::Release(uint64_t nowNs)
 {
-    m_turn = turn;
     auto item = m_held.front().item;
     m_held.pop_front();
     const auto segment = TcpSegment::Read(item);
@@ -278,10 +277,10 @@ MeshpaceConnection::Release(uint64_t nowNs, uint64_t turn)
     return {item, segment->IsPureAck() ? rttWiredUs : 0};
 }
 
-uint64_t
-MeshpaceConnection::Turn() const
+mp_turn&
+MeshpaceConnection::HeadTurn()
 {
-    return m_turn;
+    return HeadAcknowledges() ? m_ackTurn : m_dataTurn;
 }
 
 void

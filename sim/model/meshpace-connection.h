@@ -179,13 +179,12 @@ class MeshpaceConnection
     /**
      * Takes the packet at the queue's head; it leaves now.
      * @param nowNs now (T1), ns
-     * @param turn its number among all that the gateway releases, from 1
      * @return the packet
      */
-    Departure Release(uint64_t nowNs, uint64_t turn);
+    Departure Release(uint64_t nowNs);
 
-    /** @return the number of the packet that was released last; 0: none was */
-    uint64_t Turn() const;
+    /** @return the turns of what is like the head: data, or acknowledgements */
+    mp_turn& HeadTurn();
 
     /**
      * An acknowledgement of down data arrives from the mesh (T2).
@@ -345,7 +344,8 @@ class MeshpaceConnection
     mp_sent m_downSent{};                  //!< T1 at the gateway's radio
     mp_estimate m_estimate{};
     mp_pacer m_pacer{};
-    uint64_t m_turn{0};            //!< at which it released last
+    mp_turn m_dataTurn{};
+    mp_turn m_ackTurn{};
     mp_dupack m_dupack{};
     mp_probe m_probe{};            //!< of the download
     mp_probe m_prompt{};           //!< of the upload

@@ -59,7 +59,7 @@ MeshpaceGateway::DatagramToMesh(Ptr<QueueDiscItem> item, uint32_t radio)
         return {Verdict::PASS, 0};
     }
     const auto host = StaticCast<Ipv4QueueDiscItem>(item)->GetHeader().GetDestination().Get();
-    switch (m_hostShares.Datagram(item, radio, host, NowNs()))
+    switch (m_hostShares.Datagram(item, radio, host, HoldingTo(host), NowNs()))
     {
     case MeshpaceHosts::Fate::WAITS:
         return {Verdict::HELD, 0};
@@ -71,17 +71,28 @@ MeshpaceGateway::DatagramToMesh(Ptr<QueueDiscItem> item, uint32_t radio)
     return {Verdict::PASS, 0};
 }
 
+uint32_t
+MeshpaceGateway::HoldingTo(uint32_t address) const
+{
+    return std::ranges::count_if(m_connections, [address](const auto& entry) {
+        return entry.first.meshAddress == address && entry.second->Holds();
+    });
+}
+
+uint64_t
+MeshpaceGateway::HeadTag(const MeshpaceKey& key, MeshpaceConnection& connection) const
+{
+    return m_hostShares.Tag({key.meshAddress, !connection.HeadAcknowledges()},
+                            connection.HeadTurn());
+}
+
 uint64_t
 MeshpaceGateway::CapIntervalNs(const MeshpaceKey& key, const MeshpaceConnection& connection) const
 {
-    uint32_t connections = 0;
-    for (const auto& [other, held] : m_connections)
-    {
-        connections += other.meshAddress == key.meshAddress && held->Holds();
-    }
+    const auto flows = HoldingTo(key.meshAddress) + m_hostShares.DatagramFlows(key.meshAddress);
     return mp_share_interval_ns(m_hostShares.CapBps({key.meshAddress, true}),
                                 connection.DownSegmentBytes()) *
-           std::max(connections, 1U);
+           std::max(flows, 1U);
 }
 
 MeshpaceGateway::ToMeshVerdict
@@ -124,12 +135,15 @@ MeshpaceGateway::ReleaseOf(const MeshpaceKey& key,
                            uint64_t nowNs)
 {
     const auto bytes = connection.HeadBytes();
-    if (SharesHosts() && bytes > 0)
+    if (bytes > 0)
     {
-        m_hostShares.Departed({key.meshAddress, !connection.HeadAcknowledges()}, bytes, nowNs);
+        m_hostShares.Departed({key.meshAddress, !connection.HeadAcknowledges()},
+                              connection.HeadTurn(),
+                              bytes,
+                              nowNs);
     }
     m_held--;
-    return connection.Release(nowNs, ++m_turns);
+    return connection.Release(nowNs);
 }
 
 void

@@ -210,30 +210,46 @@ MeshpaceGateway::ToWired(Ptr<const QueueDiscItem> item)
     return Verdict::PASS;
 }
 
+MeshpaceGateway::Next
+MeshpaceGateway::NextConnection(uint32_t radio, uint64_t nowNs)
+{
+    Next next;
+    for (const auto& [key, connection] : m_connections)
+    {
+        if (connection->Holds() && connection->Radio() == radio &&
+            DueNs(key, *connection, nowNs) <= nowNs)
+        {
+            const auto after = key.meshAddress - m_lastHost[radio] - 1;
+            next = std::min(next, {after, HeadTag(key, *connection), key.meshAddress, &key});
+        }
+    }
+    return next;
+}
+
+MeshpaceGateway::Next
+MeshpaceGateway::NextDatagram(uint32_t radio, uint64_t nowNs)
+{
+    Next next;
+    for (const auto& [address, tag] : m_hostShares.DatagramsDue(radio, nowNs))
+    {
+        next = std::min(next, {address - m_lastHost[radio] - 1, tag, address, nullptr});
+    }
+    return next;
+}
+
 Departure
 MeshpaceGateway::Release(uint32_t radio)
 {
     LawClock clock;
     const auto nowNs = NowNs();
-    // Of all that are due, whose turn was the longest ago: before the first samples all are unpaced, and the
-    // device must not be the first one's alone, nor a host's cap its first connection's.
-    const MeshpaceKey* first = nullptr;
-    MeshpaceConnection* next = nullptr;
-    for (const auto& [key, connection] : m_connections)
+    const auto next = std::min(NextConnection(radio, nowNs), NextDatagram(radio, nowNs));
+    if (!next.host)
     {
-        if (connection->Holds() && connection->Radio() == radio &&
-            (!next || connection->Turn() < next->Turn()) &&
-            DueNs(key, *connection, nowNs) <= nowNs)
-        {
-            first = &key;
-            next = connection.get();
-        }
+        return {};
     }
-    if (next)
-    {
-        return ReleaseOf(*first, *next, nowNs);
-    }
-    return {m_hostShares.Release(radio, nowNs), 0};
+    m_lastHost[radio] = *next.host;
+    return next.key ? ReleaseOf(*next.key, *m_connections.at(*next.key), nowNs)
+                    : Departure{m_hostShares.Release(*next.host, nowNs), 0};
 }
 
 Time

@@ -12,9 +12,12 @@
 #include "ns3/ipv4-address.h"
 #include "ns3/object.h"
 
+#include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
+#include <tuple>
 #include <vector>
 
 namespace ns3
@@ -171,6 +174,25 @@ class MeshpaceGateway : public Object
     void SetLocalRetransmission(bool on);
     void SetDeparturesOnArrival(bool on);
     bool InMesh(Ipv4Address address) const;
+    /**
+     * What leaves next. Hosts take turns, from the one after the last: before the first samples all are
+     * unpaced, and the device must not be the first one's alone. Of a host it is what has the lowest tag.
+     */
+    struct Next
+    {
+        uint32_t after{std::numeric_limits<uint32_t>::max()}; //!< addresses after the last host's
+        uint64_t tag{std::numeric_limits<uint64_t>::max()};
+        std::optional<uint32_t> host{};
+        const MeshpaceKey* key{nullptr}; //!< of the connection; null: a datagram
+
+        bool operator<(const Next& other) const
+        {
+            return std::tie(after, tag) < std::tie(other.after, other.tag);
+        }
+    };
+
+    Next NextConnection(uint32_t radio, uint64_t nowNs);
+    Next NextDatagram(uint32_t radio, uint64_t nowNs);
     MeshpaceConnection* FindOrCreate(const MeshpaceKey& key, const TcpSegment& segment);
     bool SharesHosts() const;
     bool IsDatagramForMesh(Ptr<const QueueDiscItem> item) const;
@@ -179,6 +201,8 @@ class MeshpaceGateway : public Object
                        MeshpaceConnection& connection,
                        Ptr<QueueDiscItem> item,
                        uint32_t ackedBytes);
+    uint32_t HoldingTo(uint32_t address) const;
+    uint64_t HeadTag(const MeshpaceKey& key, MeshpaceConnection& connection) const;
     uint64_t CapIntervalNs(const MeshpaceKey& key, const MeshpaceConnection& connection) const;
     uint64_t DueNs(const MeshpaceKey& key,
                    const MeshpaceConnection& connection,
@@ -216,7 +240,7 @@ class MeshpaceGateway : public Object
     EventId m_goodputEvent;
     MeshpaceHosts m_hostShares;
     EventId m_evenEvent;
-    uint64_t m_turns{0}; //!< packets released
+    std::map<uint32_t, uint32_t> m_lastHost; //!< served, by radio
     uint32_t m_held{0};
     uint32_t m_maxHeld{0};
     uint64_t m_throttles{0};

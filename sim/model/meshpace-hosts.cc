@@ -4,7 +4,9 @@
 
 #include "meshpace-hosts.h"
 
+#include "ns3/ipv4-queue-disc-item.h"
 #include "ns3/packet.h"
+#include "ns3/udp-header.h"
 
 #include <algorithm>
 #include <limits>
@@ -17,6 +19,26 @@ namespace
 
 /** A datagram that would wait longer is of no use any more. */
 constexpr uint64_t LONGEST_WAIT_NS = 200'000'000;
+
+/** @return what tells datagrams of one program from others': wired address and ports @param item one */
+uint64_t
+FlowOf(Ptr<const QueueDiscItem> item)
+{
+    const auto ip = DynamicCast<const Ipv4QueueDiscItem>(item)->GetHeader();
+    UdpHeader udp;
+    if (ip.GetFragmentOffset() == 0)
+    {
+        item->GetPacket()->PeekHeader(udp);
+    }
+    return uint64_t{ip.GetSource().Get()} << 32 | uint32_t{udp.GetSourcePort()} << 16 |
+           udp.GetDestinationPort();
+}
+
+uint32_t
+ClampToU32(uint64_t value)
+{
+    return std::min<uint64_t>(value, std::numeric_limits<uint32_t>::max());
+}
 
 } // namespace
 
@@ -64,16 +86,36 @@ MeshpaceHosts::DueNs(const Key& key, uint64_t nowNs) const
     return found == m_hosts.end() ? nowNs : std::max(found->second.nextNs, nowNs);
 }
 
-void
-MeshpaceHosts::Departed(const Key& key, uint32_t bytes, uint64_t nowNs)
+uint64_t
+MeshpaceHosts::Tag(const Key& key, const mp_turn& turn) const
 {
-    auto& host = m_hosts[key];
+    const auto found = m_hosts.find(key);
+    return found == m_hosts.end() ? turn.end : mp_turn_tag(&found->second.turns, &turn);
+}
+
+void
+MeshpaceHosts::Pace(Host& host, uint32_t bytes, uint64_t nowNs)
+{
     host.nextNs =
         std::max(host.nextNs, nowNs) + mp_share_interval_ns(host.share.cap_bps, bytes);
 }
 
+void
+MeshpaceHosts::Departed(const Key& key, mp_turn& turn, uint32_t bytes, uint64_t nowNs)
+{
+    auto& host = m_hosts[key];
+    const auto tag = mp_turn_tag(&host.turns, &turn);
+    mp_turn_take(&turn, tag, bytes);
+    mp_turns_pass(&host.turns, tag);
+    Pace(host, bytes, nowNs);
+}
+
 MeshpaceHosts::Fate
-MeshpaceHosts::Datagram(Ptr<QueueDiscItem> item, uint32_t radio, uint32_t address, uint64_t nowNs)
+MeshpaceHosts::Datagram(Ptr<QueueDiscItem> item,
+                        uint32_t radio,
+                        uint32_t address,
+                        uint32_t others,
+                        uint64_t nowNs)
 {
     auto& host = m_hosts[{address, true}];
     const auto bytes = item->GetPacket()->GetSize();
@@ -83,31 +125,64 @@ MeshpaceHosts::Datagram(Ptr<QueueDiscItem> item, uint32_t radio, uint32_t addres
         host.share.delivered_bytes += bytes;
         return Fate::PASSES;
     }
-    const auto ahead = mp_share_interval_ns(host.share.cap_bps, bytes) * host.datagrams.size();
-    if (std::max(host.nextNs, nowNs) - nowNs + ahead > LONGEST_WAIT_NS)
+    auto& flow = host.flows[FlowOf(item)];
+    const auto tag = mp_turn_tag(&host.turns, &flow.turn);
+    const auto ahead =
+        mp_turns_ahead(&host.turns, tag, DatagramFlows(address) + others + (flow.waiting == 0));
+    if (std::max(host.nextNs, nowNs) - nowNs +
+            mp_share_interval_ns(host.share.cap_bps, ClampToU32(ahead)) >
+        LONGEST_WAIT_NS)
     {
         return Fate::DROPPED;
     }
-    host.datagrams.push_back(item);
+    mp_turn_take(&flow.turn, tag, bytes);
+    flow.waiting++;
+    host.datagrams.emplace(tag, item);
     return Fate::WAITS;
 }
 
-Ptr<QueueDiscItem>
-MeshpaceHosts::Release(uint32_t radio, uint64_t nowNs)
+uint32_t
+MeshpaceHosts::DatagramFlows(uint32_t address) const
 {
-    for (auto& [key, host] : m_hosts)
+    const auto found = m_hosts.find({address, true});
+    if (found == m_hosts.end())
+    {
+        return 0;
+    }
+    const auto& flows = found->second.flows;
+    return std::ranges::count_if(flows, [](const auto& flow) { return flow.second.waiting > 0; });
+}
+
+std::vector<MeshpaceHosts::Due>
+MeshpaceHosts::DatagramsDue(uint32_t radio, uint64_t nowNs) const
+{
+    std::vector<Due> due;
+    for (const auto& [key, host] : m_hosts)
     {
         if (host.radio == radio && !host.datagrams.empty() && host.nextNs <= nowNs)
         {
-            auto item = host.datagrams.front();
-            host.datagrams.pop_front();
-            const auto bytes = item->GetPacket()->GetSize();
-            host.share.delivered_bytes += bytes;
-            Departed(key, bytes, nowNs);
-            return item;
+            due.push_back({key.address, host.datagrams.begin()->first});
         }
     }
-    return nullptr;
+    return due;
+}
+
+Ptr<QueueDiscItem>
+MeshpaceHosts::Release(uint32_t address, uint64_t nowNs)
+{
+    auto& host = m_hosts.at({address, true});
+    const auto [tag, item] = *host.datagrams.begin();
+    host.datagrams.erase(host.datagrams.begin());
+    host.flows[FlowOf(item)].waiting--;
+    mp_turns_pass(&host.turns, tag);
+    // Who has nothing in line and is not ahead is a flow like any new one.
+    std::erase_if(host.flows, [&host](const auto& flow) {
+        return flow.second.waiting == 0 && flow.second.turn.end <= host.turns.at;
+    });
+    const auto bytes = item->GetPacket()->GetSize();
+    host.share.delivered_bytes += bytes;
+    Pace(host, bytes, nowNs);
+    return item;
 }
 
 uint64_t

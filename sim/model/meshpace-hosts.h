@@ -12,7 +12,6 @@
 
 #include <compare>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <vector>
 
@@ -71,12 +70,20 @@ class MeshpaceHosts
     uint64_t DueNs(const Key& key, uint64_t nowNs) const;
 
     /**
+     * @param key the host
+     * @param turn a flow's
+     * @return the tag of the flow's next packet: of a host's, the lowest leaves first
+     */
+    uint64_t Tag(const Key& key, const mp_turn& turn) const;
+
+    /**
      * A packet of the host leaves.
      * @param key the host
+     * @param turn its flow's
      * @param bytes how many count
      * @param nowNs now, ns
      */
-    void Departed(const Key& key, uint32_t bytes, uint64_t nowNs);
+    void Departed(const Key& key, mp_turn& turn, uint32_t bytes, uint64_t nowNs);
 
     /**
      * Data comes from a host, and counts.
@@ -93,6 +100,7 @@ class MeshpaceHosts
      * @param item the packet
      * @param radio by which it leaves
      * @param address of the host
+     * @param others flows of the host of which something else waits
      * @param nowNs now, ns
      * @return whether it waits, passes, or is to be dropped
      */
@@ -102,15 +110,39 @@ class MeshpaceHosts
         WAITS,  //!< it is kept here
         DROPPED //!< it would wait too long
     };
-    Fate Datagram(Ptr<QueueDiscItem> item, uint32_t radio, uint32_t address, uint64_t nowNs);
+    Fate Datagram(Ptr<QueueDiscItem> item,
+                  uint32_t radio,
+                  uint32_t address,
+                  uint32_t others,
+                  uint64_t nowNs);
 
     /**
-     * The next datagram that may leave.
-     * @param radio the radio
-     * @param nowNs now, ns
-     * @return it, or nothing when none is due
+     * @param address of a host
+     * @return flows of which datagrams wait for it
      */
-    Ptr<QueueDiscItem> Release(uint32_t radio, uint64_t nowNs);
+    uint32_t DatagramFlows(uint32_t address) const;
+
+    /** A host's datagram that may leave. */
+    struct Due
+    {
+        uint32_t address; //!< of the host
+        uint64_t tag;     //!< of the datagram
+    };
+
+    /**
+     * @param radio a radio
+     * @param nowNs now, ns
+     * @return the first of each host that may leave there
+     */
+    std::vector<Due> DatagramsDue(uint32_t radio, uint64_t nowNs) const;
+
+    /**
+     * The host's first datagram leaves.
+     * @param address of the host, of which one waits
+     * @param nowNs now, ns
+     * @return it
+     */
+    Ptr<QueueDiscItem> Release(uint32_t address, uint64_t nowNs);
 
     /**
      * @param radio a radio
@@ -120,15 +152,26 @@ class MeshpaceHosts
     uint64_t NextNs(uint32_t radio, uint64_t nowNs) const;
 
   private:
+    /** Datagrams of one wired host's program for one of the mesh host's. */
+    struct DatagramFlow
+    {
+        mp_turn turn{};
+        uint32_t waiting{0}; //!< datagrams
+    };
+
     /** One host in one direction. */
     struct Host
     {
         mp_share share{};
         mp_police police{}; //!< of what it sends
         uint64_t nextNs{0}; //!< when the next packet may leave
+        mp_turns turns{};
         uint32_t radio{0};
-        std::deque<Ptr<QueueDiscItem>> datagrams; //!< that wait
+        std::multimap<uint64_t, Ptr<QueueDiscItem>> datagrams; //!< that wait, by their tags
+        std::map<uint64_t, DatagramFlow> flows; //!< of them, by wired address and ports
     };
+
+    static void Pace(Host& host, uint32_t bytes, uint64_t nowNs);
 
     std::map<Key, Host> m_hosts;
     mp_shares m_shares{};

@@ -18,6 +18,7 @@
 #include "seq.h"
 #include "shaper.h"
 #include "share.h"
+#include "turn.h"
 #include "wait.h"
 #include "window.h"
 #include "yang.h"
