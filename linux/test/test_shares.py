@@ -167,6 +167,17 @@ def test_udp_to_one_host_leaves_the_other_its_share(start: StartGateway) -> None
     assert counters["udp_dropped"] > 0
 
 
+def test_a_flood_leaves_its_own_host_s_download_a_part(start: StartGateway) -> None:
+    """Else what a host may have is its datagrams' alone."""
+    with net.over_radio(RADIO, hosts=2) as network:
+        begin(start, network)
+        flood = Flood(network.wired, network.hosts[0], net.host4(0), 4000)
+        with flood, downloads(network, 1, 1) as runs:
+            own, other = settled_kbps(runs)
+    print(f"the same host's download {own:.0f}, the other's {other:.0f} kbit/s")
+    assert own >= 0.3 * other, "of the host's share, about as much as the other's, half is its own"
+
+
 def test_a_lone_host_has_no_cap(start: StartGateway) -> None:
     """Its own flows are not compared with one another."""
     with net.over_radio(RADIO, hosts=2) as network:

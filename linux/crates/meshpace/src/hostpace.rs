@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The pacers of whole hosts, beside those of their flows: what its flow lets go waits here for its
-//! host's turn, if the host has a cap (shares.rs). Who is ready first leaves first, so that the flows
-//! of a host take turns.
-use std::collections::{HashMap, VecDeque};
+//! host's turn, if the host has a cap (shares.rs), and the host's flows take turns (core's turn.h).
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crate::intf::{self, mp_flow_key, mp_pacer};
+use crate::intf::{self, mp_flow_key, mp_pacer, mp_turn, mp_turns};
 use crate::shares::{Caps, Member};
 
 const CAP_WAIT_NS: u64 = intf::MP_CAP_WAIT_NS as u64;
@@ -30,8 +29,16 @@ impl Published {
 pub enum Who {
     /// the head of a flow's queue
     Flow(mp_flow_key),
-    /// UDP, by its number in the netfilter queue
-    Datagram(u32),
+    /// UDP of a flow, by its number in the netfilter queue
+    Datagram(mp_flow_key, u32),
+}
+
+impl Who {
+    fn flow(&self) -> &mp_flow_key {
+        match self {
+            Who::Flow(key) | Who::Datagram(key, _) => key,
+        }
+    }
 }
 
 struct Ready {
@@ -40,14 +47,29 @@ struct Ready {
     since_ns: u64,
 }
 
+/// A flow's turns, and how many packets of it are in line.
+#[derive(Default)]
+struct Line {
+    turn: mp_turn,
+    waiting: u32,
+}
+
+/// So many flows that are not in line are remembered, if they had their turn before others.
+const REMEMBERED: usize = 64;
+
 /// One host's pacer in one direction, and who waits for it.
 #[derive(Default)]
 struct HostPace {
     pacer: mp_pacer,
     /// of the latest that left, whose time the next one waits
     bytes: u32,
-    ready: VecDeque<Ready>,
-    ready_bytes: u64,
+    turns: mp_turns,
+    /// by tag, and of equal ones in their order
+    ready: BTreeMap<(u64, u64), Ready>,
+    number: u64,
+    flows: HashMap<mp_flow_key, Line>,
+    /// flows of which something is ready
+    in_line: u32,
     /// when the caller was told last that the next may leave
     told_ns: Option<u64>,
 }
@@ -71,6 +93,49 @@ impl HostPace {
         // Safe: a plain function of core/.
         unsafe { intf::mp_departed(&mut self.pacer, departure_ns) };
         self.bytes = bytes;
+    }
+
+    fn stand_in_line(&mut self, ready: Ready) {
+        let line = self.flows.entry(*ready.who.flow()).or_default();
+        // Safe: plain functions of core/.
+        let tag = unsafe {
+            let tag = intf::mp_turn_tag(&self.turns, &line.turn);
+            intf::mp_turn_take(&mut line.turn, tag, ready.bytes);
+            tag
+        };
+        self.in_line += u32::from(line.waiting == 0);
+        line.waiting += 1;
+        self.number += 1;
+        self.ready.insert((tag, self.number), ready);
+    }
+
+    fn leave_line(&mut self) -> Option<Ready> {
+        let ((tag, _), first) = self.ready.pop_first()?;
+        // Safe: a plain function of core/.
+        unsafe { intf::mp_turns_pass(&mut self.turns, tag) };
+        if let Some(line) = self.flows.get_mut(first.who.flow()) {
+            line.waiting -= 1;
+            self.in_line -= u32::from(line.waiting == 0);
+        }
+        if self.flows.len() > self.in_line as usize + REMEMBERED {
+            // Who has nothing in line and is not ahead is a flow like any new one.
+            let at = self.turns.at;
+            self.flows
+                .retain(|_, line| line.waiting > 0 || line.turn.end > at);
+        }
+        Some(first)
+    }
+
+    /// Bytes that leave before what comes of this flow.
+    fn ahead(&self, flow: &mp_flow_key) -> u64 {
+        let line = self.flows.get(flow);
+        let turn = line.map_or(mp_turn::default(), |line| line.turn);
+        let joins = u32::from(line.is_none_or(|line| line.waiting == 0));
+        // Safe: plain functions of core/.
+        unsafe {
+            let tag = intf::mp_turn_tag(&self.turns, &turn);
+            intf::mp_turns_ahead(&self.turns, tag, self.in_line + joins)
+        }
     }
 }
 
@@ -129,28 +194,30 @@ impl HostPaces {
     /// The interval between packets of so many bytes of a flow that takes turns with those in line; 0:
     /// no cap.
     pub fn turn_interval_ns(&self, member: &Member, bytes: u32) -> u64 {
-        let in_line = self.hosts.get(member).map_or(0, |host| host.ready_bytes);
-        interval_ns(self.cap(member), in_line.max(bytes.into()))
+        let in_line = self.hosts.get(member).map_or(0, |host| host.in_line);
+        interval_ns(
+            self.cap(member),
+            u64::from(in_line.max(1)) * u64::from(bytes),
+        )
     }
 
-    /// Puts somebody, who is ready since then, at the end.
+    /// Puts somebody, who is ready since then, in line.
     pub fn wait(&mut self, member: Member, who: Who, bytes: u32, since_ns: u64) {
         let host = self.hosts.entry(member).or_default();
-        host.ready_bytes += u64::from(bytes);
-        host.ready.push_back(Ready {
+        host.stand_in_line(Ready {
             who,
             bytes,
             since_ns,
         });
     }
 
-    /// Whether UDP that comes now would leave within its time.
-    pub fn has_room(&self, member: &Member, now_ns: u64) -> bool {
+    /// Whether UDP of this flow that comes now would leave within its time.
+    pub fn has_room(&self, member: &Member, flow: &mp_flow_key, now_ns: u64) -> bool {
         let (cap, Some(host)) = (self.cap(member), self.hosts.get(member)) else {
             return true;
         };
         let wait_ns =
-            host.due(cap, now_ns).saturating_sub(now_ns) + interval_ns(cap, host.ready_bytes);
+            host.due(cap, now_ns).saturating_sub(now_ns) + interval_ns(cap, host.ahead(flow));
         wait_ns <= CAP_WAIT_NS
     }
 
@@ -160,7 +227,7 @@ impl HostPaces {
         let Some(host) = self.hosts.get_mut(member) else {
             return Turn::Nobodys;
         };
-        let Some(first) = host.ready.front() else {
+        let Some((_, first)) = host.ready.first_key_value() else {
             host.told_ns = None;
             return Turn::Nobodys;
         };
@@ -176,8 +243,7 @@ impl HostPaces {
                 Turn::At(departure)
             };
         }
-        let first = host.ready.pop_front().expect("it was there");
-        host.ready_bytes -= u64::from(first.bytes);
+        let first = host.leave_line().expect("it was there");
         host.departed(departure, first.bytes);
         Turn::Of(first.who, departure)
     }
@@ -201,10 +267,12 @@ impl HostPaces {
     /// At the end: the numbers of all UDP that waits.
     pub fn empty(&mut self) -> Vec<u32> {
         let hosts = std::mem::take(&mut self.hosts);
-        let ready = hosts.into_values().flat_map(|host| host.ready);
+        let ready = hosts
+            .into_values()
+            .flat_map(|host| host.ready.into_values());
         ready
             .filter_map(|ready| match ready.who {
-                Who::Datagram(id) => Some(id),
+                Who::Datagram(_, id) => Some(id),
                 Who::Flow(_) => None,
             })
             .collect()
@@ -227,11 +295,15 @@ mod tests {
         paces
     }
 
-    fn flow(port: u16) -> Who {
-        Who::Flow(mp_flow_key {
+    fn key(port: u16) -> mp_flow_key {
+        mp_flow_key {
             mesh_port: port,
             ..Default::default()
-        })
+        }
+    }
+
+    fn flow(port: u16) -> Who {
+        Who::Flow(key(port))
     }
 
     /// Else a host would get more than its cap, or one of its flows everything.
@@ -252,18 +324,55 @@ mod tests {
         assert_eq!(paces.next(&HOST, 99 * MS), Turn::Nobodys);
     }
 
+    /// Else a call would be the victim of its own host's download or flood.
+    #[test]
+    fn who_takes_little_does_not_wait_for_who_takes_much() {
+        let mut paces = capped();
+        for number in 0..15 {
+            paces.wait(HOST, Who::Datagram(key(1), number), 1000, 0);
+        }
+        paces.wait(HOST, flow(2), 1000, 0);
+        paces.wait(HOST, Who::Datagram(key(3), 99), 100, 0);
+        let mut order = Vec::new();
+        for step in 0..8 {
+            if let Turn::Of(who, _) = paces.next(&HOST, step * 10 * MS) {
+                order.push(who.flow().mesh_port);
+            }
+            if step == 4 {
+                paces.wait(HOST, Who::Datagram(key(3), 100), 100, 0);
+                paces.wait(HOST, flow(2), 1000, 0);
+            }
+        }
+        assert_eq!(order, [1, 2, 3, 1, 1, 3, 2, 1]);
+    }
+
+    /// Else flows that have ended would be remembered for ever.
+    #[test]
+    fn who_has_ended_is_forgotten() {
+        let mut paces = capped();
+        for port in 0..1000 {
+            paces.wait(HOST, flow(port), 1000, 0);
+            paces.wait(HOST, flow(port), 1000, 0);
+            let now = u64::from(port) * 20 * MS;
+            assert!(matches!(paces.next(&HOST, now), Turn::Of(..)));
+            assert!(matches!(paces.next(&HOST, now + 10 * MS), Turn::Of(..)));
+        }
+        assert!(paces.hosts[&HOST].flows.len() <= REMEMBERED + 1);
+    }
+
     /// Else a flood would fill the memory, and its host's TCP would wait for ever.
     #[test]
     fn udp_that_would_wait_too_long_has_no_room() {
         let mut paces = capped();
         let mut taken = 0;
-        while paces.has_room(&HOST, 0) {
-            paces.wait(HOST, Who::Datagram(taken), 1000, 0);
+        while paces.has_room(&HOST, &key(1), 0) {
+            paces.wait(HOST, Who::Datagram(key(1), taken), 1000, 0);
             taken += 1;
             assert!(taken < 100);
         }
         assert_eq!(taken, 21, "200 ms of 10 each, and the first");
-        assert!(paces.has_room(&([2; 16], 0), 0), "another host");
+        assert!(paces.has_room(&HOST, &key(2), 0), "another flow");
+        assert!(paces.has_room(&([2; 16], 0), &key(1), 0), "another host");
         assert_eq!(paces.empty().len(), 21);
     }
 

@@ -172,18 +172,22 @@ impl Pacer {
 
     /// UDP waits for its host's turn alone.
     fn arrive_udp(&mut self, id: u32, datagram: &Datagram) {
-        let member = (datagram.mesh, intf::mp_direction_MP_DOWN);
+        let member = down_to(&datagram.key);
         if self.control.pass.load(Ordering::Relaxed) || !self.hosts.takes_turns(&member) {
             return self.queue.decide(id, Verdict::Accept);
         }
         let now = now_ns();
-        if !self.hosts.has_room(&member, now) {
+        if !self.hosts.has_room(&member, &datagram.key, now) {
             self.control.udp_dropped.fetch_add(1, Ordering::Relaxed);
             return self.queue.decide(id, Verdict::Drop);
         }
         self.control.waiting.fetch_add(1, Ordering::Relaxed);
-        self.hosts
-            .wait(member, Who::Datagram(id), datagram.ip_bytes, now);
+        self.hosts.wait(
+            member,
+            Who::Datagram(datagram.key, id),
+            datagram.ip_bytes,
+            now,
+        );
         self.release_host(member, now);
     }
 
@@ -295,7 +299,7 @@ impl Pacer {
     fn release_host(&mut self, member: Member, now: u64) {
         loop {
             match self.hosts.next(&member, now) {
-                Turn::Of(Who::Datagram(id), _) => {
+                Turn::Of(Who::Datagram(_, id), _) => {
                     self.control.waiting.fetch_sub(1, Ordering::Relaxed);
                     self.queue.decide(id, Verdict::Accept);
                 }

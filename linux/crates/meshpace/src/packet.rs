@@ -19,7 +19,8 @@ pub struct Segment {
 /// UDP to a mesh host, or a fragment of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram {
-    pub mesh: [u8; 16],
+    /// of a fragment without ports
+    pub key: mp_flow_key,
     pub ip_bytes: u32,
 }
 
@@ -55,16 +56,30 @@ pub fn read(ip: &[u8]) -> Option<Packet> {
 }
 
 fn read_udp(ip: &[u8]) -> Option<Datagram> {
-    let (mesh, ip_bytes) = if ip[0] >> 4 == 4 {
+    let mut key = mp_flow_key {
+        direction: mp_direction_MP_DOWN,
+        ..Default::default()
+    };
+    let (header, total) = if ip[0] >> 4 == 4 {
         let total = u16::from_be_bytes([*ip.get(2)?, *ip.get(3)?]);
-        (mapped(ip.get(16..20)?), usize::from(total))
+        key.wired = mapped(ip.get(12..16)?);
+        key.mesh = mapped(ip.get(16..20)?);
+        let later = u16::from_be_bytes([ip[6], ip[7]]) & 0x1fff != 0;
+        let header = usize::from(ip[0] & 0xf) * 4;
+        ((!later).then_some(header), usize::from(total))
     } else {
         let payload: usize = u16::from_be_bytes([*ip.get(4)?, *ip.get(5)?]).into();
-        (ip.get(24..40)?.try_into().ok()?, IPV6_HEADER + payload)
+        key.wired = ip.get(8..24)?.try_into().ok()?;
+        key.mesh = ip.get(24..40)?.try_into().ok()?;
+        (Some(IPV6_HEADER), IPV6_HEADER + payload)
     };
+    if let Some(ports) = header.and_then(|at| ip.get(at..at + 4)) {
+        key.wired_port = u16::from_ne_bytes([ports[0], ports[1]]);
+        key.mesh_port = u16::from_ne_bytes([ports[2], ports[3]]);
+    }
     Some(Datagram {
-        mesh,
-        ip_bytes: ip_bytes as u32,
+        key,
+        ip_bytes: total as u32,
     })
 }
 
@@ -267,14 +282,16 @@ mod tests {
     /// Else a host's UDP is not paced; its later fragments have no ports, but its address.
     #[test]
     fn udp_and_its_fragments_are_read() {
-        for fragment in [[0, 0], [0x20, 0], [0, 185]] {
+        for (fragment, port) in [([0, 0], [16, 0]), ([0x20, 0], [16, 0]), ([0, 185], [0, 0])] {
             let mut udp = packet();
             udp[6..8].copy_from_slice(&fragment);
             udp[9] = UDP;
             let Some(Packet::Udp(datagram)) = read(&udp) else {
                 panic!("no UDP");
             };
-            assert_eq!(datagram.mesh[12..], [10, 1, 0, 2]);
+            assert_eq!(datagram.key.mesh[12..], [10, 1, 0, 2]);
+            assert_eq!(datagram.key.wired[12..], [192, 0, 2, 1]);
+            assert_eq!(datagram.key.mesh_port.to_ne_bytes(), port);
             assert_eq!(datagram.ip_bytes, 45);
         }
     }
