@@ -89,7 +89,7 @@ MeshpaceGateway::HeadTag(const MeshpaceKey& key, MeshpaceConnection& connection)
 uint64_t
 MeshpaceGateway::CapIntervalNs(const MeshpaceKey& key, const MeshpaceConnection& connection) const
 {
-    const auto flows = HoldingTo(key.meshAddress) + m_hostShares.DatagramFlows(key.meshAddress);
+    const auto flows = HoldingTo(key.meshAddress) + m_hostShares.DatagramLines(key.meshAddress);
     return mp_share_interval_ns(m_hostShares.CapBps({key.meshAddress, true}),
                                 connection.DownSegmentBytes()) *
            std::max(flows, 1U);

@@ -20,9 +20,9 @@ namespace
 /** A datagram that would wait longer is of no use any more. */
 constexpr uint64_t LONGEST_WAIT_NS = 200'000'000;
 
-/** @return what tells datagrams of one program from others': wired address and ports @param item one */
-uint64_t
-FlowOf(Ptr<const QueueDiscItem> item)
+/** @return the line of a datagram's flow, by its wired address and ports @param item the datagram */
+uint32_t
+LineOf(Ptr<const QueueDiscItem> item)
 {
     const auto ip = DynamicCast<const Ipv4QueueDiscItem>(item)->GetHeader();
     UdpHeader udp;
@@ -30,8 +30,8 @@ FlowOf(Ptr<const QueueDiscItem> item)
     {
         item->GetPacket()->PeekHeader(udp);
     }
-    return uint64_t{ip.GetSource().Get()} << 32 | uint32_t{udp.GetSourcePort()} << 16 |
-           udp.GetDestinationPort();
+    return (ip.GetSource().Get() + udp.GetSourcePort() + udp.GetDestinationPort()) %
+           MeshpaceHosts::DATAGRAM_LINES;
 }
 
 uint32_t
@@ -125,32 +125,32 @@ MeshpaceHosts::Datagram(Ptr<QueueDiscItem> item,
         host.share.delivered_bytes += bytes;
         return Fate::PASSES;
     }
-    auto& flow = host.flows[FlowOf(item)];
-    const auto tag = mp_turn_tag(&host.turns, &flow.turn);
+    auto& line = host.lines[LineOf(item)];
+    const auto tag = mp_turn_tag(&host.turns, &line.turn);
     const auto ahead =
-        mp_turns_ahead(&host.turns, tag, DatagramFlows(address) + others + (flow.waiting == 0));
+        mp_turns_ahead(&host.turns, tag, DatagramLines(address) + others + (line.waiting == 0));
     if (std::max(host.nextNs, nowNs) - nowNs +
             mp_share_interval_ns(host.share.cap_bps, ClampToU32(ahead)) >
         LONGEST_WAIT_NS)
     {
         return Fate::DROPPED;
     }
-    mp_turn_take(&flow.turn, tag, bytes);
-    flow.waiting++;
+    mp_turn_take(&line.turn, tag, bytes);
+    line.waiting++;
     host.datagrams.emplace(tag, item);
     return Fate::WAITS;
 }
 
 uint32_t
-MeshpaceHosts::DatagramFlows(uint32_t address) const
+MeshpaceHosts::DatagramLines(uint32_t address) const
 {
     const auto found = m_hosts.find({address, true});
     if (found == m_hosts.end())
     {
         return 0;
     }
-    const auto& flows = found->second.flows;
-    return std::ranges::count_if(flows, [](const auto& flow) { return flow.second.waiting > 0; });
+    return std::ranges::count_if(found->second.lines,
+                                 [](const auto& line) { return line.waiting > 0; });
 }
 
 std::vector<MeshpaceHosts::Due>
@@ -173,12 +173,8 @@ MeshpaceHosts::Release(uint32_t address, uint64_t nowNs)
     auto& host = m_hosts.at({address, true});
     const auto [tag, item] = *host.datagrams.begin();
     host.datagrams.erase(host.datagrams.begin());
-    host.flows[FlowOf(item)].waiting--;
+    host.lines[LineOf(item)].waiting--;
     mp_turns_pass(&host.turns, tag);
-    // Who has nothing in line and is not ahead is a flow like any new one.
-    std::erase_if(host.flows, [&host](const auto& flow) {
-        return flow.second.waiting == 0 && flow.second.turn.end <= host.turns.at;
-    });
     const auto bytes = item->GetPacket()->GetSize();
     host.share.delivered_bytes += bytes;
     Pace(host, bytes, nowNs);

@@ -10,6 +10,7 @@
 #include "ns3/ptr.h"
 #include "ns3/queue-item.h"
 
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <map>
@@ -118,9 +119,12 @@ class MeshpaceHosts
 
     /**
      * @param address of a host
-     * @return flows of which datagrams wait for it
+     * @return lines in which datagrams wait for it
      */
-    uint32_t DatagramFlows(uint32_t address) const;
+    uint32_t DatagramLines(uint32_t address) const;
+
+    /** A host's flows of datagrams fall into so many, or ever new ones would always be first. */
+    static constexpr uint32_t DATAGRAM_LINES = 16;
 
     /** A host's datagram that may leave. */
     struct Due
@@ -152,8 +156,8 @@ class MeshpaceHosts
     uint64_t NextNs(uint32_t radio, uint64_t nowNs) const;
 
   private:
-    /** Datagrams of one wired host's program for one of the mesh host's. */
-    struct DatagramFlow
+    /** Flows of datagrams that take turns as one. */
+    struct DatagramLine
     {
         mp_turn turn{};
         uint32_t waiting{0}; //!< datagrams
@@ -168,7 +172,7 @@ class MeshpaceHosts
         mp_turns turns{};
         uint32_t radio{0};
         std::multimap<uint64_t, Ptr<QueueDiscItem>> datagrams; //!< that wait, by their tags
-        std::map<uint64_t, DatagramFlow> flows; //!< of them, by wired address and ports
+        std::array<DatagramLine, DATAGRAM_LINES> lines;
     };
 
     static void Pace(Host& host, uint32_t bytes, uint64_t nowNs);

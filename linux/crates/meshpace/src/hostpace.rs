@@ -33,10 +33,27 @@ pub enum Who {
     Datagram(mp_flow_key, u32),
 }
 
+/// UDP flows of a host fall into so many lines, or a flood from ever new ports would always be first.
+const UDP_LINES: u32 = 16;
+
+/// The line of a UDP flow: no TCP flow has a wired address of zeros.
+fn udp_line(key: &mp_flow_key) -> mp_flow_key {
+    let ports = [key.mesh_port, key.wired_port].map(u16::to_ne_bytes);
+    let bytes = key.wired[12..].iter().chain(ports.iter().flatten());
+    let hash = bytes.fold(0_u32, |hash, byte| {
+        hash.wrapping_mul(31).wrapping_add(u32::from(*byte))
+    });
+    mp_flow_key {
+        mesh_port: (hash % UDP_LINES) as u16,
+        ..Default::default()
+    }
+}
+
 impl Who {
-    fn flow(&self) -> &mp_flow_key {
+    fn line(&self) -> mp_flow_key {
         match self {
-            Who::Flow(key) | Who::Datagram(key, _) => key,
+            Who::Flow(key) => *key,
+            Who::Datagram(key, _) => udp_line(key),
         }
     }
 }
@@ -96,7 +113,7 @@ impl HostPace {
     }
 
     fn stand_in_line(&mut self, ready: Ready) {
-        let line = self.flows.entry(*ready.who.flow()).or_default();
+        let line = self.flows.entry(ready.who.line()).or_default();
         // Safe: plain functions of core/.
         let tag = unsafe {
             let tag = intf::mp_turn_tag(&self.turns, &line.turn);
@@ -113,7 +130,7 @@ impl HostPace {
         let ((tag, _), first) = self.ready.pop_first()?;
         // Safe: a plain function of core/.
         unsafe { intf::mp_turns_pass(&mut self.turns, tag) };
-        if let Some(line) = self.flows.get_mut(first.who.flow()) {
+        if let Some(line) = self.flows.get_mut(&first.who.line()) {
             line.waiting -= 1;
             self.in_line -= u32::from(line.waiting == 0);
         }
@@ -126,9 +143,9 @@ impl HostPace {
         Some(first)
     }
 
-    /// Bytes that leave before what comes of this flow.
+    /// Bytes that leave before UDP that comes of this flow.
     fn ahead(&self, flow: &mp_flow_key) -> u64 {
-        let line = self.flows.get(flow);
+        let line = self.flows.get(&udp_line(flow));
         let turn = line.map_or(mp_turn::default(), |line| line.turn);
         let joins = u32::from(line.is_none_or(|line| line.waiting == 0));
         // Safe: plain functions of core/.
@@ -336,7 +353,9 @@ mod tests {
         let mut order = Vec::new();
         for step in 0..8 {
             if let Turn::Of(who, _) = paces.next(&HOST, step * 10 * MS) {
-                order.push(who.flow().mesh_port);
+                order.push(match who {
+                    Who::Flow(key) | Who::Datagram(key, _) => key.mesh_port,
+                });
             }
             if step == 4 {
                 paces.wait(HOST, Who::Datagram(key(3), 100), 100, 0);
@@ -344,6 +363,35 @@ mod tests {
             }
         }
         assert_eq!(order, [1, 2, 3, 1, 1, 3, 2, 1]);
+    }
+
+    /// Else a flood from ever new ports would fill the memory, and be first for ever.
+    #[test]
+    fn a_flood_from_ever_new_ports_is_sixteen_flows() {
+        let mut paces = capped();
+        let mut taken = 0;
+        for port in 0..10_000 {
+            if paces.has_room(&HOST, &key(port), 0) {
+                paces.wait(HOST, Who::Datagram(key(port), 0), 1000, 0);
+                taken += 1;
+            }
+        }
+        assert!(taken <= 20 + UDP_LINES, "{taken}");
+        paces.wait(HOST, flow(1), 1000, 0);
+        let mut steps = 0;
+        while !matches!(
+            paces.next(&HOST, steps * 10 * MS),
+            Turn::Of(Who::Flow(_), _)
+        ) {
+            steps += 1;
+            paces.wait(
+                HOST,
+                Who::Datagram(key(steps as u16), 0),
+                1000,
+                steps * 10 * MS,
+            );
+        }
+        assert!(steps <= 2 * u64::from(UDP_LINES), "{steps}");
     }
 
     /// Else flows that have ended would be remembered for ever.
