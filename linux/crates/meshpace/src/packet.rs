@@ -19,7 +19,7 @@ pub struct Segment {
 /// UDP to a mesh host, or a fragment of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram {
-    /// of a fragment without ports
+    /// of a later fragment: without ports
     pub key: mp_flow_key,
     pub ip_bytes: u32,
 }
