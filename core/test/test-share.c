@@ -224,6 +224,33 @@ static void test_little_wants(void)
 	CHECK(mean[0] + mean[2] > 0.9 * 2.9e6, "unused: %.0f, %.0f", mean[0], mean[2]);
 }
 
+/*
+ * The fast takes less for a moment, and the slow is no longer slow lately. What it lacks in the long
+ * run it lacks still: the cap stays, and rises when that is made up for.
+ */
+static void test_a_good_moment_is_no_end(void)
+{
+	double mean[2];
+	uint64_t cap_bps;
+	uint32_t i;
+
+	begin();
+	hungry = true;
+	want[0] = want[1] = 1e9;
+	cost[0] = cost[1] = 1;
+	run(2, 1e6, 20, mean);
+	want[0] = 0.5e6;
+	run(2, 1e6, 4, mean);
+	cap_bps = share[0].cap_bps;
+	CHECK(cap_bps > 0.5e6 && shares.attempt == 0, "an attempt, the cap %.0f", (double)cap_bps);
+	for (i = 0; i < 8; i++) {
+		second(2, 1e6);
+		CHECK_EQUAL(share[0].cap_bps, cap_bps);
+	}
+	run(2, 1e6, 90, mean);
+	CHECK_EQUAL(share[0].cap_bps, 0);
+}
+
 /* When the others have gone, the caps go. */
 static void test_caps_end(void)
 {
@@ -298,6 +325,7 @@ int main(int argc, char **argv)
 	test_a_pause_ends_with_growth();
 	test_who_is_slow_changes();
 	test_little_wants();
+	test_a_good_moment_is_no_end();
 	test_caps_end();
 	test_anything();
 	test_waits();

@@ -12,8 +12,10 @@
  *   Else it was vain: whoever is slow has other reasons. Caps are what they were before, and no attempt is
  *   made for a while, of twice the length each time, unless somebody else is slow, it gets worse, or the
  *   slow get twice what they had, for a window of two packets may take longer than an attempt to open.
- *   While nobody is slow, caps rise by 1/32 a second: what a host does not take is others'. After a
- *   vain attempt, which shows that who is slow is not so because of others, they rise by 1/128.
+ *   While nobody is slow, caps rise by 1/32 a second: what a host does not take is others'. They stay while
+ *   somebody is slow in the long run though not lately: risen at each good moment, they would be a
+ *   saw whose mean is an eighth too high. After a vain attempt, which shows that who is slow is not so
+ *   because of others, they rise by 1/128.
  *
  * A cap thus ends where the slow get what they can use, whatever a packet of theirs costs the air:
  * no rate, hop count or capacity need be known.
@@ -100,10 +102,18 @@ MP_INLINE uint64_t mp_shares_measure(struct mp_shares *shares, struct mp_share *
 					 MP_SHARE_LEAST_BPS));
 }
 
-MP_INLINE bool mp_share_is_slow(const struct mp_share *share, uint64_t mean_bps)
+/* In the long run. */
+MP_INLINE bool mp_share_lags(const struct mp_share *share, uint64_t mean_bps)
 {
 	return share->wanting >= MP_SHARE_WANTING &&
-	       mp_max_u64(share->rate_bps, share->usual_bps) << 8 < mean_bps * MP_SHARE_SLOW_Q8;
+	       share->usual_bps << 8 < mean_bps * MP_SHARE_SLOW_Q8;
+}
+
+/* Lately, too. */
+MP_INLINE bool mp_share_is_slow(const struct mp_share *share, uint64_t mean_bps)
+{
+	return mp_share_lags(share, mean_bps) &&
+	       share->rate_bps << 8 < mean_bps * MP_SHARE_SLOW_Q8;
 }
 
 /* What those get for whom the attempt is, or the others. */
@@ -242,14 +252,17 @@ MP_INLINE uint32_t mp_shares_step(struct mp_shares *shares, struct mp_share *sha
 {
 	uint64_t mean_bps = mp_shares_measure(shares, share, n, now_ns);
 	uint32_t i, capped = 0;
-	bool slow = false;
+	bool slow = false, lags = false;
 
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		slow = slow || mp_share_is_slow(&share[i], mean_bps);
+		lags = lags || mp_share_lags(&share[i], mean_bps);
+	}
 	shares->pause -= shares->pause > 0;
 	if (!slow) {
 		shares->attempt = 0;
-		mp_shares_raise(share, n, 32);
+		if (!lags)
+			mp_shares_raise(share, n, 32);
 	} else if (shares->attempt) {
 		mp_shares_try(shares, share, n, mean_bps);
 	} else if (shares->pause == 0 || mp_shares_outdated(share, n, mean_bps)) {
