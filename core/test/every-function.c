@@ -211,6 +211,7 @@ PROBE(even)
 	uint64_t target_ns = mp_wait_target_ns(p->rtt_ns, p->us, p->out[3]);
 
 	(void)context;
+	mp_estimate_set_late(&p->estimate, p->us);
 	p->out[2] = mp_estimate_add(&p->estimate, &law, &p->path, p->ticks, p->now_ns, p->ack);
 	p->out[3] = mp_interval_ns(&p->estimate, &law, 0);
 	p->out[4] = mp_wait_ends(&p->wait, p->number, target_ns, p->rtt_ns, p->now_ns);

@@ -17,6 +17,13 @@ struct model {
 	uint64_t delay_ns; /* of the latest packet */
 	uint32_t seq;
 	double outlier;    /* share of samples that come out twenty times too long */
+	double noise;      /* of the service time */
+	uint64_t late_ns;  /* RTT_wired: samples come so much later */
+	struct {
+		uint64_t rtt_ns, at_ns;
+		uint32_t ack;
+	} coming[1024];
+	uint32_t sent, heard;
 };
 
 static struct mp_law law;
@@ -36,6 +43,19 @@ static void begin(struct model *model, uint32_t hops, uint64_t idle_ns, uint64_t
 	model->now_ns = 1000 * MP_NS_PER_S;
 }
 
+/* Takes the samples that have come. */
+static void hear(struct model *model)
+{
+	while (model->heard != model->sent &&
+	       (model->late_ns == 0 || model->coming[model->heard % 1024].at_ns <= model->now_ns)) {
+		uint32_t i = model->heard++ % 1024;
+
+		mp_estimate_add(&estimate, &law, &path,
+				(uint32_t)(model->coming[i].rtt_ns >> MP_TICK_SHIFT),
+				model->coming[i].at_ns, model->coming[i].ack);
+	}
+}
+
 /* The next packet leaves at the interval in force, or so late; its sample is taken at its ACK's time. */
 static void send(struct model *model, uint64_t least_interval_ns)
 {
@@ -43,14 +63,17 @@ static void send(struct model *model, uint64_t least_interval_ns)
 	uint64_t rtt_ns;
 
 	model->now_ns += mp_max_u64(interval_ns, 10000);
-	model->free_ns = mp_max_u64(model->free_ns, model->now_ns) + model->service_ns;
+	model->free_ns = mp_max_u64(model->free_ns, model->now_ns) +
+			 (uint64_t)((double)model->service_ns * (1 + model->noise * (2 * random_unit() - 1)));
 	model->delay_ns = model->free_ns - model->now_ns + model->idle_ns;
 	model->seq += PACKET;
 	rtt_ns = model->delay_ns;
 	if (random_unit() < model->outlier)
 		rtt_ns *= 20;
-	mp_estimate_add(&estimate, &law, &path, (uint32_t)(rtt_ns >> MP_TICK_SHIFT),
-			model->now_ns + model->delay_ns, model->seq);
+	model->coming[model->sent % 1024].rtt_ns = rtt_ns;
+	model->coming[model->sent % 1024].at_ns = model->now_ns + model->delay_ns + model->late_ns;
+	model->coming[model->sent++ % 1024].ack = model->seq;
+	hear(model);
 }
 
 /* Sends for so long; returns the mean rate as a share of what the path serves, and the mean delay. */
@@ -103,6 +126,26 @@ static void test_begins_fast(void)
 	CHECK(share > 0.7, "%.2f of the path in the first half second", share);
 	/* What is sent before the first overshoot shows is at most a round of it. */
 	CHECK(delay_ms < 4 + 2 * 4 * 3 * 5.484, "%.0f ms wait", delay_ms);
+}
+
+/*
+ * A sender hears of what it did a quarter of a second later. Had it rounds as short as a gateway's, its
+ * rate would swing and leave a path empty for moments that serves now faster, now slower.
+ */
+static void test_hears_late(void)
+{
+	struct model model;
+	double delay_ms, share;
+
+	begin(&model, 2, 15 * MS, 7 * MS);
+	model.noise = 0.9;
+	model.late_ns = 240 * MS;
+	mp_estimate_set_late(&estimate, 240000);
+	/* At most 200 packets/s: before the first sample TCP's window would bound it. */
+	run(&model, 60, 5 * MS, &delay_ms);
+	share = run(&model, 1800, 5 * MS, &delay_ms);
+	CHECK(share > 0.955, "%.3f of the path", share);
+	CHECK(delay_ms < 22 + 1.2 * 2 * 3 * 5.484, "%.0f ms wait", delay_ms);
 }
 
 /* One sample in a hundred, or in five, is twenty times too long, as of an ACK that waited. */
@@ -246,6 +289,7 @@ int main(int argc, char **argv)
 	check_begin(argc, argv);
 	test_finds_the_path();
 	test_begins_fast();
+	test_hears_late();
 	test_outliers();
 	test_after_a_break();
 	test_a_silence_is_no_rate();

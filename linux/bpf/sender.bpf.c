@@ -112,6 +112,7 @@ void BPF_PROG(mp_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 		return;
 	sender->rtt_us = (uint32_t)rtt_us;
 	path = mp_path_of(sk);
+	mp_estimate_set_late(&sender->estimate, sender->rtt_wired_us);
 	mp_estimate_add(&sender->estimate, &law, &path,
 			mp_rtt_wireless_ticks(mp_ticks_of_us((uint32_t)rtt_us),
 					      sender->rtt_wired_us),

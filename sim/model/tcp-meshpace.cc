@@ -288,6 +288,7 @@ TcpMeshpace::SampleTicks(uint32_t rttTicks, const TcpHeader& header)
     if (const auto rttWiredUs = ReadRttWired(header))
     {
         m_optionSeen = true;
+        mp_estimate_set_late(&m_estimate, *rttWiredUs);
         return mp_rtt_wireless_ticks(rttTicks, *rttWiredUs);
     }
     return m_optionSeen ? 0 : rttTicks;

@@ -226,6 +226,12 @@ MP_INLINE uint32_t mp_rtt_wireless_ticks(uint32_t rtt_ticks, uint32_t rtt_wired_
 	return rtt_ticks > wired_ticks ? rtt_ticks - wired_ticks : 0;
 }
 
+/* Tells that samples are of the whole way: a sender's, who hears of the mesh RTT_wired late. */
+MP_INLINE void mp_estimate_set_late(struct mp_estimate *estimate, uint32_t rtt_wired_us)
+{
+	estimate->search.late_ns = rtt_wired_us * MP_NS_PER_US;
+}
+
 /* RTT_wired as the option carries it, in us and at least 1; 0 for 0 ticks, no sample. */
 MP_INLINE uint32_t mp_rtt_wired_us(uint32_t rtt_ticks)
 {

@@ -17,6 +17,10 @@
  * is what the papers' law lacks: one that an ACK's wait during a route discovery made twenty times too
  * long counts as one of 2 D, and a round without samples changes nothing.
  *
+ * A sender hears of what it did RTT_wired later than a gateway does. Once it has found its path its
+ * rounds are as much longer, or it would answer the same delay again and again before its first
+ * answer shows, and rate and delay would swing.
+ *
  * Where twice what is wanted waits (e = -1) the path carries what arrives and no more: the rate falls
  * to 8/7 of that, in the first such round by an eighth at most.
  *
@@ -64,6 +68,7 @@ struct mp_search {
 	uint64_t round_ns;     /* D, or T + D* where that is more: what a window has to fill */
 	uint64_t interval_ns;  /* sought so far; 0: no sample yet */
 	uint64_t paced_ns;     /* the interval in force, damped */
+	uint64_t late_ns;      /* RTT_wired, at a sender (mp_estimate_set_late); 0 at a gateway */
 	uint64_t began_ns;     /* this round */
 	uint64_t heard_ns;     /* the latest sample */
 	uint64_t sum_ns;       /* of this round's samples, cut */
@@ -166,6 +171,12 @@ MP_INLINE int64_t mp_search_gain_q16(const struct mp_search *search, int64_t err
 	return search->found ? MP_SEARCH_FAST * MP_SEARCH_GAIN_Q16 : MP_SEARCH_START_Q16;
 }
 
+/* How long a round lasts, in ns. */
+MP_INLINE uint64_t mp_search_lasts_ns(const struct mp_search *search)
+{
+	return search->mean_ns + (search->found ? search->late_ns : 0);
+}
+
 /* A round is over. */
 MP_INLINE void mp_search_round(struct mp_search *search, const struct mp_path *path,
 			       uint64_t wait_ns, uint32_t omit, uint64_t now_ns, uint32_t ack)
@@ -210,7 +221,8 @@ MP_INLINE void mp_search_add(struct mp_search *search, const struct mp_path *pat
 	search->base_ns = mp_min_u64(search->base_ns, rtt_ns);
 	search->sum_ns += omit & MP_OMIT_CUT ? rtt_ns : mp_min_u64(rtt_ns, 2 * search->mean_ns);
 	search->count++;
-	if (search->count >= MP_SEARCH_LEAST && now_ns >= search->began_ns + search->mean_ns)
+	if (search->count >= MP_SEARCH_LEAST &&
+	    now_ns >= search->began_ns + mp_search_lasts_ns(search))
 		mp_search_round(search, path, wait_ns, omit, now_ns, ack);
 }
 
