@@ -251,6 +251,26 @@ static void test_a_good_moment_is_no_end(void)
 	CHECK_EQUAL(share[0].cap_bps, 0);
 }
 
+/* All have had little for a while, and are capped by it; then there is more: the caps do not stay. */
+static void test_little_for_all_is_even(void)
+{
+	double mean[2];
+	uint32_t i;
+
+	begin();
+	hungry = true;
+	want[0] = want[1] = 1e9;
+	cost[0] = cost[1] = 1;
+	run(2, 1e6, 30, mean);
+	for (i = 0; i < 2; i++) {
+		share[i].cap_bps = share[i].rate_bps = 300000;
+		share[i].usual_bps = 200000;
+	}
+	run(2, 1e6, 15, mean);
+	run(2, 1e6, 5, mean);
+	CHECK(mean[0] + mean[1] > 0.9 * 1e6, "unused: %.0f, %.0f", mean[0], mean[1]);
+}
+
 /* When the others have gone, the caps go. */
 static void test_caps_end(void)
 {
@@ -326,6 +346,7 @@ int main(int argc, char **argv)
 	test_who_is_slow_changes();
 	test_little_wants();
 	test_a_good_moment_is_no_end();
+	test_little_for_all_is_even();
 	test_caps_end();
 	test_anything();
 	test_waits();

@@ -102,18 +102,32 @@ MP_INLINE uint64_t mp_shares_measure(struct mp_shares *shares, struct mp_share *
 					 MP_SHARE_LEAST_BPS));
 }
 
-/* In the long run. */
-MP_INLINE bool mp_share_lags(const struct mp_share *share, uint64_t mean_bps)
-{
-	return share->wanting >= MP_SHARE_WANTING &&
-	       share->usual_bps << 8 < mean_bps * MP_SHARE_SLOW_Q8;
-}
-
-/* Lately, too. */
 MP_INLINE bool mp_share_is_slow(const struct mp_share *share, uint64_t mean_bps)
 {
-	return mp_share_lags(share, mean_bps) &&
-	       share->rate_bps << 8 < mean_bps * MP_SHARE_SLOW_Q8;
+	return share->wanting >= MP_SHARE_WANTING &&
+	       mp_max_u64(share->rate_bps, share->usual_bps) << 8 < mean_bps * MP_SHARE_SLOW_Q8;
+}
+
+/*
+ * Whether somebody is slow in the long run: by the mean of now, and by what those who get that, or
+ * want more, have had, for a while in which all had little says nothing of their shares.
+ */
+MP_INLINE bool mp_shares_uneven(const struct mp_share *share, uint32_t n, uint64_t mean_bps)
+{
+	uint64_t sum_bps = 0, least_bps = MP_SHARE_MAX_BPS;
+	uint32_t i, hosts = 0;
+
+	for (i = 0; i < n; i++) {
+		const struct mp_share *s = &share[i];
+
+		if (s->wanting || s->rate_bps >= mean_bps) {
+			sum_bps += s->usual_bps;
+			hosts++;
+		}
+		if (s->wanting >= MP_SHARE_WANTING)
+			least_bps = mp_min_u64(least_bps, s->usual_bps);
+	}
+	return hosts > 1 && least_bps << 8 < mp_min_u64(mean_bps, sum_bps / hosts) * MP_SHARE_SLOW_Q8;
 }
 
 /* What those get for whom the attempt is, or the others. */
@@ -252,16 +266,14 @@ MP_INLINE uint32_t mp_shares_step(struct mp_shares *shares, struct mp_share *sha
 {
 	uint64_t mean_bps = mp_shares_measure(shares, share, n, now_ns);
 	uint32_t i, capped = 0;
-	bool slow = false, lags = false;
+	bool slow = false;
 
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < n; i++)
 		slow = slow || mp_share_is_slow(&share[i], mean_bps);
-		lags = lags || mp_share_lags(&share[i], mean_bps);
-	}
 	shares->pause -= shares->pause > 0;
 	if (!slow) {
 		shares->attempt = 0;
-		if (!lags)
+		if (!mp_shares_uneven(share, n, mean_bps))
 			mp_shares_raise(share, n, 32);
 	} else if (shares->attempt) {
 		mp_shares_try(shares, share, n, mean_bps);
