@@ -251,6 +251,22 @@ static void test_a_good_moment_is_no_end(void)
 	CHECK_EQUAL(share[0].cap_bps, 0);
 }
 
+/* A tenth less than the mean is not worth an attempt, which costs windows: nobody is capped for it. */
+static void test_nearly_even_is_left_alone(void)
+{
+	uint32_t i;
+
+	begin();
+	hungry = true;
+	want[0] = 0.55e6;
+	want[1] = 0.45e6;
+	cost[0] = cost[1] = 1;
+	for (i = 0; i < 200; i++) {
+		second(2, 2e6);
+		CHECK_EQUAL(share[0].cap_bps, 0);
+	}
+}
+
 /* All have had little for a while, and are capped by it; then there is more: the caps do not stay. */
 static void test_little_for_all_is_even(void)
 {
@@ -347,6 +363,7 @@ int main(int argc, char **argv)
 	test_little_wants();
 	test_a_good_moment_is_no_end();
 	test_little_for_all_is_even();
+	test_nearly_even_is_left_alone();
 	test_caps_end();
 	test_anything();
 	test_waits();

@@ -6,16 +6,18 @@
  *
  *   A host is slow while it wants more than it gets and gets less than MP_SHARE_SLOW of the mean, both
  *   lately and in the long run: hosts that take turns owe each other nothing.
- *   An attempt: each second every host above the mean is capped nearer to it, by a sixth of what it is
- *   above. From MP_SHARE_SIGN to MP_SHARE_PROOF steps after it began the slow must have gained a sixteenth
- *   of what the others lost, for a byte far away costs the air several here: then it goes on from there.
- *   Else it was vain: whoever is slow has other reasons. Caps are what they were before, and no attempt is
- *   made for a while, of twice the length each time, unless somebody else is slow, it gets worse, or the
- *   slow get twice what they had, for a window of two packets may take longer than an attempt to open.
- *   While nobody is slow, caps rise by 1/32 a second: what a host does not take is others'. They stay while
- *   somebody is slow in the long run though not lately: risen at each good moment, they would be a
- *   saw whose mean is an eighth too high. After a vain attempt, which shows that who is slow is not so
- *   because of others, they rise by 1/128.
+ *   An attempt begins for who gets less than MP_SHARE_POOR, and goes on while somebody is slow: a tenth is
+ *   not worth the windows that it costs. Each second every host above the mean is capped nearer to it, by
+ *   a sixth of what it is above. From MP_SHARE_SIGN to MP_SHARE_PROOF steps after it began the slow must
+ *   have gained a sixteenth of what the others lost, for a byte far away costs the air several here: then
+ *   it goes on from there. Else it was vain: whoever is slow has other reasons. Caps are what they were
+ *   before, and no attempt is made for a while, of twice the length each time, unless somebody else is
+ *   slow, it gets worse, or the slow get twice what they had, for a window of two packets may take
+ *   longer than an attempt to open.
+ *   While nobody is slow, caps rise by 1/32 a second: what a host does not take is others'. They stay
+ *   while somebody is slow in the long run though not lately, or slow but not so poor: risen at each good
+ *   moment, they would be a saw whose mean is an eighth too high. After a vain attempt, which shows that
+ *   who is slow is not so because of others, they rise by 1/128.
  *
  * A cap thus ends where the slow get what they can use, whatever a packet of theirs costs the air:
  * no rate, hop count or capacity need be known.
@@ -27,6 +29,7 @@
 
 #define MP_SHARE_STEP_NS MP_NS_PER_S
 #define MP_SHARE_SLOW_Q8 241u    /* .94 of the mean */
+#define MP_SHARE_POOR_Q8 218u    /* .85: for less an attempt begins */
 #define MP_SHARE_WANTING 6u      /* steps in which a host wanted more, before it counts as slow */
 #define MP_SHARE_SIGN 6u         /* steps of an attempt before a gain is one */
 #define MP_SHARE_PROOF 12u       /* steps without: the slow have to find their new rate */
@@ -102,10 +105,16 @@ MP_INLINE uint64_t mp_shares_measure(struct mp_shares *shares, struct mp_share *
 					 MP_SHARE_LEAST_BPS));
 }
 
-MP_INLINE bool mp_share_is_slow(const struct mp_share *share, uint64_t mean_bps)
+/* Whether it wants more and gets less than part_q8 of the mean. */
+MP_INLINE bool mp_share_gets_less(const struct mp_share *share, uint64_t mean_bps, uint64_t part_q8)
 {
 	return share->wanting >= MP_SHARE_WANTING &&
-	       mp_max_u64(share->rate_bps, share->usual_bps) << 8 < mean_bps * MP_SHARE_SLOW_Q8;
+	       mp_max_u64(share->rate_bps, share->usual_bps) << 8 < mean_bps * part_q8;
+}
+
+MP_INLINE bool mp_share_is_slow(const struct mp_share *share, uint64_t mean_bps)
+{
+	return mp_share_gets_less(share, mean_bps, MP_SHARE_SLOW_Q8);
 }
 
 /*
@@ -266,10 +275,12 @@ MP_INLINE uint32_t mp_shares_step(struct mp_shares *shares, struct mp_share *sha
 {
 	uint64_t mean_bps = mp_shares_measure(shares, share, n, now_ns);
 	uint32_t i, capped = 0;
-	bool slow = false;
+	bool slow = false, poor = false;
 
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		slow = slow || mp_share_is_slow(&share[i], mean_bps);
+		poor = poor || mp_share_gets_less(&share[i], mean_bps, MP_SHARE_POOR_Q8);
+	}
 	shares->pause -= shares->pause > 0;
 	if (!slow) {
 		shares->attempt = 0;
@@ -277,10 +288,10 @@ MP_INLINE uint32_t mp_shares_step(struct mp_shares *shares, struct mp_share *sha
 			mp_shares_raise(share, n, 32);
 	} else if (shares->attempt) {
 		mp_shares_try(shares, share, n, mean_bps);
-	} else if (shares->pause == 0 || mp_shares_outdated(share, n, mean_bps)) {
+	} else if (shares->pause ? mp_shares_outdated(share, n, mean_bps) : poor) {
 		mp_shares_begin(shares, share, n, mean_bps, false);
 		mp_shares_lower(share, n, mean_bps);
-	} else {
+	} else if (shares->pause) {
 		mp_shares_raise(share, n, 128);
 	}
 	for (i = 0; i < n; i++) {
