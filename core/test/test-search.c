@@ -130,7 +130,7 @@ static void test_begins_fast(void)
 
 /*
  * A sender hears of what it did a quarter of a second later. Had it rounds as short as a gateway's, its
- * rate would swing and leave a path empty for moments that serves now faster, now slower.
+ * rate would swing, and a path that serves now faster, now slower, would be empty for moments.
  */
 static void test_hears_late(void)
 {

@@ -28,6 +28,16 @@ static void begin(void)
 	hungry = false;
 }
 
+/* Two whose bytes cost the air the same, and who want more whatever they get. */
+static void begin_two(double first, double other)
+{
+	begin();
+	hungry = true;
+	cost[0] = cost[1] = 1;
+	want[0] = first;
+	want[1] = other;
+}
+
 /* The first takes what it wants of the air, the next of what is left, and so on. */
 static void second(uint32_t n, double air)
 {
@@ -127,11 +137,7 @@ static void test_a_stall_is_nobodys_fault(void)
 	double mean[2];
 	uint32_t i;
 
-	begin();
-	want[0] = 2e6;
-	want[1] = 0.3e6;
-	cost[0] = cost[1] = 1;
-	hungry = true;
+	begin_two(2e6, 0.3e6);
 	for (i = 0; i < 60 && !shares.pause; i++)
 		second(2, 3e6);
 	CHECK(shares.pause, "no vain attempt");
@@ -146,11 +152,7 @@ static void test_who_lacks_much_may_be_late(void)
 	double mean[2];
 	uint32_t i;
 
-	begin();
-	hungry = true;
-	cost[0] = cost[1] = 1;
-	want[0] = 2.2e6;
-	want[1] = 0.85e6;
+	begin_two(2.2e6, 0.85e6);
 	for (i = 0; i < 60 && shares.attempt < 9; i++)
 		second(2, 3.1e6);
 	CHECK(i < 60, "given up after %u s", i);
@@ -234,10 +236,7 @@ static void test_a_good_moment_is_no_end(void)
 	uint64_t cap_bps;
 	uint32_t i;
 
-	begin();
-	hungry = true;
-	want[0] = want[1] = 1e9;
-	cost[0] = cost[1] = 1;
+	begin_two(1e9, 1e9);
 	run(2, 1e6, 20, mean);
 	want[0] = 0.5e6;
 	run(2, 1e6, 4, mean);
@@ -256,11 +255,7 @@ static void test_nearly_even_is_left_alone(void)
 {
 	uint32_t i;
 
-	begin();
-	hungry = true;
-	want[0] = 0.55e6;
-	want[1] = 0.45e6;
-	cost[0] = cost[1] = 1;
+	begin_two(0.55e6, 0.45e6);
 	for (i = 0; i < 200; i++) {
 		second(2, 2e6);
 		CHECK_EQUAL(share[0].cap_bps, 0);
@@ -273,10 +268,7 @@ static void test_little_for_all_is_even(void)
 	double mean[2];
 	uint32_t i;
 
-	begin();
-	hungry = true;
-	want[0] = want[1] = 1e9;
-	cost[0] = cost[1] = 1;
+	begin_two(1e9, 1e9);
 	run(2, 1e6, 30, mean);
 	for (i = 0; i < 2; i++) {
 		share[i].cap_bps = share[i].rate_bps = 300000;
