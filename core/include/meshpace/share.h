@@ -6,18 +6,22 @@
  *
  *   A host is slow while it wants more than it gets and gets less than MP_SHARE_SLOW of the mean, both
  *   lately and in the long run: hosts that take turns owe each other nothing.
- *   An attempt begins for who gets less than MP_SHARE_POOR, and goes on while somebody is slow: a tenth is
- *   not worth the windows that it costs. Each second every host above the mean is capped nearer to it, by
- *   a sixth of what it is above. From MP_SHARE_SIGN to MP_SHARE_PROOF steps after it began the slow must
- *   have gained a sixteenth of what the others lost, for a byte far away costs the air several here: then
- *   it goes on from there. Else it was vain: whoever is slow has other reasons. Caps are what they were
- *   before, and no attempt is made for a while, of twice the length each time, unless somebody else is
- *   slow, it gets worse, or the slow get twice what they had, for a window of two packets may take
+ *   An attempt begins for who gets less than MP_SHARE_POOR, and goes on while somebody is slow: less than
+ *   a tenth is not worth the windows that it costs. Each second every host above the mean is capped nearer
+ *   to it, by a sixth of what it is above. From MP_SHARE_SIGN to MP_SHARE_PROOF steps after it began the
+ *   slow must have gained a sixteenth of what the others lost, for a byte far away costs the air several
+ *   here: then it goes on from there. Else it was vain: whoever is slow has other reasons. Caps are what
+ *   they were before, and no attempt is made for a while, of twice the length each time, unless somebody
+ *   else is slow, it gets worse, or the slow get twice what they had, for a window of two packets may take
  *   longer than an attempt to open.
- *   While nobody is slow, caps rise by 1/32 a second: what a host does not take is others'. They stay
- *   while somebody is slow in the long run though not lately, or slow but not so poor: risen at each good
- *   moment, they would be a saw whose mean is an eighth too high. After a vain attempt, which shows that
- *   who is slow is not so because of others, they rise by 1/128.
+ *   While nobody is slow, and nobody has had less than MP_SHARE_EVEN in the long run, caps rise by 1/32 a
+ *   second: what a host does not take is others'. Risen at each good moment, they would be a saw whose mean
+ *   is an eighth too high. After a vain attempt, which shows that who is slow is not so because of others,
+ *   they rise by 1/128.
+ *   Caps that stand may be of a contention that is over: who gets nine tenths for reasons of its own ends
+ *   no attempt and lets no cap rise. After MP_SHARE_PATIENCE a test raises all of them by 1/64 a second. If
+ *   the slow have then lost more than a sixteenth of what the others have gained, caps are what they were,
+ *   and stand twice as long before the next test; else it follows at once, from there.
  *
  * A cap thus ends where the slow get what they can use, whatever a packet of theirs costs the air:
  * no rate, hop count or capacity need be known.
@@ -29,11 +33,12 @@
 
 #define MP_SHARE_STEP_NS MP_NS_PER_S
 #define MP_SHARE_SLOW_Q8 241u    /* .94 of the mean */
-#define MP_SHARE_POOR_Q8 218u    /* .85: for less an attempt begins */
+#define MP_SHARE_EVEN_Q8 248u    /* .97: while somebody has less caps do not rise */
+#define MP_SHARE_POOR_Q8 230u    /* .90: for less an attempt begins */
 #define MP_SHARE_WANTING 6u      /* steps in which a host wanted more, before it counts as slow */
 #define MP_SHARE_SIGN 6u         /* steps of an attempt before a gain is one */
 #define MP_SHARE_PROOF 12u       /* steps without: the slow have to find their new rate */
-#define MP_SHARE_PATIENCE 90u    /* steps after the first vain attempt */
+#define MP_SHARE_PATIENCE 90u    /* steps after the first vain attempt, or before the first test */
 #define MP_SHARE_PATIENCE_MAX 480u
 #define MP_SHARE_LEAST_BPS 1000u /* bytes/s: nobody is capped below */
 #define MP_SHARE_MAX_BPS 0xffffffffu /* 34 Gbit/s: sums and products of 2^14 hosts fit 64 bits */
@@ -48,11 +53,11 @@ struct mp_share {
 	uint64_t before_bytes;    /* delivered at the previous step */
 	uint64_t rate_bps;        /* smoothed over four steps, bytes/s */
 	uint64_t usual_bps;       /* smoothed over twenty-four */
-	uint64_t old_cap_bps;     /* before the attempt */
-	uint64_t was_bps;         /* rate_bps when it began: what it is compared with */
+	uint64_t old_cap_bps;     /* before the attempt or the test */
+	uint64_t was_bps;         /* what it got when that began: what it is compared with */
 	uint32_t wanting;         /* steps in which it wanted, less those in which it did not */
 	bool known;               /* it has been through a step */
-	bool slow;                /* the attempt is for it */
+	bool slow;                /* the attempt is for it, the test asks whether it loses */
 };
 
 struct mp_shares {
@@ -60,6 +65,9 @@ struct mp_shares {
 	uint32_t attempt;    /* steps since it began, from 1; 0: none */
 	uint32_t patience;   /* steps without attempts after the next vain one */
 	uint32_t pause;      /* steps that are left of them */
+	uint32_t test;       /* steps since a test began, from 1; 0: none */
+	uint32_t stood;      /* steps since caps came into force, or since the latest test that cost the slow */
+	uint32_t stands;     /* steps that they stand before the next test */
 };
 
 /* The mean rate of the hosts that get at least least_bps or want more; 0 if that is one, or none. */
@@ -118,8 +126,8 @@ MP_INLINE bool mp_share_is_slow(const struct mp_share *share, uint64_t mean_bps)
 }
 
 /*
- * Whether somebody is slow in the long run: by the mean of now, and by what those who get that, or
- * want more, have had, for a while in which all had little says nothing of their shares.
+ * Whether somebody lacks something in the long run, beside what those who get the mean, or want more, have
+ * had: a while in which all have little says nothing of their shares.
  */
 MP_INLINE bool mp_shares_uneven(const struct mp_share *share, uint32_t n, uint64_t mean_bps)
 {
@@ -136,7 +144,7 @@ MP_INLINE bool mp_shares_uneven(const struct mp_share *share, uint32_t n, uint64
 		if (s->wanting >= MP_SHARE_WANTING)
 			least_bps = mp_min_u64(least_bps, s->usual_bps);
 	}
-	return hosts > 1 && least_bps << 8 < mp_min_u64(mean_bps, sum_bps / hosts) * MP_SHARE_SLOW_Q8;
+	return hosts > 1 && least_bps << 8 < sum_bps / hosts * MP_SHARE_EVEN_Q8;
 }
 
 /* What those get for whom the attempt is, or the others. */
@@ -265,6 +273,49 @@ MP_INLINE void mp_shares_try(struct mp_shares *shares, struct mp_share *share, u
 	mp_shares_lower(share, n, mean_bps);
 }
 
+/* A test begins: does who wants more, and has less than the mean, lose when caps rise? */
+MP_INLINE void mp_shares_begin_test(struct mp_shares *shares, struct mp_share *share, uint32_t n,
+				    uint64_t mean_bps)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		struct mp_share *s = &share[i];
+
+		s->slow = s->wanting >= MP_SHARE_WANTING && s->rate_bps < mean_bps;
+		s->was_bps = mp_min_u64(s->rate_bps, s->usual_bps);
+		s->old_cap_bps = s->cap_bps;
+	}
+	shares->test = 1;
+}
+
+/* Whether the slow have lost more than a sixteenth of what the others have gained. */
+MP_INLINE bool mp_shares_lost(const struct mp_share *share, uint32_t n)
+{
+	uint64_t had_bps = mp_shares_had(share, n, false);
+	uint64_t gain_bps = mp_max_u64(mp_shares_of(share, n, false), had_bps) - had_bps;
+
+	return mp_shares_of(share, n, true) + gain_bps / 16 < mp_shares_had(share, n, true);
+}
+
+/* A step of a test that is under way. */
+MP_INLINE void mp_shares_test(struct mp_shares *shares, struct mp_share *share, uint32_t n)
+{
+	uint32_t i;
+
+	if (shares->test++ <= MP_SHARE_PROOF) {
+		mp_shares_raise(share, n, 64);
+		return;
+	}
+	shares->test = 0;
+	if (!mp_shares_lost(share, n))
+		return;
+	for (i = 0; i < n; i++)
+		share[i].cap_bps = share[i].old_cap_bps;
+	shares->stood = 0;
+	shares->stands = (uint32_t)mp_min_u64(2 * shares->stands, MP_SHARE_PATIENCE_MAX);
+}
+
 /*
  * A step at now_ns, MP_SHARE_STEP_NS after the previous one, over all n hosts and directions; sets
  * each one's cap_bps. Returns how many have one. The array may change from step to step: an entry
@@ -275,16 +326,20 @@ MP_INLINE uint32_t mp_shares_step(struct mp_shares *shares, struct mp_share *sha
 {
 	uint64_t mean_bps = mp_shares_measure(shares, share, n, now_ns);
 	uint32_t i, capped = 0;
-	bool slow = false, poor = false;
+	bool uneven = mp_shares_uneven(share, n, mean_bps), slow = false, poor = false;
 
 	for (i = 0; i < n; i++) {
 		slow = slow || mp_share_is_slow(&share[i], mean_bps);
 		poor = poor || mp_share_gets_less(&share[i], mean_bps, MP_SHARE_POOR_Q8);
 	}
 	shares->pause -= shares->pause > 0;
-	if (!slow) {
+	if (shares->test) {
+		mp_shares_test(shares, share, n);
+	} else if (!shares->attempt && shares->stood >= shares->stands && (slow || uneven)) {
+		mp_shares_begin_test(shares, share, n, mean_bps);
+	} else if (!slow) {
 		shares->attempt = 0;
-		if (!mp_shares_uneven(share, n, mean_bps))
+		if (!uneven)
 			mp_shares_raise(share, n, 32);
 	} else if (shares->attempt) {
 		mp_shares_try(shares, share, n, mean_bps);
@@ -301,6 +356,8 @@ MP_INLINE uint32_t mp_shares_step(struct mp_shares *shares, struct mp_share *sha
 			share[i].cap_bps = mp_max_u64(share[i].cap_bps, mean_bps);
 		capped += share[i].cap_bps > 0;
 	}
+	shares->stood = capped ? shares->stood + 1 : 0;
+	shares->stands = capped ? shares->stands : MP_SHARE_PATIENCE;
 	return capped;
 }
 
