@@ -92,7 +92,7 @@ def _live(state: str, scenario: Table) -> Live:
 
 
 def table(off: Table, on: Table) -> str:
-    """Before and after: each flow, all, fairness."""
+    """Before and after: each flow, all, fairness, latency."""
     rows = []
     for before, after in zip(off["flows"], on["flows"], strict=True):
         name = f"{before['name']}, {before['from']} > {before['to']}"
@@ -103,6 +103,9 @@ def table(off: Table, on: Table) -> str:
         rows.append([name, f"{off[key]['mean']:.3f}", f"{on[key]['mean']:.3f}", ""])
     starved = (f"{100 * result['starved_10s']['mean']:.0f}%" for result in (off, on))
     rows.append(["10 s with a flow < 5%", *starved, ""])
+    for before, after in zip(off["flows"], on["flows"], strict=True):
+        p95 = (flow["rtt_ms"]["p95"] for flow in (before, after))
+        rows.append(_row(f"{before['name']}, TCP's RTT, p95, ms", *p95))
     return layout(["goodput, kbit/s", *STATES, ""], rows)
 
 
@@ -154,5 +157,5 @@ def picture(off: Table, on: Table) -> Any:
         axis.axvline(result["scenario"]["warmup_s"], color="#999999", linestyle=":", linewidth=1)
     axes[0].set_ylabel(f"goodput, kbit/s ({SMOOTH_S} s means)")
     axes[0].set_ylim(bottom=0)
-    axes[0].legend(loc="upper right")
+    axes[1].legend(loc="upper right")
     return figure
