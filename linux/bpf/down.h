@@ -76,13 +76,11 @@ __attribute__((noinline)) int mp_down_data(struct __sk_buff *skb, struct mp_pack
 /* A segment from the daemon's store: leaves at once, and its ACK gives no sample (Karn). */
 __attribute__((noinline)) int mp_down_again(struct mp_packet *p)
 {
-	struct mp_flow_key key;
 	struct mp_flow *flow;
 
 	if (!p)
 		return 0;
-	key = mp_key_of(p, MP_DOWN);
-	flow = mp_find_flow(&key);
+	flow = mp_flow_of(p, MP_DOWN);
 	if (!flow)
 		return 0;
 	bpf_spin_lock(&flow->lock);
@@ -173,13 +171,11 @@ MP_INLINE void mp_set_path(struct mp_flow *flow, const struct mp_packet *p)
  */
 __attribute__((noinline)) int mp_down_learn(struct mp_packet *p)
 {
-	struct mp_flow_key key;
 	struct mp_flow *flow;
 
 	if (!p)
 		return 0;
-	key = mp_key_of(p, MP_DOWN);
-	flow = mp_find_flow(&key);
+	flow = mp_flow_of(p, MP_DOWN);
 	if (!flow)
 		return 0;
 	bpf_spin_lock(&flow->lock);

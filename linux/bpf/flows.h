@@ -68,6 +68,14 @@ MP_INLINE struct mp_flow *mp_find_flow(const struct mp_flow_key *key)
 	return bpf_map_lookup_elem(&mp_flows, key);
 }
 
+/* A packet's flow in one direction; NULL: it is not known. */
+MP_INLINE struct mp_flow *mp_flow_of(const struct mp_packet *p, enum mp_direction direction)
+{
+	struct mp_flow_key key = mp_key_of(p, direction);
+
+	return mp_find_flow(&key);
+}
+
 /* A place for a new flow, empty now; NULL only if the map has none. */
 MP_INLINE struct mp_flow_key *mp_take_place(uint64_t now_ns)
 {

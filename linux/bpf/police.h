@@ -37,14 +37,12 @@ MP_INLINE bool mp_told_by_mark(struct __sk_buff *skb, const struct mp_packet *p)
 /* Data from the mesh passes, marked where it has to be; false: it is to be dropped. Before it counts. */
 __attribute__((noinline)) int mp_police_passes(struct __sk_buff *skb, struct mp_packet *p)
 {
-	struct mp_flow_key key;
 	struct mp_flow *flow;
 	bool tell;
 
 	if (!p || !mp_settings.pace || !mp_settings.law.hop_wait_ns || !mp_exceeds_cap(p))
 		return true;
-	key = mp_key_of(p, MP_UP);
-	flow = mp_find_flow(&key);
+	flow = mp_flow_of(p, MP_UP);
 	if (!flow)
 		return true;
 	bpf_spin_lock(&flow->lock);

@@ -53,13 +53,11 @@ __attribute__((noinline)) int mp_up_data(struct mp_packet *p)
 /* A FIN without data from the mesh. */
 __attribute__((noinline)) int mp_up_fin(struct mp_packet *p)
 {
-	struct mp_flow_key key;
 	struct mp_flow *flow;
 
 	if (!p)
 		return 0;
-	key = mp_key_of(p, MP_UP);
-	flow = mp_find_flow(&key);
+	flow = mp_flow_of(p, MP_UP);
 	if (!flow)
 		return 0;
 	bpf_spin_lock(&flow->lock);
@@ -112,13 +110,11 @@ __attribute__((noinline)) uint32_t mp_up_ack(struct __sk_buff *skb, struct mp_pa
 {
 	uint32_t rtt_wired_us = 0;
 	bool tell;
-	struct mp_flow_key key;
 	struct mp_flow *flow;
 
 	if (!p)
 		return 0;
-	key = mp_key_of(p, MP_UP);
-	flow = mp_find_flow(&key);
+	flow = mp_flow_of(p, MP_UP);
 	if (!flow)
 		return 0;
 	p->one_way = !flow->two_way;
