@@ -26,8 +26,8 @@ def demo(folder: Path) -> str:
     seeds = chain["seeds"]
     return (
         f"{_table(chain, oncoming)}\n"
-        f"kbit/s, mean ± 95% interval over {seeds} seeds; 802.11b at 11 Mbit/s; the chain with AODV "
-        f"routing, the oncoming chains with static routes\n"
+        f"kbit/s, mean ± 95% interval over {seeds} seeds; 802.11b at 11 Mbit/s;\n"
+        f"the chain with AODV routing, the oncoming chains with static routes\n"
         f"picture: {folder / 'demo.png'}"
     )
 
