@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from pacelab import catalogue, cli, experiment, figures, judge, reproduce
+from pacelab import catalogue, cli, experiment, figures, judge, report, reproduce, tables
+from pacelab.part import Part
 from pacelab.scenario import load
 from pacelab.schema import Table
 
+CHECK = "[[experiment.check]]"
 OWN = """
 title = "Own"
 duration_s = 30.0
@@ -148,6 +150,75 @@ def test_quick_takes_fewer_runs(own: Path, double: Callable[[], int]) -> None:
     assert double() == 4
     outcome = json.loads((own / "results" / "own" / "result.json").read_text())
     assert [check["passed"] for check in outcome["checks"]] == [True, None]
+
+
+def test_a_part_of_an_experiment(own: Path, double: Callable[[], int]) -> None:
+    """Else who doubts one row of a table would have to run all of it."""
+    out = own / "results"
+    call = ["reproduce", "own", "--system", "GAP", "--value", "2", "--seeds", "4"]
+    assert cli.main([*call, "--set", "duration_s=20", "--out", str(out)]) == cli.DONE
+    assert double() == 4
+    outcome = json.loads((out / "own" / "result.json").read_text())
+    (point,) = outcome["points"]
+    assert (point["system"], point["value"]) == ("GAP", 2)
+    assert point["result"]["scenario"]["duration_s"] == 20
+    assert [check["passed"] for check in outcome["checks"]] == [None, None]
+    assert "just GAP; 2; duration_s = 20" in (out / "report.html").read_text()
+
+
+@pytest.mark.usefixtures("double")
+def test_a_check_is_of_its_variant_alone(own: Path) -> None:
+    """Else a check of the first variant would be judged by whichever is left."""
+    variants = "".join(f'[[experiment.variant]]\nname = "{n}"\n' for n in ("quiet", "loud"))
+    text = OWN.format(more="", search="").replace('variant = ""\n', "")
+    (own / "own.toml").write_text(text.replace("[[experiment.check]]", variants + CHECK, 1))
+    loaded = experiment.load_experiment(own / "own.toml", quick=False, part=Part(variants=["loud"]))
+    (outcome,) = reproduce.reproduce([loaded], reproduce.Workers())
+    assert {point["variant"] for point in outcome["points"]} == {"loud"}
+    assert outcome["verdict"] == "not judged"
+
+
+@pytest.mark.usefixtures("double")
+def test_any_part_can_be_shown(tmp_path: Path) -> None:
+    """Else a picture or a table would need what was left out."""
+    parts = []
+    for file in catalogue.experiment_files().values():
+        whole = experiment.load_experiment(file, quick=False)
+        part = Part(
+            seeds=1,
+            systems=whole.systems[-1:],
+            variants=[v for v in whole.variants[-1:] if v],
+            values=[v for v in whole.values[-1:] if v is not None],
+        )
+        parts.append(experiment.load_experiment(file, quick=False, part=part))
+    for outcome in reproduce.reproduce(parts, reproduce.Workers()):
+        assert len(outcome["points"]) == 1
+        report.write_outcome(outcome, tmp_path)
+        assert tables.outcome_table(outcome)
+    report.write_report(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (["--system", "GAB"], 'reproduce own: "GAB" is none of its systems; did you mean "GAP"?'),
+        (
+            ["--variant", "loud"],
+            'reproduce own: "loud" is none of its variants; it has no variants',
+        ),
+        (["--value", "3"], 'reproduce own: "3" is none of its values; known: 1, 2'),
+        (["--set", "mesh.hops=3"], "reproduce own: --set mesh.hops: is what it varies"),
+        (["--set", "tcp.varient=bbr"], "tcp.varient"),
+    ],
+)
+def test_bad_parts(
+    own: Path, call: list[str], error: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Else a name misspelt would run all, or end in a traceback."""
+    assert cli.main(["reproduce", "own", *call, "--out", str(own / "results")]) == cli.USAGE
+    said = capsys.readouterr().err
+    assert error in said
+    assert said.count("\n") == 1
 
 
 @pytest.mark.usefixtures("double")

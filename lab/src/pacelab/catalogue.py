@@ -12,6 +12,7 @@ from pacelab import experiment
 from pacelab.document import read_document
 from pacelab.errors import InputError, nearest
 from pacelab.experiment import Experiment, load_experiment
+from pacelab.part import WHOLE, Part
 
 
 def experiment_files() -> dict[str, Path]:
@@ -60,10 +61,11 @@ def _named(ids: Sequence[str], files: dict[str, Path], others: dict[str, str]) -
     return list(dict.fromkeys(found))
 
 
-def find_experiments(ids: Sequence[str], *, quick: bool) -> list[Experiment]:
-    """The experiments with these ids ("all": every one); InputError for an unknown one.
+def find_experiments(ids: Sequence[str], *, quick: bool, part: Part = WHOLE) -> list[Experiment]:
+    """The experiments with these ids ("all": every one), or a part of each.
 
-    An id with "*" in it means all that match.
+    An id with "*" in it means all that match. InputError for an unknown one, or for a part that
+    one of them does not have.
     """
     files, others = experiment_files(), other_names()
     wanted = _listed(files) if "all" in ids else _named(ids, files, others)
@@ -71,4 +73,4 @@ def find_experiments(ids: Sequence[str], *, quick: bool) -> list[Experiment]:
         if name not in files:
             known = [*files, *others]
             raise InputError(f'reproduce: unknown experiment "{name}"; {nearest(name, known)}')
-    return [load_experiment(files[name], quick=quick) for name in wanted]
+    return [load_experiment(files[name], quick=quick, part=part) for name in wanted]

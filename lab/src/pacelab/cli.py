@@ -78,6 +78,14 @@ def _parser() -> argparse.ArgumentParser:
     again = commands.add_parser("reproduce", parents=[workers], help="run the papers' experiments")
     again.add_argument("ids", nargs="+", metavar="ID", help='ids from "pacelab list", or all')
     again.add_argument("--quick", action="store_true", help="fewer and shorter runs")
+    again.add_argument("--seeds", type=_positive, metavar="N", help="seeds 1 .. N")
+    for name, what in (
+        ("system", "just this system; may be given several times, as what follows"),
+        ("variant", "just this variant"),
+        ("value", "just this value of what is swept"),
+        ("set", "a key of all scenarios, KEY=VALUE"),
+    ):
+        again.add_argument(f"--{name}", action="append", default=[], dest=f"{name}s", help=what)
     again.add_argument("--out", type=Path, default=Path("results"), metavar="DIR")
     again.set_defaults(act=_reproduce)
 
@@ -221,10 +229,18 @@ def _print_cost(experiments: Sequence[Experiment]) -> None:
 
 def _reproduce(arguments: argparse.Namespace) -> int:
     from pacelab.catalogue import find_experiments
+    from pacelab.part import Part, parse_value
     from pacelab.report import write_outcome, write_report
     from pacelab.reproduce import Workers, reproduce
 
-    experiments = find_experiments(arguments.ids, quick=arguments.quick)
+    part = Part(
+        seeds=arguments.seeds,
+        systems=arguments.systems,
+        variants=arguments.variants,
+        values=[parse_value(text) for text in arguments.values],
+        settings=dict(parse_setting(text) for text in arguments.sets),
+    )
+    experiments = find_experiments(arguments.ids, quick=arguments.quick, part=part)
     out = _folder(arguments.out)
     _print_cost(experiments)
     outcomes = reproduce(experiments, Workers(arguments.jobs, arguments.scheduler))

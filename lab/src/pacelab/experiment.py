@@ -16,6 +16,7 @@ from pacelab.document import override, read_document
 from pacelab.errors import nearest
 from pacelab.keys import FOREIGN
 from pacelab.measures import MEASURES
+from pacelab.part import WHOLE, Part
 from pacelab.runner import ROOT
 from pacelab.scenario import resolve
 from pacelab.schema import Key, Table, Where, check_table
@@ -122,7 +123,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Experiment:
-    """An experiment as its file states it, ``quick`` applied or not."""
+    """An experiment as its file states it, or a part of it; ``quick`` applied or not."""
 
     file: str
     title: str
@@ -131,6 +132,7 @@ class Experiment:
     points: list[Point]
     bases: list[Point]
     quick: bool
+    part: Part = WHOLE
     systems: list[str] = field(default_factory=list)
     variants: list[str] = field(default_factory=list)
     values: list[Any] = field(default_factory=list)
@@ -176,8 +178,8 @@ def _tried(point: Point, search: Table | None) -> Table:
     return point.scenario({search["key"]: values[len(values) // 2 - 1]})
 
 
-def load_experiment(file: Path, *, quick: bool) -> Experiment:
-    """The experiment of a scenario file; InputError on any mistake."""
+def load_experiment(file: Path, *, quick: bool, part: Part = WHOLE) -> Experiment:
+    """The experiment of a scenario file, or a part of it; InputError on any mistake."""
     document = read_document(str(file))
     name = file.name
     about = _check_about(document.get("experiment"), Where(name, ("experiment",)))
@@ -185,19 +187,16 @@ def load_experiment(file: Path, *, quick: bool) -> Experiment:
     base = {k: v for k, v in document.items() if k not in FOREIGN}
     if hurry and hurry["set"]:
         base = override(base, hurry["set"], name)
-    variants = about["variant"] or [{"name": "", "set": None}]
-    variants = _some(variants, hurry["variants"] if hurry else None)
-    systems = _some(about["system"], hurry["systems"] if hurry else None)
-    if hurry and about["search"]:
-        about["search"]["values"] = hurry["search"] or about["search"]["values"]
-        if hurry["rounds"] is not None:
-            about["search"]["rounds"] = hurry["rounds"]
-    values = _sweep_values(about, hurry)
-    about["check"] = [
-        one
-        for check in about["check"]
-        for one in _each(check, [s["name"] for s in systems], [v["name"] for v in variants])
+    left = part.over(hurry, about)
+    systems = [
+        system | {"set": (system["set"] or {}) | part.settings}
+        for system in _some(about["system"], left.get("systems"))
     ]
+    variants = _some(about["variant"] or [{"name": "", "set": None}], left.get("variants"))
+    values = left.get("values") or (about["sweep"]["values"] if about["sweep"] else [None])
+    if hurry and about["search"]:
+        about["search"] = _hurried(about["search"], hurry)
+    about["check"] = _checks(about, [s["name"] for s in systems], [v["name"] for v in variants])
     pairs = [(variant, system) for variant in variants for system in systems]
     points = [_point(base, about, v, s, value, name) for v, s in pairs for value in values]
     # A search for a system as a whole is made where the file stands, the sweep's key unset.
@@ -208,24 +207,41 @@ def load_experiment(file: Path, *, quick: bool) -> Experiment:
         file=name,
         title=str(document.get("title", about["id"])),
         about=about,
-        seeds=hurry["seeds"] if hurry else about["seeds"],
+        seeds=left.get("seeds") or about["seeds"],
         points=points,
         bases=bases,
         quick=quick,
+        part=part,
         systems=[s["name"] for s in systems],
         variants=[v["name"] for v in variants],
         values=values,
     )
 
 
+def _hurried(search: Table, quick: Table) -> Table:
+    """A search as ``quick`` has it."""
+    rounds = search["rounds"] if quick["rounds"] is None else quick["rounds"]
+    return search | {"values": quick["search"] or search["values"], "rounds": rounds}
+
+
 def _some(alternatives: list[Table], names: list[str] | None) -> list[Table]:
     return [a for a in alternatives if not names or a["name"] in names]
 
 
-def _each(check: Table, systems: list[str], variants: list[str]) -> list[Table]:
-    """A check for each of ``overs``, and for every variant, that are left; else as it stands."""
+def _checks(about: Table, systems: list[str], variants: list[str]) -> list[Table]:
+    """The checks of what is left."""
+    first = about["variant"][0]["name"] if about["variant"] else ""
+    return [one for check in about["check"] for one in _each(check, systems, variants, first)]
+
+
+def _each(check: Table, systems: list[str], variants: list[str], first: str) -> list[Table]:
+    """A check for each of ``overs``, and for every variant, that are left.
+
+    Else as it stands, for its variant or, if it names none, for the ``first`` of the file.
+    """
     overs = [o for o in check["overs"] if o in systems] if check["overs"] else [check["over"]]
-    places = variants if check["every_variant"] else [check["variant"]]
+    own = first if check["variant"] is None else check["variant"]
+    places = variants if check["every_variant"] else [own]
     return [
         check
         | {"over": over, "variant": variant}
@@ -306,12 +322,6 @@ def _check_search(search: Table | None, where: Where) -> None:
     for key in needed:
         if search[key] is None:
             raise where.at(key).error(f'is missing; goal = "{search["goal"]}" needs it')
-
-
-def _sweep_values(about: Table, hurry: Table | None) -> list[Any]:
-    if not about["sweep"]:
-        return [None]
-    return list(hurry["values"] if hurry and hurry["values"] else about["sweep"]["values"])
 
 
 def _point(

@@ -73,7 +73,7 @@ def outcome_figure(outcome: Table, picture: Table) -> Any:
     if picture["kind"] == "time":
         panels = [(", ".join(filter(None, (p["system"], p["variant"]))), [p]) for p in points]
     else:
-        variants = [v for v in outcome["variants"] if not _left_out(picture["variants"], v)]
+        variants = list(dict.fromkeys(p["variant"] for p in points))
         panels = [(v, [p for p in points if p["variant"] == v]) for v in variants]
     figure, axes = _panels(len(panels))
     draw = {
@@ -87,7 +87,7 @@ def outcome_figure(outcome: Table, picture: Table) -> Any:
         axis.set_title(title, loc="left", fontsize=10)
         axis.set_ylim(bottom=0)
         axis.tick_params(labelleft=True)
-    if picture["kind"] in ("sweep", "time"):
+    if picture["kind"] in ("sweep", "time") and axes[0].get_legend_handles_labels()[0]:
         axes[0].legend(loc="best", fontsize=8)
     figure.supylabel(_ylabel(picture), fontsize=10)
     title = picture["title"] or outcome["title"]

@@ -52,14 +52,9 @@ def in_percent(check: Table) -> bool:
     return measure.percent or (compares(check) and not measure.absolute)
 
 
-def _variant(check: Table, outcome: Table) -> str:
-    named = check["variant"]
-    return outcome["variants"][0] if named is None else str(named)
-
-
 def _at(check: Table, outcome: Table, at: Any) -> Interval | None:
     """What a check measures at a value."""
-    variant = _variant(check, outcome)
+    variant = check["variant"]
     point = find(outcome, variant, check["of"], at)
     if point is None:
         return None

@@ -10,7 +10,7 @@ from typing import Any
 
 from pacelab.catalogue import natural
 from pacelab.errors import InputError
-from pacelab.figures import comparison_figure, outcome_figure, result_figure, save
+from pacelab.figures import comparison_figure, outcome_figure, result_figure, save, shown
 from pacelab.judge import FAILED, INSIDE, PASSED
 from pacelab.schema import Table
 from pacelab.tables import measured_text, outcome_rows, ping_text, with_interval
@@ -24,8 +24,14 @@ def write_outcome(outcome: Table, folder: Path) -> None:
     own = folder / outcome["id"]
     own.mkdir(parents=True, exist_ok=True)
     (own / RESULT).write_text(json.dumps(outcome, indent=1) + "\n", encoding="utf-8")
-    for picture in outcome["about"]["picture"]:
+    for picture in _pictures(outcome):
         save(outcome_figure(outcome, picture), own / picture["id"])
+
+
+def _pictures(outcome: Table) -> list[Table]:
+    """The pictures that show anything of what was run."""
+    pictures, points = outcome["about"]["picture"], outcome["points"]
+    return [p for p in pictures if any(shown(p, point) for point in points)]
 
 
 def write_result(result: Table, folder: Path, name: str) -> None:
@@ -82,11 +88,7 @@ def _section(document: Table, file: Path) -> tuple[Table, Table]:
     kinds = {"points": _outcome_section, "comparison": _comparison_section}
     make = next((kinds[key] for key in kinds if key in document), _result_section)
     section, versions = make(document)
-    ids = (
-        [picture["id"] for picture in document["about"]["picture"]]
-        if "about" in document
-        else [name]
-    )
+    ids = [picture["id"] for picture in _pictures(document)] if "about" in document else [name]
     svgs = [_svg(file.with_name(f"{i}.svg")) for i in ids]
     return {**EMPTY, **section, "id": name, "svgs": svgs}, versions
 
@@ -135,8 +137,14 @@ def _outcome_section(outcome: Table) -> tuple[Table, Table]:
         "scenario": json.dumps(first["scenario"], indent=1),
         "scenario_note": f" of the first point, resolved ({outcome['file']})",
         "runs_text": f"{len(outcome['points'])} points, {outcome['seeds']} seeds each, runs of "
-        f"{first['scenario']['duration_s']:g} s, {'quick' if outcome['quick'] else 'full'}.",
+        f"{first['scenario']['duration_s']:g} s, {_how_much(outcome)}.",
     }, first["versions"]
+
+
+def _how_much(outcome: Table) -> str:
+    """Whether an outcome is of the whole experiment."""
+    quick = "quick" if outcome["quick"] else "full"
+    return f"{quick}; just {outcome['part']}" if outcome["part"] else quick
 
 
 def _in_short(checks: Sequence[Table]) -> str:

@@ -178,6 +178,7 @@ def _outcome(
         "title": experiment.title,
         "file": experiment.file,
         "quick": experiment.quick,
+        "part": experiment.part.text(),
         "seeds": experiment.seeds,
         "runs": experiment.runs(),
         "cpu_s": cpu_s,

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What of an experiment is run: all that its file states, its quick form, or what a call names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pacelab.document import parse_setting
+from pacelab.errors import InputError, nearest
+from pacelab.schema import Table
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a call names; empty, or None: what the file, or its quick form, says.
+
+    ``settings`` hold for every system and variant, whatever these set.
+    """
+
+    seeds: int | None = None
+    systems: Sequence[str] = ()
+    variants: Sequence[str] = ()
+    values: Sequence[Any] = ()
+    settings: Table = field(default_factory=dict)
+
+    def text(self) -> str:
+        """What is left and what is set, for a report; "" where all is as the file states it."""
+        named = [*self.systems, *self.variants, *map(str, self.values)]
+        named += [f"{key} = {value}" for key, value in self.settings.items()]
+        return "; ".join(named)
+
+    def over(self, quick: Table | None, about: Table) -> Table:
+        """What a ``quick`` table says (None: nothing), with what the call names in its place.
+
+        InputError where it names what the checked ``[experiment]`` table ``about`` has not, or
+        sets what is swept or searched.
+        """
+        known = {
+            "systems": [system["name"] for system in about["system"]],
+            "variants": [variant["name"] for variant in about["variant"]],
+            "values": list(about["sweep"]["values"]) if about["sweep"] else [],
+        }
+        named = {"systems": self.systems, "variants": self.variants, "values": self.values}
+        for kind, names in named.items():
+            for name in names:
+                if name not in known[kind]:
+                    raise _unknown(about["id"], kind, name, known[kind])
+        for key in self.settings:
+            if key in _varied(about):
+                raise InputError(
+                    f"reproduce {about['id']}: --set {key}: is what it varies; name a --value"
+                )
+        chosen: Table = {kind: list(names) for kind, names in named.items() if names}
+        return (quick or {}) | chosen | ({"seeds": self.seeds} if self.seeds else {})
+
+
+WHOLE = Part()
+
+
+def parse_value(text: str) -> Any:
+    """A swept value: TOML, or a bare string."""
+    return parse_setting(f"value={text}")[1]
+
+
+def _varied(about: Table) -> set[str]:
+    """The keys that are swept, or searched."""
+    tables = [about["sweep"], about["search"]]
+    keys = {str(table["key"]) for table in tables if table}
+    sweep = about["sweep"]
+    return keys.union(*(sweep["set"] or [])) if sweep else keys
+
+
+def _unknown(experiment: str, kind: str, name: Any, known: Sequence[Any]) -> InputError:
+    names = list(map(str, known))
+    remedy = nearest(str(name), names) if names else f"it has no {kind}"
+    return InputError(f'reproduce {experiment}: "{name}" is none of its {kind}; {remedy}')
