@@ -19,10 +19,9 @@
  *
  * A sender hears of what it did RTT_wired later than a gateway does. Once it has found its path its
  * rounds are as much longer, or it would answer the same delay again and again before its first
- * answer shows, and rate and delay would swing. For the same reason it answers e more gently at once, by
- * e / (10 + 2 RTT_wired / D*): a rate that is x too high adds x / D* to e each second, and who answers with
- * g e, so much later, swings unless g RTT_wired / D* stays well below 1. And D* is RTT_wired / 10 more, what a
- * rate that is a tenth too high gathers meanwhile: with less the path would be empty now and then.
+ * answer shows, and rate and delay would swing. And D* is at least 3/10 RTT_wired: a rate is off by a tenth
+ * of e for a round, and until its answer shows; what gathers meanwhile needs room, or the path would be empty
+ * as often as the rate is too low.
  *
  * Where twice what is wanted waits (e = -1) the path carries what arrives and no more: the rate falls
  * to 8/7 of that, in the first such round by an eighth at most.
@@ -47,8 +46,7 @@
 #define MP_SEARCH_FAST 3          /* times k far from the target, */
 #define MP_SEARCH_START_Q16 21845 /* or 1/3, until the flow has found its path */
 #define MP_SEARCH_DAMPING_Q16 6554 /* of e, 1/10 */
-#define MP_SEARCH_LATE 5u         /* RTT_wired / D* = 5 halves that */
-#define MP_SEARCH_LATE_WAIT 10u   /* of RTT_wired, this part may wait as well */
+#define MP_SEARCH_LATE_WAIT 3u    /* tenths of RTT_wired that may wait in any case */
 #define MP_SEARCH_LONGEST_NS (4 * MP_NS_PER_S)
 #define MP_SEARCH_WINDOW 10u      /* packets a round trip before anything is known: TCP's first window */
 #define MP_SEARCH_SILENCE 2u      /* round trips without a sample: the round says nothing */
@@ -87,7 +85,9 @@ struct mp_search {
 MP_INLINE uint64_t mp_search_wait_ns(const struct mp_search *search, const struct mp_path *path,
 				     uint64_t hop_wait_ns)
 {
-	return (path->hops ? path->hops : 1) * hop_wait_ns + search->late_ns / MP_SEARCH_LATE_WAIT;
+	uint64_t late_ns = search->late_ns / 10 * MP_SEARCH_LATE_WAIT;
+
+	return mp_max_u64((path->hops ? path->hops : 1) * hop_wait_ns, late_ns);
 }
 
 /* e = (target - D) / D*, cut to [-1, 1], with 16 fractional bits. */
@@ -177,17 +177,6 @@ MP_INLINE int64_t mp_search_gain_q16(const struct mp_search *search, int64_t err
 	return search->found ? MP_SEARCH_FAST * MP_SEARCH_GAIN_Q16 : MP_SEARCH_START_Q16;
 }
 
-/* What e is damped by: 1/10, less where it comes late; with 16 fractional bits. */
-MP_INLINE int64_t mp_search_damping_q16(const struct mp_search *search, uint64_t wait_ns,
-					uint32_t omit)
-{
-	uint64_t late_ns = wait_ns + search->late_ns / MP_SEARCH_LATE;
-
-	if (omit & MP_OMIT_DAMPING)
-		return 0;
-	return (int64_t)(MP_SEARCH_DAMPING_Q16 * wait_ns / mp_max_u64(late_ns, 1));
-}
-
 /* How long a round lasts, in ns. */
 MP_INLINE uint64_t mp_search_lasts_ns(const struct mp_search *search)
 {
@@ -201,7 +190,7 @@ MP_INLINE void mp_search_round(struct mp_search *search, const struct mp_path *p
 	uint64_t elapsed_ns = mp_max_u64(now_ns, search->began_ns) - search->began_ns;
 	uint64_t arrived_ns = mp_search_arrived_ns(search, path, elapsed_ns, ack);
 	bool binds = omit & MP_OMIT_BINDS || arrived_ns / 4 <= search->interval_ns / 3;
-	int64_t error_q16;
+	int64_t damping_q16 = omit & MP_OMIT_DAMPING ? 0 : MP_SEARCH_DAMPING_Q16, error_q16;
 
 	search->mean_ns = search->sum_ns / search->count;
 	search->round_ns = mp_max_u64(search->mean_ns, search->base_ns + wait_ns);
@@ -215,8 +204,7 @@ MP_INLINE void mp_search_round(struct mp_search *search, const struct mp_path *p
 			mp_search_faster(search->interval_ns, error_q16,
 					 mp_search_gain_q16(search, error_q16, omit)),
 			mp_search_longest_ns(search, wait_ns, omit));
-	search->paced_ns = mp_search_faster(search->interval_ns, error_q16,
-					    mp_search_damping_q16(search, wait_ns, omit));
+	search->paced_ns = mp_search_faster(search->interval_ns, error_q16, damping_q16);
 	mp_search_begin(search, now_ns, ack);
 }
 
