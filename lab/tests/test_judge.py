@@ -17,7 +17,15 @@ CHECK: Table = dict.fromkeys(re.findall(r"\w+", UNSTATED))
 
 
 def _check(**keys: Any) -> Table:
-    return {**CHECK, "text": "", "measure": "gain", "of": "GAP", "which": "every", **keys}
+    return {
+        **CHECK,
+        "variant": "",
+        "text": "",
+        "measure": "gain",
+        "of": "GAP",
+        "which": "every",
+        **keys,
+    }
 
 
 def _point(system: str, value: Any, kbps: list[float], **result: Any) -> Table:
