@@ -207,7 +207,7 @@ def test_any_part_can_be_shown(tmp_path: Path) -> None:
             'reproduce own: "loud" is none of its variants; it has no variants',
         ),
         (["--value", "3"], 'reproduce own: "3" is none of its values; known: 1, 2'),
-        (["--set", "mesh.hops=3"], "reproduce own: --set mesh.hops: is what it varies"),
+        (["--set", "mesh.hops=3"], "reproduce own: --set mesh.hops: is swept or searched there"),
         (["--set", "tcp.varient=bbr"], "tcp.varient"),
     ],
 )

@@ -85,9 +85,9 @@ struct mp_search {
 MP_INLINE uint64_t mp_search_wait_ns(const struct mp_search *search, const struct mp_path *path,
 				     uint64_t hop_wait_ns)
 {
-	uint64_t late_ns = search->late_ns / 10 * MP_SEARCH_LATE_WAIT;
+	uint64_t least_ns = search->late_ns / 10 * MP_SEARCH_LATE_WAIT;
 
-	return mp_max_u64((path->hops ? path->hops : 1) * hop_wait_ns, late_ns);
+	return mp_max_u64((path->hops ? path->hops : 1) * hop_wait_ns, least_ns);
 }
 
 /* e = (target - D) / D*, cut to [-1, 1], with 16 fractional bits. */

@@ -50,7 +50,8 @@ class Part:
         for key in self.settings:
             if key in _varied(about):
                 raise InputError(
-                    f"reproduce {about['id']}: --set {key}: is what it varies; name a --value"
+                    f"reproduce {about['id']}: --set {key}: is swept or searched there; leave it "
+                    "out, or set it with pacelab run"
                 )
         chosen: Table = {kind: list(names) for kind, names in named.items() if names}
         return (quick or {}) | chosen | ({"seeds": self.seeds} if self.seeds else {})
