@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pacelab import catalogue, cli, experiment, figures, judge, report, reproduce, tables
+from pacelab.errors import nearest
 from pacelab.part import Part
 from pacelab.scenario import load
 from pacelab.schema import Table
@@ -206,7 +207,7 @@ def test_any_part_can_be_shown(tmp_path: Path) -> None:
             ["--variant", "loud"],
             'reproduce own: "loud" is none of its variants; it has no variants',
         ),
-        (["--value", "3"], 'reproduce own: "3" is none of its values; known: 1, 2'),
+        (["--value", "11"], 'reproduce own: "11" is none of its values; known: 1, 2'),
         (["--set", "mesh.hops=3"], "reproduce own: --set mesh.hops: is swept or searched there"),
         (["--set", "tcp.varient=bbr"], "tcp.varient"),
     ],
@@ -214,11 +215,16 @@ def test_any_part_can_be_shown(tmp_path: Path) -> None:
 def test_bad_parts(
     own: Path, call: list[str], error: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Else a name misspelt would run all, or end in a traceback."""
+    """Else a name misspelt would run all, or end in a traceback, or find no remedy."""
     assert cli.main(["reproduce", "own", *call, "--out", str(own / "results")]) == cli.USAGE
     said = capsys.readouterr().err
     assert error in said
     assert said.count("\n") == 1
+
+
+def test_names_with_commas_can_be_told_apart() -> None:
+    """Else the remedy for an unknown variant would be a list of which nobody knows the parts."""
+    assert nearest("x", ["up, AODV", "down, AODV"]) == "known: down, AODV; up, AODV"
 
 
 @pytest.mark.usefixtures("double")

@@ -21,4 +21,5 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """A remedy for an unknown name: the nearest known one, else all of them."""
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    return f'did you mean "{close[0]}"?' if close else f"known: {', '.join(names)}"
+    apart = "; " if any("," in name for name in names) else ", "
+    return f'did you mean "{close[0]}"?' if close else f"known: {apart.join(names)}"

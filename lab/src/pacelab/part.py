@@ -74,6 +74,10 @@ def _varied(about: Table) -> set[str]:
 
 
 def _unknown(experiment: str, kind: str, name: Any, known: Sequence[Any]) -> InputError:
-    names = list(map(str, known))
-    remedy = nearest(str(name), names) if names else f"it has no {kind}"
+    if not known:
+        remedy = f"it has no {kind}"
+    elif isinstance(name, str):
+        remedy = nearest(name, map(str, known))
+    else:  # of numbers none is meant because it looks alike
+        remedy = f"known: {', '.join(map(str, known))}"
     return InputError(f'reproduce {experiment}: "{name}" is none of its {kind}; {remedy}')
