@@ -25,6 +25,7 @@ struct probe {
 	struct mp_wait wait;
 	struct mp_police police;
 	struct mp_told told;
+	struct mp_shared shared;
 	struct mp_turns turns;
 	struct mp_turn turn;
 	uint8_t option[MP_TCP_OPTIONS_MAX];
@@ -134,6 +135,11 @@ PROBE(option)
 	if (p->bytes & 2)
 		mp_ask_write(&p->option[p->bytes & 1]);
 	p->out[13] = mp_ask_read(&p->option[p->options_len & 1]);
+	if (mp_shared_turn(&p->shared))
+		mp_shared_write(&p->option[p->bytes & 1], &p->shared);
+	p->out[14] = mp_shared_read(&p->option[p->options_len & 1], &p->shared);
+	mp_shared_unsaid(&p->shared);
+	p->out[15] = mp_shared_interval_ns(&p->shared, p->len);
 	return 0;
 }
 
@@ -212,6 +218,7 @@ PROBE(even)
 
 	(void)context;
 	mp_estimate_set_late(&p->estimate, p->us);
+	mp_estimate_share(&p->estimate, p->len);
 	p->out[2] = mp_estimate_add(&p->estimate, &law, &p->path, p->ticks, p->now_ns, p->ack);
 	p->out[3] = mp_interval_ns(&p->estimate, &law, 0);
 	p->out[4] = mp_wait_ends(&p->wait, p->number, target_ns, p->rtt_ns, p->now_ns);

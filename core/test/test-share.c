@@ -52,7 +52,7 @@ static void second(uint32_t n, double air)
 		bps *= 1 + noise * (2 * random_unit() - 1);
 		got[i] = bps;
 		share[i].delivered_bytes += (uint64_t)bps;
-		share[i].wants = hungry || bps < 0.98 * want[i];
+		share[i].flows = hungry || bps < 0.98 * want[i];
 	}
 	now_ns += MP_SHARE_STEP_NS;
 	mp_shares_step(&shares, share, n, now_ns);
@@ -361,6 +361,47 @@ static void test_caps_end(void)
 	CHECK_EQUAL(share[0].cap_bps, 0);
 }
 
+/*
+ * Hosts are counted once one of them has got nothing for two seconds, for two minutes; a trickle is not counted,
+ * nor who has wanted nothing for twenty seconds.
+ */
+static void test_who_shares_a_lossy_mesh(void)
+{
+	double mean[3];
+
+	begin_two(0.5e6, 0.5e6);
+	cost[2] = 1;
+	want[2] = 0.02e6;
+	run(3, 3e6, 30, mean);
+	CHECK_EQUAL(shares.sharers, 0);
+	want[1] = 0;
+	run(3, 3e6, 1, mean);
+	CHECK_EQUAL(shares.sharers, 0);
+	run(3, 3e6, 3, mean);
+	CHECK_EQUAL(shares.sharers, 2);
+	want[1] = 0.5e6;
+	run(3, 3e6, 110, mean);
+	CHECK_EQUAL(shares.sharers, 2);
+	run(3, 3e6, 20, mean);
+	CHECK_EQUAL(shares.sharers, 0);
+	hungry = false;
+	want[0] = 1e9;
+	want[1] = want[2] = 0;
+	run(3, 3e6, 25, mean);
+	CHECK_EQUAL(shares.sharers, 1);
+}
+
+/* Each flow of a host is told its part of the host's cap. */
+static void test_what_flows_are_told(void)
+{
+	struct mp_shares three = { .sharers = 3 };
+	struct mp_share two = { .cap_bps = 1000, .flows = 2 }, none = { .flows = 0, .cap_bps = 700 };
+
+	CHECK_EQUAL(mp_share_told(&three, &two).bps, 500);
+	CHECK_EQUAL(mp_share_told(&three, &two).sharers, 3);
+	CHECK_EQUAL(mp_share_told(&three, &none).bps, 700);
+}
+
 /* Whatever comes: nobody is capped below the least, nothing overflows. */
 static void test_anything(void)
 {
@@ -372,7 +413,7 @@ static void test_anything(void)
 
 		for (k = 0; k < n; k++) {
 			share[k].delivered_bytes += random_u64() >> (16 + (random_u64() & 31));
-			share[k].wants = random_u64() & 1;
+			share[k].flows = random_u64() & random_u64() & 3;
 		}
 		now_ns += random_u64() >> (24 + (random_u64() & 31));
 		mp_shares_step(&shares, share, n, now_ns);
@@ -426,6 +467,8 @@ int main(int argc, char **argv)
 	test_contention_stays_even();
 	test_what_is_over_holds_nobody();
 	test_caps_end();
+	test_who_shares_a_lossy_mesh();
+	test_what_flows_are_told();
 	test_anything();
 	test_waits();
 	return check_end();

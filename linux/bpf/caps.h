@@ -36,6 +36,12 @@ MP_INLINE struct mp_host_key mp_host_key_of(const struct mp_packet *p, enum mp_d
 /* What becomes of bytes that would wait too long. */
 enum mp_too_long { MP_TOO_LONG_LEAVES, MP_TOO_LONG_IS_REFUSED };
 
+/* What a host gets in this direction: of what it sends it cannot tell to the packet when it comes here. */
+MP_INLINE uint64_t mp_held_bps(const struct mp_host_key *key, const struct mp_cap *cap)
+{
+	return key->direction == MP_UP ? mp_police_bps(cap->cap_bps) : cap->cap_bps;
+}
+
 /*
  * When bytes leave that are ready now: as the packets before them left, whatever each waited for its
  * flow. Without a cap that is now. They wait at most most_ns; 0: they are refused.
@@ -50,7 +56,7 @@ MP_INLINE uint64_t mp_cap_departure(const struct mp_host_key *key, uint64_t read
 		return ready_ns;
 	bpf_spin_lock(&cap->lock);
 	departure_ns = mp_departure_ns(&cap->pacer, ready_ns,
-				       mp_share_interval_ns(cap->cap_bps, cap->bytes));
+				       mp_share_interval_ns(mp_held_bps(key, cap), cap->bytes));
 	if (departure_ns > ready_ns + most_ns)
 		departure_ns = then == MP_TOO_LONG_LEAVES ? ready_ns + most_ns : 0;
 	if (departure_ns) {

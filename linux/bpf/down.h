@@ -180,6 +180,7 @@ __attribute__((noinline)) int mp_down_learn(struct mp_packet *p)
 		return 0;
 	bpf_spin_lock(&flow->lock);
 	mp_set_path(flow, p);
+	mp_estimate_share(&flow->estimate, mp_settings.sharers);
 	mp_estimate_add(&flow->estimate, &mp_settings.law, &flow->path, p->rtt_ticks, p->now_ns,
 			p->ack);
 	flow->interval_ns = 0;

@@ -23,7 +23,7 @@
 /* A flow is one direction of a TCP connection's data. */
 enum mp_direction {
 	MP_DOWN, /* wired to wireless: paced here */
-	MP_UP,   /* wireless to wired: paced at its sender, told RTT_wired */
+	MP_UP,   /* wireless to wired: paced at its sender, which is told RTT_wired and what it shares */
 };
 
 /* Addresses in network order, IPv4 as ::ffff:a.b.c.d, as seen on the mesh side (after NAT). */
@@ -55,6 +55,7 @@ struct mp_cap {
 	struct bpf_spin_lock lock;
 	uint32_t bytes;         /* of the latest packet, whose time the next one waits */
 	uint64_t cap_bps;
+	uint64_t flow_bps;      /* what each of its flows is told (up) */
 	struct mp_pacer pacer;
 	struct mp_police police; /* up */
 };
@@ -106,6 +107,7 @@ struct mp_flow {
 	struct mp_estimate estimate; /* down: of RTT_wireless */
 	struct mp_wait wait;    /* down, under release by fq */
 	struct mp_told told;    /* up: that its host sends too much */
+	struct mp_shared shared; /* up: what its sender is told of others */
 	uint8_t pure_ack[MP_PURE_ACK_MAX]; /* up, law even: the latest, a frame to be sent again */
 	uint16_t pure_ack_bytes; /* 0: none */
 	uint8_t pure_ack_l3;     /* offset of the IP header in it */
@@ -135,6 +137,7 @@ struct mp_settings {
 	uint8_t option;               /* enum mp_option_policy */
 	uint8_t local_retransmission;
 	uint8_t full;                 /* the store is full: new flows go unpaced */
+	uint32_t sharers;             /* hosts that share a mesh which loses routes (law even) */
 	uint32_t changes;             /* of paths and floors so far, from 1; flows then look them up */
 };
 

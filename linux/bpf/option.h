@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * RTT_wired into a pure ACK: eight more bytes at its end, where its options end. And the sender's
- * question for it, which goes no further than here.
+ * RTT_wired, or what a flow shares, into a pure ACK: eight more bytes at its end, where its options end.
+ * And the sender's question for it, which goes no further than here.
  */
 #ifndef MESHPACE_BPF_OPTION_H
 #define MESHPACE_BPF_OPTION_H
@@ -54,7 +54,7 @@ MP_INLINE long mp_lengthen_tcp(struct __sk_buff *skb, const struct mp_packet *p,
 }
 
 /*
- * Appends RTT_wired to the pure ACK p. Where the header has no room the ACK goes without. When it
+ * Appends RTT_wired to the pure ACK p, or what it tells of others. Where the header has no room the ACK goes without. When it
  * fails half-way the ACK is broken and must be dropped: returns false then; a later ACK says the same.
  */
 __attribute__((noinline)) int mp_append_option(struct __sk_buff *skb, struct mp_packet *p,
@@ -73,7 +73,10 @@ __attribute__((noinline)) int mp_append_option(struct __sk_buff *skb, struct mp_
 		mp_count(MP_COUNT_OPTIONS_FAILED); /* still whole */
 		return true;
 	}
-	mp_option_write(option, rtt_wired_us);
+	if (p->tells_shared)
+		mp_shared_write(option, &p->shared);
+	else
+		mp_option_write(option, rtt_wired_us);
 	if (bpf_skb_store_bytes(skb, p->frame_bytes, option, MP_OPTION_BYTES, 0) ||
 	    mp_lengthen_ip(skb, p) || mp_lengthen_tcp(skb, p, option)) {
 		mp_count(MP_COUNT_OPTIONS_FAILED);

@@ -41,6 +41,8 @@ struct mp_packet {
 	bool asks;              /* its sender wants to know RTT_wired */
 	bool one_way;           /* known to have no flow in the other direction */
 	bool acks;              /* acknowledges data of a flow to the mesh */
+	bool tells_shared;      /* that, and not RTT_wired */
+	struct mp_shared shared; /* what its receiver is told of others */
 	uint32_t rtt_ticks;     /* the sample that it gives; 0: none */
 };
 

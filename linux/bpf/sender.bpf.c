@@ -3,8 +3,8 @@
  * The law at a wireless sender (GAP section 4.2): the congestion control "meshpace".
  *
  * NewReno's window, as the papers have it, is the kernel's own; TCP itself paces, at the rate that the
- * law sets. RTT_wireless is TCP's RTT without RTT_wired, which the gateway tells in ACKs. The sender asks
- * for it, with the option's first four bytes, on its first SYN, and on data while it hears nothing.
+ * law sets. RTT_wireless is TCP's RTT without RTT_wired, which the gateway tells in ACKs, as it tells
+ * under `even` among how many the mesh is shared and what the flow may have. The sender asks for it, with the option's first four bytes, on its first SYN, and on data while it hears nothing.
  */
 #include <linux/bpf.h>
 
@@ -87,6 +87,7 @@ MP_INLINE bool mp_wired_part_known(struct mp_sender *sender)
 	sender->fresh = 0;
 	if (sender->rtt_wired_us && bpf_ktime_get_ns() - sender->told_ns > MP_TOLD_STALE_NS) {
 		sender->rtt_wired_us = 0;
+		sender->shared = (struct mp_shared){};
 		mp_estimate_forget(&sender->estimate);
 	}
 	return fresh || sender->rtt_wired_us == 0;
@@ -104,6 +105,7 @@ void BPF_PROG(mp_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
 	struct mp_sender *sender = bpf_sk_storage_get(&mp_senders, sk, 0,
 						      BPF_SK_STORAGE_GET_F_CREATE);
+	const struct tcp_sock *tcp = (const struct tcp_sock *)sk;
 	struct mp_law law = mp_sender_settings.law;
 	int32_t rtt_us = sample->rtt_us;
 	struct mp_path path;
@@ -113,11 +115,14 @@ void BPF_PROG(mp_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 	sender->rtt_us = (uint32_t)rtt_us;
 	path = mp_path_of(sk);
 	mp_estimate_set_late(&sender->estimate, sender->rtt_wired_us);
+	mp_estimate_share(&sender->estimate, sender->shared.sharers);
 	mp_estimate_add(&sender->estimate, &law, &path,
 			mp_rtt_wireless_ticks(mp_ticks_of_us((uint32_t)rtt_us),
 					      sender->rtt_wired_us),
-			bpf_ktime_get_ns(), ((const struct tcp_sock *)sk)->snd_una);
-	sender->interval_ns = mp_interval_ns(&sender->estimate, &law, 0);
+			bpf_ktime_get_ns(), tcp->snd_una);
+	sender->interval_ns =
+		mp_interval_ns(&sender->estimate, &law,
+			       mp_shared_interval_ns(&sender->shared, tcp->mss_cache));
 	mp_set_rate(sk, sender);
 }
 
@@ -163,7 +168,7 @@ struct tcp_congestion_ops mp_meshpace = {
 	.flags = TCP_CONG_NON_RESTRICTED,
 };
 
-/* The option of core/'s option.h, first without, then with RTT_wired. */
+/* The options of core/'s option.h and shared.h: the question, and what is told. */
 struct mp_ask {
 	uint8_t option[MP_ASK_BYTES];
 };
@@ -171,6 +176,19 @@ struct mp_ask {
 struct mp_tell {
 	uint8_t option[MP_OPTION_BYTES];
 };
+
+/* What is told of others counts from the next sample on. */
+MP_INLINE void mp_hear_shared(struct bpf_sock_ops *ops, struct mp_sender *sender)
+{
+	struct mp_shared nothing = {};
+	struct mp_tell tell = {};
+
+	/* Kind and experiment id are what the helper searches by. */
+	mp_shared_write(tell.option, &nothing);
+	tell.option[1] = MP_ASK_BYTES;
+	if (bpf_load_hdr_opt(ops, &tell, sizeof(tell), 0) == MP_OPTION_BYTES)
+		mp_shared_read(tell.option, &sender->shared);
+}
 
 MP_INLINE void mp_hear(struct bpf_sock_ops *ops, struct mp_sender *sender)
 {
@@ -180,8 +198,11 @@ MP_INLINE void mp_hear(struct bpf_sock_ops *ops, struct mp_sender *sender)
 	/* The question is what the helper searches by: kind and experiment id. */
 	mp_ask_write(tell.option);
 	if (bpf_load_hdr_opt(ops, &tell, sizeof(tell), 0) != MP_OPTION_BYTES ||
-	    !mp_option_read(tell.option, &rtt_wired_us))
+	    !mp_option_read(tell.option, &rtt_wired_us)) {
+		mp_hear_shared(ops, sender);
 		return;
+	}
+	mp_shared_unsaid(&sender->shared);
 	if (sender->rtt_wired_us == 0) /* until now samples were of the whole RTT, the SYN's first */
 		mp_estimate_forget(&sender->estimate);
 	sender->rtt_wired_us = rtt_wired_us;

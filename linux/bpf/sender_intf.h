@@ -30,6 +30,7 @@ struct mp_sender_settings {
 /* What is known of one socket. */
 struct mp_sender {
 	struct mp_estimate estimate;
+	struct mp_shared shared; /* what the gateway says of others */
 	uint64_t interval_ns;  /* 0: unpaced */
 	uint64_t told_ns;      /* when RTT_wired was heard last; 0: never */
 	uint64_t asked_ns;     /* when it was asked for last */

@@ -273,8 +273,7 @@ MeshpaceConnection::Release(uint64_t nowNs)
         mp_sent_record(&m_downSent, segment->Seq(), segment->payloadBytes, nowNs);
         Store(*segment, item);
     }
-    const auto rttWiredUs = RttWiredUs(*segment, nowNs);
-    return {item, segment->IsPureAck() ? rttWiredUs : 0};
+    return {item, Tell(*segment, nowNs)};
 }
 
 mp_turn&
@@ -376,11 +375,33 @@ MeshpaceConnection::AckFromWired(const TcpSegment& segment, Ptr<const QueueDiscI
     m_upBytes += NewlyAcknowledged(segment.Ack(), m_upAck, m_upAcked);
 }
 
-uint32_t
-MeshpaceConnection::RttWiredUs(const TcpSegment& segment, uint64_t nowNs)
+MeshpaceTold
+MeshpaceConnection::Tell(const TcpSegment& segment, uint64_t nowNs)
 {
     const bool acks = segment.Flags() & TcpHeader::ACK;
-    return acks ? mp_rtt_wired_us(mp_sent_ack(&m_upSent, segment.Ack(), nowNs)) : 0;
+    const auto rttTicks = acks ? mp_sent_ack(&m_upSent, segment.Ack(), nowNs) : 0;
+    if (rttTicks == 0 || !segment.IsPureAck())
+    {
+        return std::nullopt;
+    }
+    MeshpaceTold told{std::in_place};
+    if (mp_shared_turn(&m_upShared))
+    {
+        mp_shared_write(told->data(), &m_upShared);
+    }
+    else
+    {
+        mp_option_write(told->data(), mp_rtt_wired_us(rttTicks));
+    }
+    return told;
+}
+
+void
+MeshpaceConnection::Share(const mp_shared& down, const mp_shared& up)
+{
+    mp_estimate_share(&m_estimate, down.sharers);
+    m_upShared.sharers = up.sharers;
+    m_upShared.bps = up.bps;
 }
 
 void

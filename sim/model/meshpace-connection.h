@@ -41,8 +41,8 @@ struct MeshpaceKey
  */
 struct Departure
 {
-    Ptr<QueueDiscItem> item;  //!< null: none is due
-    uint32_t rttWiredUs{0};   //!< RTT_wired to be written into it, us; 0: none
+    Ptr<QueueDiscItem> item; //!< null: none is due
+    MeshpaceTold told;       //!< what it is to tell
 };
 
 /**
@@ -246,9 +246,17 @@ class MeshpaceConnection
      * A segment from the wired network leaves for the mesh (T2): what it waited here is not the mesh's.
      * @param segment the segment
      * @param nowNs now, ns
-     * @return RTT_wired in us, 0 when this segment gives no sample
+     * @return what it is to tell the sender of up data, if it is a pure ACK that gives a sample:
+     *         RTT_wired, or now and then what the flow shares with others
      */
-    uint32_t RttWiredUs(const TcpSegment& segment, uint64_t nowNs);
+    MeshpaceTold Tell(const TcpSegment& segment, uint64_t nowNs);
+
+    /**
+     * What the connection has to know of others.
+     * @param down of its down data
+     * @param up of its up data: the sender is told
+     */
+    void Share(const mp_shared& down, const mp_shared& up);
 
     /**
      * Looks at a segment's flags: learns the window scale, notices the end.
@@ -361,6 +369,7 @@ class MeshpaceConnection
     // Up: paced at the sender.
     mp_sent m_upSent{}; //!< T1 at the gateway's wired side
     mp_told m_told{};   //!< that its host sends too much
+    mp_shared m_upShared{}; //!< what its sender is to know of others
     uint32_t m_upAck{0};   //!< highest ACK of up data
     uint64_t m_upBytes{0}; //!< acknowledged by the wired end
     bool m_upAcked{false}; //!< an ACK of up data has been seen

@@ -56,19 +56,19 @@ MeshpaceGateway::DatagramToMesh(Ptr<QueueDiscItem> item, uint32_t radio)
 {
     if (!SharesHosts() || !IsDatagramForMesh(item))
     {
-        return {Verdict::PASS, 0};
+        return {Verdict::PASS, {}};
     }
     const auto host = StaticCast<Ipv4QueueDiscItem>(item)->GetHeader().GetDestination().Get();
     switch (m_hostShares.Datagram(item, radio, host, HoldingTo(host), NowNs()))
     {
     case MeshpaceHosts::Fate::WAITS:
-        return {Verdict::HELD, 0};
+        return {Verdict::HELD, {}};
     case MeshpaceHosts::Fate::DROPPED:
-        return {Verdict::DROP, 0};
+        return {Verdict::DROP, {}};
     case MeshpaceHosts::Fate::PASSES:
         break;
     }
-    return {Verdict::PASS, 0};
+    return {Verdict::PASS, {}};
 }
 
 uint32_t
@@ -104,14 +104,14 @@ MeshpaceGateway::Hold(const MeshpaceKey& key,
     const bool data = ackedBytes == 0;
     if (data && connection.WaitsTooLong(CapIntervalNs(key, connection), NowNs()))
     {
-        return {Verdict::DROP, 0};
+        return {Verdict::DROP, {}};
     }
     if (!connection.Hold(item, NowNs(), ackedBytes))
     {
-        return {Verdict::DROP, 0};
+        return {Verdict::DROP, {}};
     }
     m_maxHeld = std::max(m_maxHeld, ++m_held);
-    return {Verdict::HELD, 0};
+    return {Verdict::HELD, {}};
 }
 
 uint64_t
@@ -161,6 +161,11 @@ MeshpaceGateway::ShareStep()
         }
     }
     m_throttles += m_hostShares.Step(NowNs());
+    for (const auto& [key, connection] : m_connections)
+    {
+        connection->Share(m_hostShares.Told({key.meshAddress, true}),
+                          m_hostShares.Told({key.meshAddress, false}));
+    }
 }
 
 void

@@ -126,7 +126,7 @@ MeshpaceGateway::ToMesh(Ptr<QueueDiscItem> item, uint32_t radio)
     const auto& header = StaticCast<Ipv4QueueDiscItem>(item)->GetHeader();
     if (InMesh(header.GetSource()) || m_foreign.count(header.GetSource().Get()) > 0)
     {
-        return {Verdict::PASS, 0}; // relayed: no flow of this gateway's
+        return {Verdict::PASS, {}}; // relayed: no flow of this gateway's
     }
     const MeshpaceKey key{header.GetDestination().Get(),
                           header.GetSource().Get(),
@@ -135,7 +135,7 @@ MeshpaceGateway::ToMesh(Ptr<QueueDiscItem> item, uint32_t radio)
     auto* connection = FindOrCreate(key, *segment);
     if (!connection)
     {
-        return {Verdict::PASS, 0};
+        return {Verdict::PASS, {}};
     }
     connection->See(*segment, false, Simulator::Now());
     connection->SetRadio(radio);
@@ -152,8 +152,7 @@ MeshpaceGateway::ToMesh(Ptr<QueueDiscItem> item, uint32_t radio)
     // What carries no data waits only so as not to overtake data that does.
     if (segment->payloadBytes == 0 && !slowed && !connection->Holds())
     {
-        const auto rttWiredUs = connection->RttWiredUs(*segment, NowNs());
-        return {Verdict::PASS, segment->IsPureAck() ? rttWiredUs : 0};
+        return {Verdict::PASS, connection->Tell(*segment, NowNs())};
     }
     return Hold(key, *connection, item, slowed ? ackedBytes : 0);
 }
@@ -249,7 +248,7 @@ MeshpaceGateway::Release(uint32_t radio)
     }
     m_lastHost[radio] = *next.host;
     return next.key ? ReleaseOf(*next.key, *m_connections.at(*next.key), nowNs)
-                    : Departure{m_hostShares.Release(*next.host, nowNs), 0};
+                    : Departure{m_hostShares.Release(*next.host, nowNs), {}};
 }
 
 Time

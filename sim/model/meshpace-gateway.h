@@ -93,7 +93,7 @@ class MeshpaceGateway : public Object
     struct ToMeshVerdict
     {
         Verdict verdict;      //!< what to do with the packet
-        uint32_t rttWiredUs;  //!< RTT_wired to be written into a packet that passes, us; 0: none
+        MeshpaceTold told;    //!< what a packet that passes is to tell
     };
 
     /**

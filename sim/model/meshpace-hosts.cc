@@ -51,7 +51,7 @@ MeshpaceHosts::Delivered(const Key& key, uint64_t bytes)
 void
 MeshpaceHosts::Wants(const Key& key)
 {
-    m_hosts[key].share.wants = true;
+    m_hosts[key].share.flows++;
 }
 
 uint32_t
@@ -67,9 +67,17 @@ MeshpaceHosts::Step(uint64_t nowNs)
     for (auto& [key, host] : m_hosts)
     {
         host.share = *share++;
-        host.share.wants = false;
+        host.told = mp_share_told(&m_shares, &host.share);
+        host.share.flows = 0;
     }
     return capped;
+}
+
+mp_shared
+MeshpaceHosts::Told(const Key& key) const
+{
+    const auto found = m_hosts.find(key);
+    return found == m_hosts.end() ? mp_shared{} : found->second.told;
 }
 
 uint64_t
@@ -94,10 +102,9 @@ MeshpaceHosts::Tag(const Key& key, const mp_turn& turn) const
 }
 
 void
-MeshpaceHosts::Pace(Host& host, uint32_t bytes, uint64_t nowNs)
+MeshpaceHosts::Pace(Host& host, uint64_t bps, uint32_t bytes, uint64_t nowNs)
 {
-    host.nextNs =
-        std::max(host.nextNs, nowNs) + mp_share_interval_ns(host.share.cap_bps, bytes);
+    host.nextNs = std::max(host.nextNs, nowNs) + mp_share_interval_ns(bps, bytes);
 }
 
 void
@@ -107,7 +114,8 @@ MeshpaceHosts::Departed(const Key& key, mp_turn& turn, uint32_t bytes, uint64_t 
     const auto tag = mp_turn_tag(&host.turns, &turn);
     mp_turn_take(&turn, tag, bytes);
     mp_turns_pass(&host.turns, tag);
-    Pace(host, bytes, nowNs);
+    const auto capBps = host.share.cap_bps;
+    Pace(host, key.down ? capBps : mp_police_bps(capBps), bytes, nowNs);
 }
 
 MeshpaceHosts::Fate
@@ -177,7 +185,7 @@ MeshpaceHosts::Release(uint32_t address, uint64_t nowNs)
     mp_turns_pass(&host.turns, tag);
     const auto bytes = item->GetPacket()->GetSize();
     host.share.delivered_bytes += bytes;
-    Pace(host, bytes, nowNs);
+    Pace(host, host.share.cap_bps, bytes, nowNs);
     return item;
 }
 

@@ -45,10 +45,16 @@ class MeshpaceHosts
     void Delivered(const Key& key, uint64_t bytes);
 
     /**
-     * Something waits or is under way.
-     * @param key the host
+     * Something of a flow waits or is under way.
+     * @param key its host
      */
     void Wants(const Key& key);
+
+    /**
+     * @param key a host
+     * @return what its flows are to know of the others, as of the latest step
+     */
+    mp_shared Told(const Key& key) const;
 
     /**
      * A step of the shares, MP_SHARE_STEP_NS after the previous one; forgets who wanted what.
@@ -167,6 +173,7 @@ class MeshpaceHosts
     struct Host
     {
         mp_share share{};
+        mp_shared told{};   //!< to its flows
         mp_police police{}; //!< of what it sends
         uint64_t nextNs{0}; //!< when the next packet may leave
         mp_turns turns{};
@@ -175,7 +182,7 @@ class MeshpaceHosts
         std::array<DatagramLine, DATAGRAM_LINES> lines;
     };
 
-    static void Pace(Host& host, uint32_t bytes, uint64_t nowNs);
+    static void Pace(Host& host, uint64_t bps, uint32_t bytes, uint64_t nowNs);
 
     std::map<Key, Host> m_hosts;
     mp_shares m_shares{};

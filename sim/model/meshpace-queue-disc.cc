@@ -162,25 +162,13 @@ MeshpaceMeshQueueDisc::InitializeParams()
     m_gateway->Initialize();
 }
 
-namespace
-{
-
-/** Only as it leaves: a queue disc's statistics do not bear a packet that grows while it waits. */
-Ptr<QueueDiscItem>
-WithRttWired(Ptr<QueueDiscItem> item, uint32_t rttWiredUs)
-{
-    return rttWiredUs ? InsertRttWired(item, *TcpSegment::Read(item), rttWiredUs) : item;
-}
-
-} // namespace
-
 bool
-MeshpaceMeshQueueDisc::EnqueuePassing(Ptr<QueueDiscItem> item, uint32_t rttWiredUs)
+MeshpaceMeshQueueDisc::EnqueuePassing(Ptr<QueueDiscItem> item, const MeshpaceTold& told)
 {
     const bool enqueued = GetInternalQueue(PASSING)->Enqueue(item);
     if (enqueued)
     {
-        m_rttWiredUs.push_back(rttWiredUs);
+        m_told.push_back(told);
     }
     return enqueued;
 }
@@ -193,9 +181,10 @@ MeshpaceMeshQueueDisc::DequeuePassing()
     {
         return nullptr;
     }
-    const auto rttWiredUs = m_rttWiredUs.front();
-    m_rttWiredUs.pop_front();
-    return WithRttWired(item, rttWiredUs);
+    const auto told = m_told.front();
+    m_told.pop_front();
+    // Only as it leaves: a queue disc's statistics do not bear a packet that grows while it waits.
+    return InsertTold(item, told);
 }
 
 bool
@@ -203,15 +192,15 @@ MeshpaceMeshQueueDisc::DoEnqueue(Ptr<QueueDiscItem> item)
 {
     if (m_urgent)
     {
-        return EnqueuePassing(item, 0);
+        return EnqueuePassing(item, std::nullopt);
     }
-    const auto [verdict, rttWiredUs] = m_gateway->ToMesh(item, m_radio);
+    const auto [verdict, told] = m_gateway->ToMesh(item, m_radio);
     switch (verdict)
     {
     case MeshpaceGateway::Verdict::HELD:
         return GetInternalQueue(HELD)->Enqueue(item);
     case MeshpaceGateway::Verdict::PASS:
-        return EnqueuePassing(item, rttWiredUs);
+        return EnqueuePassing(item, told);
     default:
         DropBeforeEnqueue(item, PACING_QUEUE_FULL);
         return false;
@@ -225,13 +214,13 @@ MeshpaceMeshQueueDisc::DoDequeue()
     {
         return item;
     }
-    const auto [item, rttWiredUs] = m_gateway->Release(m_radio);
+    const auto [item, told] = m_gateway->Release(m_radio);
     if (item)
     {
         StaticCast<MeshpaceHeldQueue>(GetInternalQueue(HELD))->Take(item);
     }
     ScheduleNextDeparture();
-    return WithRttWired(item, rttWiredUs);
+    return InsertTold(item, told);
 }
 
 void

@@ -57,20 +57,19 @@ LookAtOptions(const TcpHeader& header, Look look)
 }
 
 /**
+ * Looks for one of the options by which the gateway tells something.
  * @param header a TCP header
- * @return RTT_wired in us as its option states it, nothing when it has none
+ * @param read reads the option's bytes, and returns whether it is the one
+ * @return whether it was there
  */
-std::optional<uint32_t>
-ReadRttWired(const TcpHeader& header)
+template <typename Read>
+bool
+ReadTold(const TcpHeader& header, Read read)
 {
-    std::optional<uint32_t> found;
-    LookAtOptions<MP_OPTION_BYTES>(header, [&found](const auto& bytes) {
-        uint32_t rttWiredUs;
-        if (mp_option_read(bytes.data(), &rttWiredUs))
-        {
-            found = rttWiredUs;
-        }
-        return found.has_value();
+    bool found = false;
+    LookAtOptions<MP_OPTION_BYTES>(header, [&](const auto& bytes) {
+        found = read(bytes.data());
+        return found;
     });
     return found;
 }
@@ -285,11 +284,13 @@ TcpMeshpace::SampleTicks(uint32_t rttTicks, const TcpHeader& header)
     {
         return rttTicks;
     }
-    if (const auto rttWiredUs = ReadRttWired(header))
+    uint32_t rttWiredUs;
+    if (ReadTold(header, [&](const uint8_t* option) { return mp_option_read(option, &rttWiredUs); }))
     {
         m_optionSeen = true;
-        mp_estimate_set_late(&m_estimate, *rttWiredUs);
-        return mp_rtt_wireless_ticks(rttTicks, *rttWiredUs);
+        mp_shared_unsaid(&m_shared);
+        mp_estimate_set_late(&m_estimate, rttWiredUs);
+        return mp_rtt_wireless_ticks(rttTicks, rttWiredUs);
     }
     return m_optionSeen ? 0 : rttTicks;
 }
@@ -306,6 +307,11 @@ TcpMeshpace::Received(Ptr<const Packet> /* payload */,
     }
     m_path.ack_bytes = header.GetLength() * 4 + IPV4_HEADER_BYTES;
     SetLinkRates(ReadLinkRates(header));
+    if (ReadTold(header, [this](const uint8_t* option) { return mp_shared_read(option, &m_shared); }))
+    {
+        mp_estimate_share(&m_estimate, m_shared.sharers);
+        ApplyRate();
+    }
     const uint64_t nowNs = Simulator::Now().GetNanoSeconds();
     const auto ack = header.GetAckNumber().GetValue();
     const auto rttTicks = mp_sent_ack(&m_sent, ack, nowNs);
@@ -332,7 +338,9 @@ TcpMeshpace::ApplyRate()
 uint64_t
 TcpMeshpace::IntervalNs() const
 {
-    return mp_interval_ns(&m_estimate, &m_law, 0);
+    return mp_interval_ns(&m_estimate,
+                          &m_law,
+                          mp_shared_interval_ns(&m_shared, m_tcb ? m_tcb->m_segmentSize : 0));
 }
 
 uint64_t

@@ -134,6 +134,7 @@ class TcpMeshpace : public TcpNewReno
     Ptr<TcpSocketState> m_tcb;
     mp_sent m_sent{};
     mp_estimate m_estimate{};
+    mp_shared m_shared{}; //!< what the gateway says of others
     mp_path m_path{};
     bool m_optionSeen{false};
     MeshpaceStatistics m_statistics;

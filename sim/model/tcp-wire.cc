@@ -4,8 +4,6 @@
 
 #include "tcp-wire.h"
 
-#include "meshpace/option.h"
-
 #include "ns3/ipv4-header.h"
 #include "ns3/tcp-header.h"
 
@@ -227,11 +225,9 @@ ReplaceHeader(Ptr<QueueDiscItem> item, const TcpSegment& changed)
 }
 
 Ptr<QueueDiscItem>
-InsertRttWired(Ptr<QueueDiscItem> item, const TcpSegment& segment, uint32_t rttWiredUs)
+InsertTold(Ptr<QueueDiscItem> item, const MeshpaceTold& told)
 {
-    std::array<uint8_t, MP_OPTION_BYTES> option;
-    mp_option_write(option.data(), rttWiredUs);
-    return InsertOption(item, segment, option.data(), option.size());
+    return told ? InsertOption(item, *TcpSegment::Read(item), told->data(), told->size()) : item;
 }
 
 } // namespace ns3

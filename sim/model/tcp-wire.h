@@ -5,6 +5,8 @@
 #ifndef MESHPACE_TCP_WIRE_H
 #define MESHPACE_TCP_WIRE_H
 
+#include "meshpace/option.h"
+
 #include "ns3/ipv4-queue-disc-item.h"
 #include "ns3/packet.h"
 #include "ns3/ptr.h"
@@ -88,17 +90,20 @@ Ptr<QueueDiscItem> ReplaceHeader(Ptr<QueueDiscItem> item, const TcpSegment& chan
 /**
  * @ingroup meshpace
  *
- * Puts the RTT_wired option into a pure ACK.
+ * What an ACK is to tell a sender in the mesh: one of the options of option.h and shared.h, or nothing.
+ */
+using MeshpaceTold = std::optional<std::array<uint8_t, MP_OPTION_BYTES>>;
+
+/**
+ * @ingroup meshpace
+ *
+ * Puts into a pure ACK what it is to tell.
  *
  * @param item the ACK, IP header not yet added
- * @param segment the same ACK as read
- * @param rttWiredUs the option's value, us
- * @return the packet to send instead; the item itself when its header has no room or is
- *         protected by a checksum (ns-3 computes none unless told to)
+ * @param told what it tells
+ * @return the packet to send instead, as InsertOption
  */
-Ptr<QueueDiscItem> InsertRttWired(Ptr<QueueDiscItem> item,
-                                  const TcpSegment& segment,
-                                  uint32_t rttWiredUs);
+Ptr<QueueDiscItem> InsertTold(Ptr<QueueDiscItem> item, const MeshpaceTold& told);
 
 } // namespace ns3
 

@@ -232,6 +232,12 @@ MP_INLINE void mp_estimate_set_late(struct mp_estimate *estimate, uint32_t rtt_w
 	estimate->search.late_ns = rtt_wired_us * MP_NS_PER_US;
 }
 
+/* Tells how many hosts share a mesh that loses routes (even); 0, 1: none do. */
+MP_INLINE void mp_estimate_share(struct mp_estimate *estimate, uint32_t sharers)
+{
+	estimate->search.sharers = sharers;
+}
+
 /* RTT_wired as the option carries it, in us and at least 1; 0 for 0 ticks, no sample. */
 MP_INLINE uint32_t mp_rtt_wired_us(uint32_t rtt_ticks)
 {

@@ -18,6 +18,7 @@
 #include "seq.h"
 #include "shaper.h"
 #include "share.h"
+#include "shared.h"
 #include "turn.h"
 #include "wait.h"
 #include "window.h"

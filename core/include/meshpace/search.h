@@ -30,6 +30,12 @@
  * kept on the path as it would carry one by one, were it empty, in the time D*; on a radio that
  * aggregates that is more, since there a few packets cost the air nearly what many do.
  *
+ * Where n hosts share a mesh that loses routes (share.h), what waits of one is in the others' way: it makes no
+ * link busier that is not busy already, but more nodes contend, and frames, and then routes, are lost for
+ * it. There D* is 3/5 of it over n, or what is left when five round trips of the empty path are taken off, if
+ * that is more: on a radio that aggregates packets a round trip is short, and much has to wait. And 12/5
+ * packets of all hosts together are on their paths at the least.
+ *
  * A path that says nothing for two round trips has lost its route, or the flow had nothing to send: what
  * arrived meanwhile is not what the path carries, and the round begins anew.
  *
@@ -50,7 +56,11 @@
 #define MP_SEARCH_LONGEST_NS (4 * MP_NS_PER_S)
 #define MP_SEARCH_WINDOW 10u      /* packets a round trip before anything is known: TCP's first window */
 #define MP_SEARCH_SILENCE 2u      /* round trips without a sample: the round says nothing */
-#define MP_SEARCH_PACKETS 2u      /* on the path at the least: who sends fewer learns nothing any more */
+#define MP_SEARCH_PACKETS_Q8 512u /* on the path at the least, 2: who sends fewer learns nothing any more */
+#define MP_SEARCH_SHARED_Q8 154u  /* part of D*, over n, where n hosts share the mesh */
+#define MP_SEARCH_SHARED_TRIPS 5u /* of the empty path, taken off D* there */
+#define MP_SEARCH_SHARED_PACKETS_Q8 614u /* on all paths at the least */
+#define MP_SEARCH_SHARERS_MAX 8u
 
 /* Parts of the law that can be left out, to see what each brings (scenarios/even-ablation.toml). */
 enum mp_omit {
@@ -58,7 +68,7 @@ enum mp_omit {
 	MP_OMIT_DAMPING = 1 << 1, /* the term e / 10 */
 	MP_OMIT_ARRIVED = 1 << 2, /* the fall to what arrives */
 	MP_OMIT_BINDS = 1 << 3,   /* a rate is raised only where it bounds the flow */
-	MP_OMIT_LEAST = 1 << 4,   /* D* / 2T packets on the path, but for MP_SEARCH_PACKETS */
+	MP_OMIT_LEAST = 1 << 4,   /* D* / 2T packets on the path */
 	MP_OMIT_CUT = 1 << 5,     /* samples count 2 D at most */
 	MP_OMIT_WAITS = 1 << 6,   /* what waits to be paced is bounded by losses (wait.h): the hosts' */
 	MP_OMIT_SILENCE = 1 << 7, /* a round with silence in it does not count */
@@ -78,16 +88,36 @@ struct mp_search {
 	uint32_t count;        /* of them */
 	uint32_t ack;          /* highest acknowledgement when the round began */
 	uint32_t overshoots;   /* rounds in a row in which twice what is wanted waited */
+	uint32_t sharers;      /* n (mp_estimate_share); 0, 1: none */
 	bool found;            /* half of what is wanted has waited for once */
 };
+
+/* n, at least 1. */
+MP_INLINE uint64_t mp_search_sharers(const struct mp_search *search)
+{
+	return mp_min_u64(mp_max_u64(search->sharers, 1), MP_SEARCH_SHARERS_MAX);
+}
+
+/* The part of D* that may wait where n > 1 share, and D* is hops_ns; with 16 fractional bits. */
+MP_INLINE uint64_t mp_search_part_q16(const struct mp_search *search, uint64_t hops_ns)
+{
+	uint64_t part_q16 = ((uint64_t)MP_SEARCH_SHARED_Q8 << 8) / mp_search_sharers(search);
+	uint64_t packets_ns = mp_min_u64(MP_SEARCH_SHARED_TRIPS * search->base_ns, hops_ns);
+	uint64_t aggregates_q16 = ((hops_ns - packets_ns) << 16) / mp_max_u64(hops_ns, 1);
+
+	return mp_max_u64(part_q16, aggregates_q16);
+}
 
 /* D*, in ns. */
 MP_INLINE uint64_t mp_search_wait_ns(const struct mp_search *search, const struct mp_path *path,
 				     uint64_t hop_wait_ns)
 {
-	uint64_t least_ns = search->late_ns / 10 * MP_SEARCH_LATE_WAIT;
+	uint64_t hops_ns = (path->hops ? path->hops : 1) * hop_wait_ns;
+	uint64_t wait_ns = mp_max_u64(hops_ns, search->late_ns / 10 * MP_SEARCH_LATE_WAIT);
 
-	return mp_max_u64((path->hops ? path->hops : 1) * hop_wait_ns, least_ns);
+	if (search->sharers <= 1)
+		return wait_ns;
+	return wait_ns * mp_search_part_q16(search, hops_ns) >> 16;
 }
 
 /* e = (target - D) / D*, cut to [-1, 1], with 16 fractional bits. */
@@ -145,13 +175,24 @@ MP_INLINE uint64_t mp_search_arrived_ns(const struct mp_search *search, const st
 	return mp_min_u64(elapsed_ns, 1ull << 40) * mp_min_u64(path->data_bytes, 65535) / bytes;
 }
 
-/* The longest interval: with it 2, or D* / 2T packets are on the path. */
+/* Packets that are on the path at the least, with 8 fractional bits: 2, D* / 2T, or a part of what all have. */
+MP_INLINE uint64_t mp_search_packets_q8(const struct mp_search *search, uint64_t wait_ns,
+					uint32_t omit)
+{
+	uint64_t least_q8 = MP_SEARCH_PACKETS_Q8, packets_q8;
+
+	if (search->sharers > 1)
+		least_q8 = MP_SEARCH_SHARED_PACKETS_Q8 / mp_search_sharers(search);
+	packets_q8 = (wait_ns << 8) / mp_max_u64(2 * search->base_ns, 1);
+	return omit & MP_OMIT_LEAST ? least_q8 : mp_max_u64(packets_q8, least_q8);
+}
+
+/* The longest interval: with it those are. */
 MP_INLINE uint64_t mp_search_longest_ns(const struct mp_search *search, uint64_t wait_ns,
 					uint32_t omit)
 {
-	uint64_t packets = omit & MP_OMIT_LEAST ? 0 : wait_ns / mp_max_u64(2 * search->base_ns, 1);
-
-	return mp_max_u64(search->round_ns / mp_max_u64(packets, MP_SEARCH_PACKETS), MP_NS_PER_US);
+	return mp_max_u64((search->round_ns << 8) / mp_search_packets_q8(search, wait_ns, omit),
+			  MP_NS_PER_US);
 }
 
 /*

@@ -30,6 +30,7 @@
 #define MESHPACE_SHARE_H
 
 #include "base.h"
+#include "shared.h"
 
 #define MP_SHARE_STEP_NS MP_NS_PER_S
 #define MP_SHARE_SLOW_Q8 241u    /* .94 of the mean */
@@ -40,6 +41,9 @@
 #define MP_SHARE_PROOF 12u       /* steps without: the slow have to find their new rate */
 #define MP_SHARE_PATIENCE 90u    /* steps after the first vain attempt, or before the first test */
 #define MP_SHARE_PATIENCE_MAX 480u
+#define MP_SHARE_LATELY 20u      /* steps: who is silent for less still shares the mesh */
+#define MP_SHARE_GAP 2u          /* steps without anything: a route may be lost */
+#define MP_SHARE_LOSSY 120u      /* steps for which that counts */
 #define MP_SHARE_LEAST_BPS 1000u /* bytes/s: nobody is capped below */
 #define MP_SHARE_MAX_BPS 0xffffffffu /* 34 Gbit/s: sums and products of 2^14 hosts fit 64 bits */
 
@@ -47,7 +51,7 @@
 struct mp_share {
 	/* The caller fills in: */
 	uint64_t delivered_bytes; /* so far */
-	bool wants;               /* something of it waits or is under way */
+	uint32_t flows;           /* of it, of which something waits or is under way: it wants more */
 	/* The steps fill in: */
 	uint64_t cap_bps;         /* bytes/s; 0: none */
 	uint64_t before_bytes;    /* delivered at the previous step */
@@ -56,6 +60,8 @@ struct mp_share {
 	uint64_t old_cap_bps;     /* before the attempt or the test */
 	uint64_t was_bps;         /* what it got when that began: what it is compared with */
 	uint32_t wanting;         /* steps in which it wanted, less those in which it did not */
+	uint32_t silent;          /* steps in which it got nothing */
+	uint32_t lately;          /* steps for which it still shares the mesh */
 	bool known;               /* it has been through a step */
 	bool slow;                /* the attempt is for it, the test asks whether it loses */
 };
@@ -68,6 +74,8 @@ struct mp_shares {
 	uint32_t test;       /* steps since a test began, from 1; 0: none */
 	uint32_t stood;      /* steps since caps came into force, or since the latest test that cost the slow */
 	uint32_t stands;     /* steps that they stand before the next test */
+	uint32_t lossy;      /* steps for which the mesh counts as one that loses routes */
+	uint32_t sharers;    /* hosts that share such a mesh (search.h) */
 };
 
 /* The mean rate of the hosts that get at least least_bps or want more; 0 if that is one, or none. */
@@ -85,6 +93,31 @@ MP_INLINE uint64_t mp_shares_mean(const struct mp_share *share, uint32_t n, uint
 }
 
 /*
+ * Counts the hosts that share the mesh: those that want more and get at least an eighth of the mean, lately.
+ * What they are told of each other costs a mesh that keeps its routes a twentieth of what it carries, and
+ * wins one that loses them a tenth: so it counts for a while after somebody who shared the mesh got nothing.
+ */
+MP_INLINE uint32_t mp_shares_count(struct mp_shares *shares, struct mp_share *share, uint32_t n,
+				   uint64_t mean_bps)
+{
+	uint64_t least_bps = mp_max_u64(mean_bps / 8, MP_SHARE_LEAST_BPS);
+	uint32_t i, hosts = 0;
+
+	shares->lossy -= shares->lossy > 0;
+	for (i = 0; i < n; i++) {
+		struct mp_share *s = &share[i];
+
+		s->lately -= s->lately > 0;
+		if (s->flows && s->rate_bps >= least_bps)
+			s->lately = MP_SHARE_LATELY;
+		hosts += s->lately > 0;
+		if (s->lately && s->silent == MP_SHARE_GAP)
+			shares->lossy = MP_SHARE_LOSSY;
+	}
+	return shares->lossy ? hosts : 0;
+}
+
+/*
  * Rates since the previous step, smoothed; returns the mean of those who share what is scarce: who
  * gets less than the mean of all and wants no more is not one of them.
  */
@@ -92,6 +125,7 @@ MP_INLINE uint64_t mp_shares_measure(struct mp_shares *shares, struct mp_share *
 				     uint64_t now_ns)
 {
 	uint64_t elapsed_us = mp_max_u64((now_ns - shares->before_ns) / MP_NS_PER_US, 1);
+	uint64_t mean_bps;
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
@@ -102,15 +136,16 @@ MP_INLINE uint64_t mp_shares_measure(struct mp_shares *shares, struct mp_share *
 		bps = shares->before_ns ? bps : 0; /* the first step has nothing to compare with */
 		s->rate_bps = s->known ? (3 * s->rate_bps + bps) / 4 : bps;
 		s->usual_bps = s->known ? (23 * s->usual_bps + bps) / 24 : bps;
+		s->silent = s->delivered_bytes == s->before_bytes ? s->silent + 1 : 0;
 		s->before_bytes = s->delivered_bytes;
-		s->wanting += s->wants && s->wanting < MP_SHARE_WANTING;
-		s->wanting -= !s->wants && s->wanting > 0;
+		s->wanting += s->flows && s->wanting < MP_SHARE_WANTING;
+		s->wanting -= !s->flows && s->wanting > 0;
 		s->known = shares->before_ns != 0;
 	}
 	shares->before_ns = now_ns;
-	return mp_shares_mean(share, n,
-			      mp_max_u64(mp_shares_mean(share, n, MP_SHARE_LEAST_BPS),
-					 MP_SHARE_LEAST_BPS));
+	mean_bps = mp_shares_mean(share, n, MP_SHARE_LEAST_BPS);
+	shares->sharers = mp_shares_count(shares, share, n, mean_bps);
+	return mp_shares_mean(share, n, mp_max_u64(mean_bps, MP_SHARE_LEAST_BPS));
 }
 
 /* Whether it wants more and gets less than part_q8 of the mean. */
@@ -359,6 +394,18 @@ MP_INLINE uint32_t mp_shares_step(struct mp_shares *shares, struct mp_share *sha
 	shares->stood = capped ? shares->stood + 1 : 0;
 	shares->stands = capped ? shares->stands : MP_SHARE_PATIENCE;
 	return capped;
+}
+
+/* What each flow of an entry is to know of the others: its part of the cap, and how many they are. */
+MP_INLINE struct mp_shared mp_share_told(const struct mp_shares *shares, const struct mp_share *share)
+{
+	struct mp_shared told = {
+		.bps = share->cap_bps / mp_max_u64(share->flows, 1),
+		.sharers = shares->sharers,
+		.acks = 0,
+	};
+
+	return told;
 }
 
 /* Time that bytes take at a cap, in ns; 0 without one. */

@@ -241,6 +241,7 @@ impl Gateway {
             option: self.option_policy() as u8,
             local_retransmission: (self.holds() && config.local_retransmission).into(),
             full: self.gauge.full.load(Ordering::Relaxed).into(),
+            sharers: self.shares.sharers(),
             changes: self.maps.changes(),
         }
     }
@@ -330,9 +331,12 @@ impl Gateway {
             self.shares.end(now)
         };
         let caps = self.shares.caps();
-        for member in &changed {
-            let cap_bps = caps.get(member).copied();
-            self.maps.set_cap(&shares::key_of(member), cap_bps)?;
+        for member in changed.iter().filter(|member| !caps.contains_key(*member)) {
+            self.maps.lift_cap(&shares::key_of(member));
+        }
+        for (member, cap_bps, flow_bps) in self.shares.parts() {
+            self.maps
+                .set_cap(&shares::key_of(&member), cap_bps, flow_bps)?;
         }
         if !changed.is_empty() {
             self.queue.caps.publish(caps.clone());

@@ -195,8 +195,15 @@ impl HostPaces {
         waiting.map(|(member, _)| *member).collect()
     }
 
+    /// What a host is held to, bytes/s; 0: nothing.
     fn cap(&self, member: &Member) -> u64 {
-        self.caps.get(member).copied().unwrap_or(0)
+        let cap_bps = self.caps.get(member).copied().unwrap_or(0);
+        if member.1 == intf::mp_direction_MP_UP {
+            // Safe: a plain function of core/.
+            unsafe { intf::mp_police_bps(cap_bps) }
+        } else {
+            cap_bps
+        }
     }
 
     /// Whether packets of the host have to wait for their turn.

@@ -309,12 +309,14 @@ impl Maps {
             .context("hosts")
     }
 
-    /// What a host may get, in bytes/s; None lifts it. The pacer and the virtual queue go on.
-    pub fn set_cap(&self, host: &mp_host_key, cap_bps: Option<u64>) -> Result<()> {
-        let Some(cap_bps) = cap_bps else {
-            let _ = self.caps.delete(host.bytes());
-            return Ok(());
-        };
+    /// A host may get all that it can.
+    pub fn lift_cap(&self, host: &mp_host_key) {
+        let _ = self.caps.delete(host.bytes());
+    }
+
+    /// What a host may get, and what each of its flows is told, in bytes/s. The pacer and the virtual
+    /// queue go on.
+    pub fn set_cap(&self, host: &mp_host_key, cap_bps: u64, flow_bps: u64) -> Result<()> {
         let was = self.caps.lookup(host.bytes(), MapFlags::LOCK);
         let was = was
             .ok()
@@ -322,6 +324,7 @@ impl Maps {
             .and_then(|bytes| mp_cap::from_bytes(&bytes));
         let cap = mp_cap {
             cap_bps,
+            flow_bps,
             ..was.unwrap_or_default()
         };
         let how = if was.is_some() {

@@ -13,6 +13,8 @@ const RECENT_NS: u64 = 1_000_000_000;
 pub type Member = ([u8; 16], u32);
 /// Bytes/s of those that have a cap.
 pub type Caps = HashMap<Member, u64>;
+/// What a member gets, and what each of its flows is told.
+pub type Part = (Member, u64, u64);
 
 #[derive(Default)]
 pub struct Shares {
@@ -22,6 +24,8 @@ pub struct Shares {
     acked: HashMap<mp_flow_key, u64>,
     udp: HashMap<Member, u64>,
     caps: Caps,
+    /// what each flow of those that have a cap is told, bytes/s
+    told: Caps,
 }
 
 pub fn key_of((address, direction): &Member) -> mp_host_key {
@@ -31,11 +35,11 @@ pub fn key_of((address, direction): &Member) -> mp_host_key {
     }
 }
 
-/// What a host has got since the previous look, and whether it wants more.
+/// What a host has got since the previous look, and how many of its flows want more.
 #[derive(Default)]
 struct News {
     bytes: u64,
-    wants: bool,
+    flows: u32,
 }
 
 /// Of a download whether anything is in the mesh: between two files, or while its sender waits for the
@@ -64,6 +68,18 @@ impl Shares {
         &self.caps
     }
 
+    /// Those that have a cap.
+    pub fn parts(&self) -> impl Iterator<Item = Part> + '_ {
+        let told = |member: &Member| self.told.get(member).copied().unwrap_or(0);
+        let part = move |(member, cap): (&Member, &u64)| (*member, *cap, told(member));
+        self.caps.iter().map(part)
+    }
+
+    /// Hosts that share a mesh which loses routes; 0, 1: none do.
+    pub fn sharers(&self) -> u32 {
+        self.state.sharers
+    }
+
     /// A second has passed; returns the members whose caps are others than before. `udp`: bytes so far.
     pub fn step(&mut self, table: &Table, udp: &[(mp_host_key, u64)], now_ns: u64) -> Vec<Member> {
         let news = self.news(table, udp, now_ns);
@@ -71,7 +87,7 @@ impl Shares {
         for (member, news) in &news {
             let share = self.members.entry(*member).or_default();
             share.delivered_bytes += news.bytes;
-            share.wants = news.wants;
+            share.flows = news.flows;
         }
         let mut shares: Vec<_> = self.members.values().copied().collect();
         // Safe: a plain function of core/, on as many elements as there are.
@@ -86,11 +102,15 @@ impl Shares {
         for (share, new) in self.members.values_mut().zip(shares) {
             *share = new;
         }
-        let caps = self.members.iter().filter(|(_, share)| share.cap_bps > 0);
-        self.change(
-            caps.map(|(member, share)| (*member, share.cap_bps))
-                .collect(),
-        )
+        let capped = |(_, share): &(&Member, &mp_share)| share.cap_bps > 0;
+        let caps = self.members.iter().filter(capped);
+        // Safe: a plain function of core/.
+        let told = |share| unsafe { intf::mp_share_told(&self.state, share) };
+        self.told = caps
+            .clone()
+            .map(|(m, share)| (*m, told(share).bps))
+            .collect();
+        self.change(caps.map(|(m, share)| (*m, share.cap_bps)).collect())
     }
 
     /// Nobody has a cap any more.
@@ -123,7 +143,7 @@ impl Shares {
         for (key, flow) in table.iter().filter(|(_, flow)| !flow.outside) {
             let news = all.entry((key.mesh, key.direction)).or_default();
             news.bytes += since(self.acked.get(key), flow.acked_bytes);
-            news.wants |= wants(key.direction, flow, now_ns);
+            news.flows += u32::from(wants(key.direction, flow, now_ns));
         }
         for (key, bytes) in udp {
             let member = (key.address, key.direction);
@@ -230,9 +250,9 @@ mod tests {
         assert_eq!(delivered(&shares), 1200, "another flow, more UDP");
         shares.step(&vec![flow(1, 2, 20)], &[(key, 150)], 3 * S);
         assert_eq!(delivered(&shares), 1220, "the same ports anew");
-        assert!(shares.members[&(host(1), DOWN)].wants);
+        assert_eq!(shares.members[&(host(1), DOWN)].flows, 1);
         shares.step(&vec![], &[(key, 160)], 4 * S);
-        assert!(!shares.members[&(host(1), DOWN)].wants, "UDP alone");
+        assert_eq!(shares.members[&(host(1), DOWN)].flows, 0, "UDP alone");
         shares.step(&vec![], &[(key, 160)], 5 * S);
         assert!(shares.members.is_empty(), "silent");
     }
