@@ -210,11 +210,13 @@ static void test_prompts(void)
 	struct mp_probe probe = { 0 };
 	uint32_t i;
 
-	CHECK_EQUAL(mp_prompt_due(&probe, 1000, MP_PROBE_NS, MP_PROMPT_BYTES - 1), false);
-	CHECK_EQUAL(mp_prompt_due(&probe, 1000, MP_PROBE_NS - 1, MP_PROMPT_BYTES), false);
+	CHECK_EQUAL(mp_prompt_due(&probe, 1000, MP_PROBE_NS, MP_PROMPT_BYTES - 1, true), false);
+	CHECK_EQUAL(mp_prompt_due(&probe, 1000, MP_PROBE_NS - 1, MP_PROMPT_BYTES, true), false);
 	for (i = 0; i < MP_PROBES; i++)
-		CHECK_EQUAL(mp_prompt_due(&probe, 1000, MP_PROBE_NS, MP_PROMPT_BYTES), true);
-	CHECK_EQUAL(mp_prompt_due(&probe, 1000, MP_PROBE_NS, MP_PROMPT_BYTES), false);
+		CHECK_EQUAL(mp_prompt_due(&probe, 1000, MP_PROBE_NS, MP_PROMPT_BYTES, true), true);
+	CHECK_EQUAL(mp_prompt_due(&probe, 1000, MP_PROBE_NS, MP_PROMPT_BYTES, true), false);
+	/* Who did not push has more, however little it has sent. */
+	CHECK_EQUAL(mp_prompt_due(&probe, 2000, MP_PROBE_NS, 1000, false), true);
 }
 
 int main(int argc, char **argv)

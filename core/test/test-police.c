@@ -131,7 +131,8 @@ static void test_forgets(void)
 	/* A cap so low, and so many bytes: nothing overflows. */
 	CHECK_EQUAL(mp_police_exceeds(&police, MP_SHARE_LEAST_BPS, ~0u, now_ns), false);
 	CHECK_EQUAL(police.empty_ns,
-		    now_ns + mp_police_depth_ns(MP_SHARE_LEAST_BPS) + MP_POLICE_OWED_NS);
+		    now_ns + mp_police_depth_ns(mp_police_bps(MP_SHARE_LEAST_BPS)) +
+			    MP_POLICE_OWED_NS);
 }
 
 /* The 32 bits of a sequence number. */

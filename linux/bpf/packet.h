@@ -19,6 +19,7 @@
 #define MP_TCP_FIN 0x01u
 #define MP_TCP_SYN 0x02u
 #define MP_TCP_RST 0x04u
+#define MP_TCP_PSH 0x08u
 #define MP_TCP_ACK 0x10u
 
 struct mp_packet {

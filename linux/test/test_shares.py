@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from conftest import StartGateway
 from harness import air, net
 from harness.gateway import Gateway, host
 from harness.namespace import Namespace
+from harness.sender import NAME, Sender
 from harness.transfer import Transfer
 
 pytestmark = pytest.mark.measured
@@ -119,12 +121,16 @@ def test_a_host_gets_no_more_by_opening_more(start: StartGateway) -> None:
 
 
 @contextlib.contextmanager
-def uploads(network: net.Network, *counts: int) -> Iterator[list[list[Transfer]]]:
+def uploads(
+    network: net.Network, *counts: int, congestion: str = "cubic"
+) -> Iterator[list[list[Transfer]]]:
     """So many from each host."""
     with contextlib.ExitStack() as stack:
         yield [
             [
-                stack.enter_context(Transfer(network.hosts[n], network.wired, net.WIRED4))
+                stack.enter_context(
+                    Transfer(network.hosts[n], network.wired, net.WIRED4, congestion=congestion)
+                )
                 for _ in range(count)
             ]
             for n, count in enumerate(counts)
@@ -147,6 +153,28 @@ def test_a_host_sends_no_more_by_opening_more(start: StartGateway, ecn: bool) ->
     assert 1 / 1.3 <= many / one <= 1.3
     assert many + one >= 0.85 * KBPS, "what is lost here has used the air"
     assert (told["up_dropped"] > 0, told["up_marked"] > 0) == (not ecn, ecn)
+
+
+def test_senders_of_ours_keep_to_what_they_are_told(start: StartGateway, tmp_path: Path) -> None:
+    """Else their caps, too, cost windows, and what is lost here has used the air."""
+    with net.over_radio(RADIO, hosts=2) as network:
+        gateway = begin(start, network)
+        with (
+            Sender(network.hosts[0], tmp_path).on(1, 11.0, "--law", "even") as sender,
+            uploads(network, 4, 1, congestion=NAME) as runs,
+        ):
+            many, one = settled_kbps(runs)
+            rates = [flow["rate_kbps"] for flow in sender.flows().values()]
+            status = gateway.status()
+    capped = {h["address"]: h["cap_up_kbps"] for h in status["hosts"] if h["cap_up_kbps"]}
+    lost = status["counters"]["up_dropped"]
+    print(f"4 uploads {many:.0f}, 1 upload {one:.0f} kbit/s: {many / one:.3f}; {capped}, {lost} lost")
+    print(f"rates {rates}")
+    assert 1 / 1.3 <= many / one <= 1.3
+    assert many + one >= 0.9 * KBPS
+    assert net.host4(0) in capped
+    # Others lose 127 to 200 packets for the same (test_a_host_sends_no_more_by_opening_more).
+    assert lost <= 20
 
 
 def test_udp_to_one_host_leaves_the_other_its_share(start: StartGateway) -> None:

@@ -332,7 +332,7 @@ bool
 MeshpaceConnection::IsToPrompt(uint64_t nowNs)
 {
     return !(m_settings.law.omit & MP_OMIT_PROBES) && m_upDataNs && !Ended() &&
-           mp_prompt_due(&m_prompt, m_upAck, nowNs - m_upDataNs, m_upBytes);
+           mp_prompt_due(&m_prompt, m_upAck, nowNs - m_upDataNs, m_upBytes, m_upPushed);
 }
 
 uint32_t
@@ -361,6 +361,7 @@ void
 MeshpaceConnection::DataToWired(const TcpSegment& segment, uint64_t nowNs)
 {
     m_upDataNs = nowNs;
+    m_upPushed = segment.Flags() & TcpHeader::PSH;
     mp_sent_record(&m_upSent, segment.Seq(), segment.payloadBytes, nowNs);
     m_upSegmentBytes = std::max(m_upSegmentBytes, segment.payloadBytes);
 }

@@ -380,6 +380,7 @@ class MeshpaceConnection
     MeshpaceStatistics m_statistics;
     Time m_lastSeen;
     uint64_t m_upDataNs{0};   //!< when up data came last
+    bool m_upPushed{false};   //!< whether its sender had no more then
     uint64_t m_synNs{0};      //!< when the mesh end's SYN passed; 0: it has been answered
     uint64_t m_rttWiredNs{0}; //!< of the handshake; 0: unknown
     uint32_t m_radio{0};

@@ -14,7 +14,7 @@
 
 #define MP_PROBE_NS (MP_NS_PER_S * 3 / 4) /* looked at once a second */
 #define MP_PROBES 60u /* who does not answer for a minute is gone */
-#define MP_PROMPT_BYTES 65536u /* of an upload; most that are silent after less have said all */
+#define MP_PROMPT_BYTES 65536u /* of an upload; most that are silent after less, and a push, have said all */
 
 struct mp_probe {
 	uint32_t ack;   /* up to which everything was acknowledged at the latest probe */
@@ -37,12 +37,14 @@ MP_INLINE bool mp_probe_due(struct mp_probe *probe, uint32_t ack, uint64_t silen
 }
 
 /*
- * Whether the sender of an upload of so many bytes, acknowledged up to ack, is to be prompted. Whether
- * it has more to send it alone knows; if not, a prompt says nothing to it.
+ * Whether the sender of an upload of so many bytes, acknowledged up to ack, is to be prompted. pushed: its latest
+ * data came with TCP's push flag, by which a sender says that it has no more at the time. Whether it has by now
+ * it alone knows; if not, a prompt says nothing to it.
  */
-MP_INLINE bool mp_prompt_due(struct mp_probe *probe, uint32_t ack, uint64_t silent_ns, uint64_t bytes)
+MP_INLINE bool mp_prompt_due(struct mp_probe *probe, uint32_t ack, uint64_t silent_ns, uint64_t bytes,
+			     bool pushed)
 {
-	return bytes >= MP_PROMPT_BYTES && mp_probe_due(probe, ack, silent_ns);
+	return (!pushed || bytes >= MP_PROMPT_BYTES) && mp_probe_due(probe, ack, silent_ns);
 }
 
 #endif

@@ -36,6 +36,8 @@ pub struct FlowState {
     pub local_retransmits: u64,
     pub ttl: u8,
     pub fin: bool,
+    /// up: its sender had no more after the latest data
+    pub pushed: bool,
     /// data has been seen: ack and max_end are valid
     pub acked: bool,
     /// not of the mesh
@@ -69,6 +71,7 @@ impl From<&mp_flow> for FlowState {
             local_retransmits: flow.local_retransmits,
             ttl: flow.ttl,
             fin: flow.fin != 0,
+            pushed: flow.pushed != 0,
             acked: flow.acked != 0,
             outside: flow.host.outside != 0,
         }

@@ -107,8 +107,9 @@ fn latest_ack(flow: &mp_flow) -> Option<Vec<u8>> {
 
 fn is_due(probe: &mut mp_probe, flow: &FlowState, now_ns: u64) -> bool {
     let silent_ns = now_ns.saturating_sub(flow.data_ns);
+    let (ack, bytes, pushed) = (flow.ack, flow.acked_bytes, flow.pushed);
     // Safe: a plain function of core/, and a probe that outlives the call.
-    !flow.fin && unsafe { mp_prompt_due(probe, flow.ack, silent_ns, flow.acked_bytes) }
+    !flow.fin && unsafe { mp_prompt_due(probe, ack, silent_ns, bytes, pushed) }
 }
 
 /// The first eight bytes of the segment, as its sender sent it.
