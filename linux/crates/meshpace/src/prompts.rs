@@ -206,11 +206,17 @@ mod tests {
         };
         assert!(!is_due(&mut probe, &bulk, S + S / 2));
         assert!(is_due(&mut probe, &bulk, 2 * S));
-        let short = FlowState {
+        let said_all = FlowState {
             acked_bytes: 10_000,
+            pushed: true,
             ..bulk
         };
-        assert!(!is_due(&mut probe, &short, 3 * S));
+        assert!(!is_due(&mut probe, &said_all, 3 * S));
+        let has_more = FlowState {
+            pushed: false,
+            ..said_all
+        };
+        assert!(is_due(&mut probe, &has_more, 3 * S));
         let over = FlowState { fin: true, ..bulk };
         assert!(!is_due(&mut probe, &over, 4 * S));
     }

@@ -108,6 +108,7 @@ pub fn status(
         attached: if gateway.tcx { "tcx" } else { "clsact" }.into(),
         goodput_control: gateway.config.controls_goodput(),
         shares: gateway.config.shares_evenly(),
+        sharers: gateway.shares.sharers(),
         uptime_s: gateway.started.elapsed().as_secs_f64(),
         flows: table.iter().map(flow).collect(),
         hosts: paths

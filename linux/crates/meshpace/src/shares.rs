@@ -204,6 +204,9 @@ mod tests {
         }
         let cap = shares.caps()[&(host(1), DOWN)];
         assert!((290_000..340_000).contains(&cap), "{cap}");
+        // Each of its two connections is told half of it.
+        let parts: Vec<_> = shares.parts().collect();
+        assert_eq!(parts, [((host(1), DOWN), cap, cap / 2)]);
         assert!(!shares.caps().contains_key(&(host(2), DOWN)));
         // Alone its cap rises, and ends when it bounds nothing.
         for second in 21..=40 {
@@ -233,6 +236,20 @@ mod tests {
         assert!(!wants(DOWN, &over, S));
         assert!(wants(up, &over, 2 * S - 1));
         assert!(!wants(up, &over, 2 * S));
+    }
+
+    /// Else what waits of each goes on to cost the other its route.
+    #[test]
+    fn hosts_share_a_lossy_mesh_once_one_gets_nothing() {
+        let mut shares = Shares::new(0);
+        let mut bytes = [0, 0];
+        for second in 1..=20 {
+            bytes[0] += 50_000;
+            bytes[1] += if second < 15 { 50_000 } else { 0 };
+            let table = vec![flow(1, 1, bytes[0]), flow(2, 1, bytes[1])];
+            shares.step(&table, &[], second * S);
+            assert_eq!(shares.sharers(), if second < 16 { 0 } else { 2 });
+        }
     }
 
     /// Else a host's sum would fall when a connection ends, and rise by all when another begins.

@@ -71,6 +71,8 @@ pub struct Status {
     pub goodput_control: bool,
     /// law `even`: hosts share evenly
     pub shares: bool,
+    /// law `even`: hosts, each direction for itself, that share a mesh which loses routes; 0: it loses none
+    pub sharers: u32,
     pub uptime_s: f64,
     pub flows: Vec<Flow>,
     pub hosts: Vec<Host>,

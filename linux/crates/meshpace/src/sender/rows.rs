@@ -18,6 +18,8 @@ struct Row {
     remote: String,
     /// what the law allows, payload; None: unpaced
     rate_kbps: Option<f64>,
+    /// what the gateway leaves it of its host's cap; none: no cap
+    limit_kbps: Option<f64>,
     interval_us: f64,
     rtt_ms: f64,
     /// None: not told lately, the whole RTT is used
@@ -94,6 +96,7 @@ fn row(row: &mp_sender_row) -> Row {
         local: SocketAddr::new(address_of(&row.local), row.local_port).to_string(),
         remote: SocketAddr::new(address_of(&row.remote), u16::from_be(row.remote_port)).to_string(),
         rate_kbps: paced.then(|| f64::from(sender.rate_bps) * 8.0 / 1e3),
+        limit_kbps: (sender.shared.bps > 0).then(|| sender.shared.bps as f64 * 8.0 / 1e3),
         interval_us: sender.interval_ns as f64 / 1e3,
         rtt_ms: ms(sender.rtt_us),
         rtt_wired_ms: (sender.rtt_wired_us > 0).then(|| ms(sender.rtt_wired_us)),
