@@ -400,6 +400,8 @@ static void test_what_flows_are_told(void)
 	CHECK_EQUAL(mp_share_told(&three, &two).bps, 500);
 	CHECK_EQUAL(mp_share_told(&three, &two).sharers, 3);
 	CHECK_EQUAL(mp_share_told(&three, &none).bps, 700);
+	two.flows = 2000;
+	CHECK(mp_share_told(&three, &two).bps > 0, "so many that none has a limit");
 }
 
 /* Whatever comes: nobody is capped below the least, nothing overflows. */

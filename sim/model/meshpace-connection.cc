@@ -400,9 +400,10 @@ MeshpaceConnection::Tell(const TcpSegment& segment, uint64_t nowNs)
 void
 MeshpaceConnection::Share(const mp_shared& down, const mp_shared& up)
 {
-    mp_estimate_share(&m_estimate, down.sharers);
-    m_upShared.sharers = up.sharers;
-    m_upShared.bps = up.bps;
+    const auto omit = m_settings.law.omit;
+    mp_estimate_share(&m_estimate, omit & MP_OMIT_LOSSY ? 0 : down.sharers);
+    m_upShared.sharers = omit & MP_OMIT_LOSSY ? 0 : up.sharers;
+    m_upShared.bps = omit & MP_OMIT_TOLD ? 0 : up.bps;
 }
 
 void

@@ -205,7 +205,9 @@ CheckGateway(const GatewayConfig& gateway)
                 "cut",
                 "waits",
                 "silence",
-                "probes"});
+                "probes",
+                "lossy",
+                "told"});
     if (!gateway.queueing.empty())
     {
         CheckKnown("gateway.queueing", gateway.queueing, QUEUEING);

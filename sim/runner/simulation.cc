@@ -64,7 +64,9 @@ PartOmitted(const std::string& name)
                                                        {"cut", MP_OMIT_CUT},
                                                        {"waits", MP_OMIT_WAITS},
                                                        {"silence", MP_OMIT_SILENCE},
-                                                       {"probes", MP_OMIT_PROBES}};
+                                                       {"probes", MP_OMIT_PROBES},
+                                                       {"lossy", MP_OMIT_LOSSY},
+                                                       {"told", MP_OMIT_TOLD}};
     return parts.at(name);
 }
 

@@ -73,6 +73,8 @@ enum mp_omit {
 	MP_OMIT_WAITS = 1 << 6,   /* what waits to be paced is bounded by losses (wait.h): the hosts' */
 	MP_OMIT_SILENCE = 1 << 7, /* a round with silence in it does not count */
 	MP_OMIT_PROBES = 1 << 8,  /* a silent path is asked (probe.h): the hosts' */
+	MP_OMIT_LOSSY = 1 << 9,   /* less waits in a mesh that loses routes: the hosts' */
+	MP_OMIT_TOLD = 1 << 10,   /* senders are told their part of a cap (shared.h): the hosts' */
 };
 
 struct mp_search {

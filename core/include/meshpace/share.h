@@ -399,8 +399,9 @@ MP_INLINE uint32_t mp_shares_step(struct mp_shares *shares, struct mp_share *sha
 /* What each flow of an entry is to know of the others: its part of the cap, and how many they are. */
 MP_INLINE struct mp_shared mp_share_told(const struct mp_shares *shares, const struct mp_share *share)
 {
+	uint64_t part_bps = share->cap_bps / mp_max_u64(share->flows, 1);
 	struct mp_shared told = {
-		.bps = share->cap_bps / mp_max_u64(share->flows, 1),
+		.bps = share->cap_bps ? mp_max_u64(part_bps, 1) : 0, /* 0 would be no limit */
 		.sharers = shares->sharers,
 		.acks = 0,
 	};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What a flow has to know of the others (law `even`): how many hosts share a mesh that loses routes
- * (search.h), and what its own host's cap (share.h) leaves to it. The gateway knows both, and tells a sender in the mesh by
- * an ACK now and then, in place of RTT_wired (option.h):
+ * (search.h), and what its own host's cap (share.h) leaves to it. The gateway knows both, and tells a
+ * sender in the mesh by an ACK now and then, in place of RTT_wired (option.h):
  *
  *   byte  0     1     2      3      4         5 .. 7
  *         254   8     0x6d   0x73   sharers   rate, units of 64 bytes/s, big endian; 0: no limit

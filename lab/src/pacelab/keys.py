@@ -252,6 +252,8 @@ GATEWAY = {
             "waits",
             "silence",
             "probes",
+            "lossy",
+            "told",
         ),
         help="of even: a part that is left out, also by senders; see below",
     ),
