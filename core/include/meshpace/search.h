@@ -32,9 +32,9 @@
  *
  * Where n hosts share a mesh that loses routes (share.h), what waits of one is in the others' way: it makes no
  * link busier that is not busy already, but more nodes contend, and frames, and then routes, are lost for
- * it. There D* is 3/5 of it over n, or what is left when five round trips of the empty path are taken off, if
- * that is more: on a radio that aggregates packets a round trip is short, and much has to wait. And 12/5
- * packets of all hosts together are on their paths at the least.
+ * it. There D* is 3/5 of it over n, and 12/5 packets of all hosts together are on their paths at the least; but
+ * not where the empty path takes less than a fifth of D* for a packet: a radio that aggregates packets, where
+ * much has to wait.
  *
  * A path that says nothing for two round trips has lost its route, or the flow had nothing to send: what
  * arrived meanwhile is not what the path carries, and the round begins anew.
@@ -58,7 +58,7 @@
 #define MP_SEARCH_SILENCE 2u      /* round trips without a sample: the round says nothing */
 #define MP_SEARCH_PACKETS_Q8 512u /* on the path at the least, 2: who sends fewer learns nothing any more */
 #define MP_SEARCH_SHARED_Q8 154u  /* part of D*, over n, where n hosts share the mesh */
-#define MP_SEARCH_SHARED_TRIPS 5u /* of the empty path, taken off D* there */
+#define MP_SEARCH_SHARED_TRIPS 5u /* of the empty path are longer than D*: packets go one by one */
 #define MP_SEARCH_SHARED_PACKETS_Q8 614u /* on all paths at the least */
 #define MP_SEARCH_SHARERS_MAX 8u
 
@@ -94,32 +94,32 @@ struct mp_search {
 	bool found;            /* half of what is wanted has waited for once */
 };
 
-/* n, at least 1. */
-MP_INLINE uint64_t mp_search_sharers(const struct mp_search *search)
+/* D* of hop_wait_ns a hop, in ns. */
+MP_INLINE uint64_t mp_search_hops_ns(const struct mp_path *path, uint64_t hop_wait_ns)
 {
-	return mp_min_u64(mp_max_u64(search->sharers, 1), MP_SEARCH_SHARERS_MAX);
+	return (path->hops ? path->hops : 1) * hop_wait_ns;
 }
 
-/* The part of D* that may wait where n > 1 share, and D* is hops_ns; with 16 fractional bits. */
-MP_INLINE uint64_t mp_search_part_q16(const struct mp_search *search, uint64_t hops_ns)
+/* n, where n > 1 hosts share what may wait; else 1. */
+MP_INLINE uint64_t mp_search_sharers(const struct mp_search *search, const struct mp_path *path,
+				     uint64_t hop_wait_ns)
 {
-	uint64_t part_q16 = ((uint64_t)MP_SEARCH_SHARED_Q8 << 8) / mp_search_sharers(search);
-	uint64_t packets_ns = mp_min_u64(MP_SEARCH_SHARED_TRIPS * search->base_ns, hops_ns);
-	uint64_t aggregates_q16 = ((hops_ns - packets_ns) << 16) / mp_max_u64(hops_ns, 1);
+	bool one_by_one = MP_SEARCH_SHARED_TRIPS * search->base_ns >=
+			  mp_search_hops_ns(path, hop_wait_ns);
+	uint64_t sharers = mp_min_u64(search->sharers, MP_SEARCH_SHARERS_MAX);
 
-	return mp_max_u64(part_q16, aggregates_q16);
+	return one_by_one ? mp_max_u64(sharers, 1) : 1;
 }
 
 /* D*, in ns. */
 MP_INLINE uint64_t mp_search_wait_ns(const struct mp_search *search, const struct mp_path *path,
 				     uint64_t hop_wait_ns)
 {
-	uint64_t hops_ns = (path->hops ? path->hops : 1) * hop_wait_ns;
-	uint64_t wait_ns = mp_max_u64(hops_ns, search->late_ns / 10 * MP_SEARCH_LATE_WAIT);
+	uint64_t sharers = mp_search_sharers(search, path, hop_wait_ns);
+	uint64_t wait_ns = mp_max_u64(mp_search_hops_ns(path, hop_wait_ns),
+				      search->late_ns / 10 * MP_SEARCH_LATE_WAIT);
 
-	if (search->sharers <= 1)
-		return wait_ns;
-	return wait_ns * mp_search_part_q16(search, hops_ns) >> 16;
+	return sharers > 1 ? (wait_ns * MP_SEARCH_SHARED_Q8 >> 8) / sharers : wait_ns;
 }
 
 /* e = (target - D) / D*, cut to [-1, 1], with 16 fractional bits. */
@@ -177,24 +177,15 @@ MP_INLINE uint64_t mp_search_arrived_ns(const struct mp_search *search, const st
 	return mp_min_u64(elapsed_ns, 1ull << 40) * mp_min_u64(path->data_bytes, 65535) / bytes;
 }
 
-/* Packets that are on the path at the least, with 8 fractional bits: 2, D* / 2T, or a part of what all have. */
-MP_INLINE uint64_t mp_search_packets_q8(const struct mp_search *search, uint64_t wait_ns,
-					uint32_t omit)
+/* The longest interval: with it 2 packets, or a part of what all have, or D* / 2T are on the path. */
+MP_INLINE uint64_t mp_search_longest_ns(const struct mp_search *search, uint64_t sharers,
+					uint64_t wait_ns, uint32_t omit)
 {
-	uint64_t least_q8 = MP_SEARCH_PACKETS_Q8, packets_q8;
+	uint64_t least_q8 = sharers > 1 ? MP_SEARCH_SHARED_PACKETS_Q8 / sharers : MP_SEARCH_PACKETS_Q8;
+	uint64_t packets_q8 = (wait_ns << 8) / mp_max_u64(2 * search->base_ns, 1);
 
-	if (search->sharers > 1)
-		least_q8 = MP_SEARCH_SHARED_PACKETS_Q8 / mp_search_sharers(search);
-	packets_q8 = (wait_ns << 8) / mp_max_u64(2 * search->base_ns, 1);
-	return omit & MP_OMIT_LEAST ? least_q8 : mp_max_u64(packets_q8, least_q8);
-}
-
-/* The longest interval: with it those are. */
-MP_INLINE uint64_t mp_search_longest_ns(const struct mp_search *search, uint64_t wait_ns,
-					uint32_t omit)
-{
-	return mp_max_u64((search->round_ns << 8) / mp_search_packets_q8(search, wait_ns, omit),
-			  MP_NS_PER_US);
+	packets_q8 = omit & MP_OMIT_LEAST ? least_q8 : mp_max_u64(packets_q8, least_q8);
+	return mp_max_u64((search->round_ns << 8) / packets_q8, MP_NS_PER_US);
 }
 
 /*
@@ -228,7 +219,7 @@ MP_INLINE uint64_t mp_search_lasts_ns(const struct mp_search *search)
 
 /* A round is over. */
 MP_INLINE void mp_search_round(struct mp_search *search, const struct mp_path *path,
-			       uint64_t wait_ns, uint32_t omit, uint64_t now_ns, uint32_t ack)
+			       uint64_t sharers, uint64_t wait_ns, uint32_t omit, uint64_t now_ns, uint32_t ack)
 {
 	uint64_t elapsed_ns = mp_max_u64(now_ns, search->began_ns) - search->began_ns;
 	uint64_t arrived_ns = mp_search_arrived_ns(search, path, elapsed_ns, ack);
@@ -246,7 +237,7 @@ MP_INLINE void mp_search_round(struct mp_search *search, const struct mp_path *p
 		search->interval_ns = mp_min_u64(
 			mp_search_faster(search->interval_ns, error_q16,
 					 mp_search_gain_q16(search, error_q16, omit)),
-			mp_search_longest_ns(search, wait_ns, omit));
+			mp_search_longest_ns(search, sharers, wait_ns, omit));
 	search->paced_ns = mp_search_faster(search->interval_ns, error_q16, damping_q16);
 	mp_search_begin(search, now_ns, ack);
 }
@@ -272,7 +263,8 @@ MP_INLINE void mp_search_add(struct mp_search *search, const struct mp_path *pat
 	search->count++;
 	if (search->count >= MP_SEARCH_LEAST &&
 	    now_ns >= search->began_ns + mp_search_lasts_ns(search))
-		mp_search_round(search, path, wait_ns, omit, now_ns, ack);
+		mp_search_round(search, path, mp_search_sharers(search, path, hop_wait_ns), wait_ns,
+				omit, now_ns, ack);
 }
 
 #endif
