@@ -102,8 +102,11 @@ int mp_to_mesh(struct __sk_buff *skb)
 			mp_down_no_data(&p);
 	}
 	mp_stamp(skb, &p);
-	if (rtt_wired_us && !mp_append_option(skb, &p, rtt_wired_us))
-		return TC_ACT_SHOT;
+	if (rtt_wired_us && mp_is_pure_ack(&p)) {
+		mp_up_tell(&p);
+		if (!mp_append_option(skb, &p, rtt_wired_us))
+			return TC_ACT_SHOT;
+	}
 	return TC_ACT_UNSPEC;
 }
 

@@ -106,29 +106,12 @@ MP_INLINE void mp_keep_ack(struct __sk_buff *skb, const struct mp_packet *p, str
 	flow->pure_ack_l4 = (uint8_t)p->l4;
 }
 
-/* What the flow's sender is to know of others, but for how often it was told. Before the lock is taken. */
-MP_INLINE struct mp_shared mp_shared_of(const struct mp_packet *p)
-{
-	struct mp_shared shared = {};
-	const struct mp_cap *cap;
-	struct mp_host_key host;
-
-	if (!mp_settings.law.hop_wait_ns || !mp_settings.pace)
-		return shared;
-	host = mp_host_key_of(p, MP_UP);
-	cap = bpf_map_lookup_elem(&mp_caps, &host);
-	shared.sharers = mp_settings.sharers;
-	shared.bps = cap ? cap->flow_bps : 0;
-	return shared;
-}
-
-/* An ACK from the wired side. Sets p->departure_ns and p->shared. Returns RTT_wired in us, 0 when it does not tell. */
+/* An ACK from the wired side. Sets p->departure_ns. Returns RTT_wired in us, 0 when there is nothing to tell its receiver. */
 __attribute__((noinline)) uint32_t mp_up_ack(struct __sk_buff *skb, struct mp_packet *p)
 {
 	uint32_t rtt_wired_us = 0;
 	bool tell;
 	struct mp_flow *flow;
-	struct mp_shared shared;
 
 	if (!p)
 		return 0;
@@ -138,7 +121,6 @@ __attribute__((noinline)) uint32_t mp_up_ack(struct __sk_buff *skb, struct mp_pa
 	p->one_way = !flow->two_way;
 	p->departure_ns = mp_ack_departure(flow, p);
 	mp_keep_ack(skb, p, flow);
-	shared = mp_shared_of(p);
 	bpf_spin_lock(&flow->lock);
 	if (mp_is_pure_ack(p))
 		flow->pacer.last_ns = p->departure_ns;
@@ -150,15 +132,36 @@ __attribute__((noinline)) uint32_t mp_up_ack(struct __sk_buff *skb, struct mp_pa
 	}
 	tell = mp_settings.option == MP_OPTION_ALWAYS ||
 	       (mp_settings.option == MP_OPTION_ASKED && flow->asked);
-	tell = tell && rtt_wired_us && mp_is_pure_ack(p);
-	if (tell) {
-		flow->shared.sharers = shared.sharers;
-		flow->shared.bps = shared.bps;
-		p->tells_shared = mp_shared_turn(&flow->shared);
-		p->shared = flow->shared;
-	}
 	bpf_spin_unlock(&flow->lock);
 	return tell ? rtt_wired_us : 0;
+}
+
+/*
+ * A pure ACK is going to tell RTT_wired: whether it tells of others instead. On its own, or the verifier would
+ * walk through it for each place where the search for the segment's T1 may end.
+ */
+__attribute__((noinline)) int mp_up_tell(struct mp_packet *p)
+{
+	struct mp_host_key host;
+	struct mp_flow *flow;
+	struct mp_cap *cap;
+	uint64_t flow_bps;
+
+	if (!p || !mp_settings.law.hop_wait_ns || !mp_settings.pace)
+		return 0;
+	flow = mp_flow_of(p, MP_UP);
+	if (!flow)
+		return 0;
+	host = mp_host_key_of(p, MP_UP);
+	cap = bpf_map_lookup_elem(&mp_caps, &host);
+	flow_bps = cap ? cap->flow_bps : 0;
+	bpf_spin_lock(&flow->lock);
+	flow->shared.sharers = mp_settings.sharers;
+	flow->shared.bps = flow_bps;
+	p->tells_shared = mp_shared_turn(&flow->shared);
+	p->shared = flow->shared;
+	bpf_spin_unlock(&flow->lock);
+	return 0;
 }
 
 #endif

@@ -164,15 +164,15 @@ def test_senders_of_ours_keep_to_what_they_are_told(start: StartGateway, tmp_pat
             uploads(network, 4, 1, congestion=NAME) as runs,
         ):
             many, one = settled_kbps(runs)
-            rates = [flow["rate_kbps"] for flow in sender.flows().values()]
+            limits = [flow["limit_kbps"] for flow in sender.flows().values()]
             status = gateway.status()
     capped = {h["address"]: h["cap_up_kbps"] for h in status["hosts"] if h["cap_up_kbps"]}
     lost = status["counters"]["up_dropped"]
-    print(f"4 uploads {many:.0f}, 1 upload {one:.0f} kbit/s: {many / one:.3f}; {capped}, {lost} lost")
-    print(f"rates {rates}")
+    print(f"4 {many:.0f}, 1 {one:.0f} kbit/s: {many / one:.3f}; {capped}, {lost} lost")
     assert 1 / 1.3 <= many / one <= 1.3
     assert many + one >= 0.9 * KBPS
     assert net.host4(0) in capped
+    assert any(limits), "its senders are told"
     # Others lose 127 to 200 packets for the same (test_a_host_sends_no_more_by_opening_more).
     assert lost <= 20
 

@@ -27,8 +27,8 @@ SENDER = {
     "mp_cong_avoid": 6,
     "mp_list": 275,
     "mp_min_tso_segs": 2,
-    "mp_pkts_acked": 22_712,
-    "mp_sockops": 168,
+    "mp_pkts_acked": 39_375,
+    "mp_sockops": 227,
     "mp_ssthresh": 3,
     "mp_undo_cwnd": 3,
 }
