@@ -33,7 +33,7 @@
  * Where n hosts share a mesh that loses routes (share.h), what waits of one is in the others' way: it makes no
  * link busier that is not busy already, but more nodes contend, and frames, and then routes, are lost for
  * it. There D* is 3/5 of it over n, and 12/5 packets of all hosts together are on their paths at the least; but
- * not where the empty path takes less than a sixth of D* for a packet: a radio that aggregates packets, where
+ * not where the empty path takes less than a fifth of D* for a packet: a radio that aggregates packets, where
  * much has to wait.
  *
  * A path that says nothing for two round trips has lost its route, or the flow had nothing to send: what
@@ -58,7 +58,7 @@
 #define MP_SEARCH_SILENCE 2u      /* round trips without a sample: the round says nothing */
 #define MP_SEARCH_PACKETS_Q8 512u /* on the path at the least, 2: who sends fewer learns nothing any more */
 #define MP_SEARCH_SHARED_Q8 154u  /* part of D*, over n, where n hosts share the mesh */
-#define MP_SEARCH_SHARED_TRIPS 6u /* of the empty path are longer than D*: packets go one by one */
+#define MP_SEARCH_SHARED_TRIPS 5u /* of the empty path are longer than D*: packets go one by one */
 #define MP_SEARCH_SHARED_PACKETS_Q8 614u /* on all paths at the least */
 #define MP_SEARCH_SHARERS_MAX 8u
 
