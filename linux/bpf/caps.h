@@ -36,7 +36,7 @@ MP_INLINE struct mp_host_key mp_host_key_of(const struct mp_packet *p, enum mp_d
 /* What becomes of bytes that would wait too long. */
 enum mp_too_long { MP_TOO_LONG_LEAVES, MP_TOO_LONG_IS_REFUSED };
 
-/* What a host gets in this direction: of what it sends it cannot tell to the packet when it comes here. */
+/* What a host is held to: by what it sends, which its senders keep to themselves, a little above its cap. */
 MP_INLINE uint64_t mp_held_bps(const struct mp_host_key *key, const struct mp_cap *cap)
 {
 	return key->direction == MP_UP ? mp_police_bps(cap->cap_bps) : cap->cap_bps;

@@ -54,8 +54,9 @@ MP_INLINE long mp_lengthen_tcp(struct __sk_buff *skb, const struct mp_packet *p,
 }
 
 /*
- * Appends RTT_wired to the pure ACK p, or what it tells of others. Where the header has no room the ACK goes without. When it
- * fails half-way the ACK is broken and must be dropped: returns false then; a later ACK says the same.
+ * Appends RTT_wired to the pure ACK p, or what it tells of others. Where the header has no room the ACK
+ * goes without. When it fails half-way the ACK is broken and must be dropped: returns false then; a later
+ * ACK says the same.
  */
 __attribute__((noinline)) int mp_append_option(struct __sk_buff *skb, struct mp_packet *p,
 					       uint32_t rtt_wired_us)

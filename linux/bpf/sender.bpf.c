@@ -4,7 +4,8 @@
  *
  * NewReno's window, as the papers have it, is the kernel's own; TCP itself paces, at the rate that the
  * law sets. RTT_wireless is TCP's RTT without RTT_wired, which the gateway tells in ACKs, as it tells
- * under `even` among how many the mesh is shared and what the flow may have. The sender asks for it, with the option's first four bytes, on its first SYN, and on data while it hears nothing.
+ * under `even` how many share the mesh and what the flow may have. The sender asks for it, with the option's
+ * first four bytes, on its first SYN, and on data while it hears nothing.
  */
 #include <linux/bpf.h>
 
