@@ -25,7 +25,7 @@ GATEWAY = {"mp_to_mesh": 252_786, "mp_from_mesh": 113_058}
 SENDER = {
     "mp_begin": 6,
     "mp_cong_avoid": 6,
-    "mp_list": 275,
+    "mp_list": 345,
     "mp_min_tso_segs": 2,
     "mp_pkts_acked": 39_375,
     "mp_sockops": 227,
