@@ -139,8 +139,6 @@ int mp_from_mesh(struct __sk_buff *skb)
 		mp_take_question(skb, &p);
 	if (mp_begins_or_breaks(&p))
 		mp_forget_connection(&p);
-	if (p.asks && (p.flags & MP_TCP_SYN))
-		mp_up_asked(&p);
 	if (p.flags & MP_TCP_SYN)
 		mp_handshake_begins(&p);
 	if (p.flags & (MP_TCP_SYN | MP_TCP_RST))

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
+ * What is known of a connection before its first data makes a flow, in a table in which the longest
+ * unused entry makes room: so a flood of SYNs takes no more memory, whatever it asks.
+ *
  * RTT_wired of a flow to the mesh, whose data cannot tell it: from the mesh end's SYN or SYN-ACK to
- * the first packet of the wired end that acknowledges it.
+ * the first packet of the wired end that acknowledges it. And whether the mesh end asked for RTT_wired.
  */
 #ifndef MESHPACE_BPF_HANDSHAKE_H
 #define MESHPACE_BPF_HANDSHAKE_H
@@ -10,7 +13,8 @@
 
 struct mp_handshake {
 	uint64_t began_ns; /* 0: sent more than once, whose answer is it? (Karn) */
-	uint64_t rtt_us;   /* 0: not answered yet */
+	uint32_t rtt_us;   /* 0: not answered yet */
+	uint32_t asked;    /* for RTT_wired, in the SYN */
 };
 
 struct {
@@ -32,6 +36,7 @@ __attribute__((noinline)) int mp_handshake_begins(struct mp_packet *p)
 	key = mp_key_of(p, MP_DOWN);
 	before = bpf_map_lookup_elem(&mp_handshakes, &key);
 	handshake.began_ns = before && before->rtt_us == 0 ? 0 : p->now_ns;
+	handshake.asked = p->asks;
 	bpf_map_update_elem(&mp_handshakes, &key, &handshake, BPF_ANY);
 	return 0;
 }
@@ -44,8 +49,18 @@ MP_INLINE uint32_t mp_handshake_rtt_us(const struct mp_flow_key *key, uint64_t n
 	if (!handshake)
 		return 0;
 	if (handshake->rtt_us == 0 && handshake->began_ns)
-		handshake->rtt_us = mp_max_u64((now_ns - handshake->began_ns) / MP_NS_PER_US, 1);
-	return (uint32_t)handshake->rtt_us;
+		handshake->rtt_us = (uint32_t)mp_max_u64(
+			(now_ns - handshake->began_ns) / MP_NS_PER_US, 1);
+	return handshake->rtt_us;
+}
+
+/* Whether the mesh end's SYN asked for RTT_wired. */
+MP_INLINE bool mp_handshake_asked(const struct mp_packet *p)
+{
+	struct mp_flow_key key = mp_key_of(p, MP_DOWN);
+	const struct mp_handshake *handshake = bpf_map_lookup_elem(&mp_handshakes, &key);
+
+	return handshake && handshake->asked;
 }
 
 #endif

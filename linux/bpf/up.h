@@ -5,33 +5,15 @@
 
 #include "caps.h"
 #include "flows.h"
+#include "handshake.h"
 #include "store.h"
-
-/* A SYN that asks: its flow begins already, so that the first ACK can tell. */
-__attribute__((noinline)) int mp_up_asked(struct mp_packet *p)
-{
-	struct mp_flow_key key;
-	struct mp_flow *flow;
-
-	if (!p)
-		return 0;
-	key = mp_key_of(p, MP_UP);
-	flow = mp_find_or_create_flow(&key, p->now_ns);
-	if (!flow)
-		return 0;
-	bpf_spin_lock(&flow->lock);
-	mp_touch(flow, p);
-	flow->asked = 1;
-	bpf_spin_unlock(&flow->lock);
-	return 0;
-}
 
 /* Data from the mesh: T1 at the wired side is now. */
 __attribute__((noinline)) int mp_up_data(struct mp_packet *p)
 {
 	struct mp_flow_key key;
 	struct mp_flow *flow;
-	bool new_data;
+	bool new_data, asks;
 
 	if (!p)
 		return 0;
@@ -40,12 +22,13 @@ __attribute__((noinline)) int mp_up_data(struct mp_packet *p)
 	if (!flow)
 		return 0;
 	p->one_way = !flow->two_way;
+	asks = p->asks || (flow->first_ns == 0 && mp_handshake_asked(p));
 	bpf_spin_lock(&flow->lock);
 	new_data = mp_sent_record(&flow->sent, p->seq, p->payload_bytes, p->now_ns);
 	mp_count_data(flow, p, new_data);
 	flow->ttl = p->ttl;
 	flow->pushed = (p->flags & MP_TCP_PSH) != 0;
-	if (p->asks)
+	if (asks)
 		flow->asked = 1;
 	bpf_spin_unlock(&flow->lock);
 	return 0;
