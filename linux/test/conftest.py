@@ -30,12 +30,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="nfqueue,observe",
         help="ways of release, by commas, of the tests that hold for every one",
     )
+    parser.addoption(
+        "--law",
+        default="even,gap",
+        help="laws, by commas, of the tests that hold for every one; the first is the default's",
+    )
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test that asks for `release` runs with each of them."""
-    if "release" in metafunc.fixturenames and "release" not in parametrized(metafunc):
-        metafunc.parametrize("release", metafunc.config.getoption("--release").split(","))
+    """A test that asks for `release` or `law` runs with each of them."""
+    for name in ("release", "law"):
+        if name in metafunc.fixturenames and name not in parametrized(metafunc):
+            metafunc.parametrize(name, metafunc.config.getoption(f"--{name}").split(","))
 
 
 def parametrized(metafunc: pytest.Metafunc) -> set[str]:

@@ -14,11 +14,11 @@ SIZE = 600_000
 
 @pytest.mark.parametrize("local", [True, False], ids=["local-retransmission", "plain"])
 def test_transfers_survive_loss_and_reordering(
-    start: StartGateway, release: str, local: bool
+    start: StartGateway, release: str, local: bool, law: str
 ) -> None:
     hosts = [host(net.host4(0), 20.0), host(net.host6(0), 20.0)]
     with net.over_radio(LOSSY) as network:
-        gateway = start(network, release=release, local_retransmission=local, host=hosts)
+        gateway = start(network, release=release, local_retransmission=local, host=hosts, law=law)
         runs = [
             Transfer(a, b, address, SIZE, seed=n, options=window(128 * 1024)).start()
             for n, (a, b, address) in enumerate(
@@ -38,18 +38,16 @@ def test_transfers_survive_loss_and_reordering(
 
 
 @pytest.mark.measured
-def test_the_gateway_fills_holes_itself(start: StartGateway) -> None:
+def test_the_gateway_fills_holes_itself(start: StartGateway, law: str) -> None:
     """A loss on the radio is answered from the store; the sender hears of few of them."""
     with net.over_radio(Radio(delay_ms=4, loss=0.02, seed=9)) as network:
-        gateway = start(network, host=[host(net.host4(0), 5.0)])
+        gateway = start(network, host=[host(net.host4(0), 5.0)], law=law)
         transfer = Transfer(
-            network.wired, network.host, net.host4(0), options=window(64 * 1024)
+            network.wired, network.host, net.host4(0), SIZE, options=window(64 * 1024)
         ).start()
-        try:
-            while transfer.received < SIZE:
-                flow = gateway.flow(transfer.receiver_port)
-        finally:
-            assert transfer.finish().intact
+        assert transfer.wait().intact
+        gateway.fresh_status()
+        flow = gateway.flow(transfer.receiver_port)
     assert flow
     print(flow)
     assert flow["local_retransmits"] > 2

@@ -88,10 +88,12 @@ def check(reads: list[Read]) -> int:
 
 
 @pytest.mark.parametrize("address", [net.WIRED4, net.WIRED6])
-def test_acks_of_an_upload_carry_it(start: StartGateway, address: str, release: str) -> None:
+def test_acks_of_an_upload_carry_it(
+    start: StartGateway, address: str, release: str, law: str
+) -> None:
     """The radio is a TAP, so the checksums that offloading left open are on the wire complete."""
     with net.over_radio(Radio(delay_ms=2)) as network:
-        gateway = start(network, release=release, option="always")
+        gateway = start(network, release=release, option="always", law=law)
         reads = upload(network, address, 1_000_000)
         written = gateway.fresh_status()["counters"]["options_written"]
     carriers = check(reads)
@@ -102,25 +104,25 @@ def test_acks_of_an_upload_carry_it(start: StartGateway, address: str, release: 
         assert carriers > 0.3 * sum(one.pure_ack for one in reads)
 
 
-def test_complete_checksums_stay_right(network: net.Network, start: StartGateway) -> None:
+def test_complete_checksums_stay_right(network: net.Network, start: StartGateway, law: str) -> None:
     """Without checksum offload: the sums come from the wired host and are updated, not made."""
     offload.set_(network.wired, "eth0", False, "tso", "gso", "tx-checksum")
     offload.set_(network.gateway, "mesh0", False, "tx-checksum")
-    start(network, option="always")
+    start(network, option="always", law=law)
     for address in (net.WIRED4, net.WIRED6):
         assert check(upload(network, address, 300_000)) > 0
 
 
-def test_it_can_be_switched_off(network: net.Network, start: StartGateway) -> None:
+def test_it_can_be_switched_off(network: net.Network, start: StartGateway, law: str) -> None:
     offload.set_(network.wired, "eth0", False, "tso", "gso", "tx-checksum")
-    start(network, option="never")
+    start(network, option="never", law=law)
     assert check(upload(network, net.WIRED4, 300_000)) == 0
 
 
-def test_none_where_the_header_has_no_room(start: StartGateway) -> None:
+def test_none_where_the_header_has_no_room(start: StartGateway, law: str) -> None:
     """Timestamps and three SACK blocks fill the header: such ACKs pass as they are."""
     with net.over_radio(Radio(delay_ms=5, reorder=0.3, late_ms=30, seed=2)) as network:
-        gateway = start(network, option="always")
+        gateway = start(network, option="always", law=law)
         reads = upload(network, net.WIRED4, 700_000)
         counters = gateway.fresh_status()["counters"]
     check(reads)
@@ -130,10 +132,10 @@ def test_none_where_the_header_has_no_room(start: StartGateway) -> None:
     print(len(full), counters)
 
 
-def test_never_on_data_syn_fin_or_rst(start: StartGateway) -> None:
+def test_never_on_data_syn_fin_or_rst(start: StartGateway, law: str) -> None:
     """A talkative connection: small requests from the mesh, answers with data, then a reset."""
     with net.over_radio(Radio(delay_ms=1)) as network:
-        start(network, option="always")
+        start(network, option="always", law=law)
         with Capture(network.host, "eth0") as capture:
             for reset in (False, True):
                 _talk(network, reset)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
 The changes that a gateway may make to a packet: RTT_wired appended to a pure ACK to the
-mesh, the question for it blanked out on its way from there. Taken back by other arithmetic
+mesh, the question for it blanked out on its way from there, the timestamp blanked in an ACK that
+it sends again. Taken back by other arithmetic
 than they were made with, so that a wrong one shows.
 """
 
@@ -115,3 +116,35 @@ def questions_put_back(
                 back[frame] += blanked
                 questions += blanked
     return +back, questions
+
+
+def _skeleton(frame: bytes) -> bytes | None:
+    """A pure ACK with neither checksum nor options; None for any other frame."""
+    reading = read(frame)
+    if reading.kind != TCP or reading.payload or reading.flags & (SYN | FIN | RST | ACK) != ACK:
+        return None
+    _, tcp, end = _offsets(frame)
+    bare = bytearray(frame)
+    bare[tcp + 16 : tcp + 18] = bytes(2)
+    bare[tcp + 20 : end] = bytes(end - tcp - 20)
+    return bytes(bare)
+
+
+def acks_sent_again(frames: Counter[bytes], control: Counter[bytes]) -> set[bytes]:
+    """Those that are an ACK of the control run but for options in whose place there are NOPs."""
+    acks: dict[bytes, list[bytes]] = {}
+    for frame in control:
+        skeleton = _skeleton(frame)
+        if skeleton:
+            acks.setdefault(skeleton, []).append(frame)
+
+    def again(frame: bytes, before: bytes) -> bool:
+        _, tcp, end = _offsets(frame)
+        pairs = zip(frame[tcp + 20 : end], before[tcp + 20 : end], strict=True)
+        return all(now in (1, was) for now, was in pairs)
+
+    return {
+        frame
+        for frame in frames
+        if any(again(frame, before) for before in acks.get(_skeleton(frame) or b"", []))
+    }
