@@ -17,7 +17,20 @@ struct {
 	__type(value, struct mp_cap);
 } mp_caps SEC(".maps");
 
-/* Bytes of UDP to and from each host, IP header included. */
+/*
+ * Of each address that is not its host's only one: the address that stands for all of the host's, by which
+ * its cap is found. Those that stand for themselves are not in it. Set by the daemon, which sees MAC
+ * addresses (crates/meshpace/src/identity.rs).
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 16384); /* the daemon sets it before loading */
+	__type(key, struct mp_address);
+	__type(value, struct mp_address);
+} mp_aliases SEC(".maps");
+
+/* Bytes of UDP to and from each address, IP header included. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
@@ -30,6 +43,34 @@ MP_INLINE struct mp_host_key mp_host_key_of(const struct mp_packet *p, enum mp_d
 	struct mp_host_key key = { .direction = direction };
 
 	__builtin_memcpy(key.address, p->key.mesh, sizeof(key.address));
+	return key;
+}
+
+/*
+ * Replaces an address by the one that stands for its host. On its own: the verifier then goes through what
+ * follows once, and not for each outcome of the lookup. A copy: as in mp_key_of.
+ */
+__attribute__((noinline)) int mp_stand_for_host(struct mp_address *address)
+{
+	const struct mp_address *standing;
+	struct mp_address key;
+
+	if (!address)
+		return 0;
+	key = *address;
+	standing = bpf_map_lookup_elem(&mp_aliases, &key);
+	if (standing)
+		*address = *standing;
+	return 0;
+}
+
+/* The host that has the cap, whichever of its addresses the packet bears. */
+MP_INLINE struct mp_host_key mp_capped_key_of(const struct mp_packet *p, enum mp_direction direction)
+{
+	struct mp_host_key key = mp_host_key_of(p, direction);
+
+	if (mp_settings.aliases)
+		mp_stand_for_host((struct mp_address *)key.address);
 	return key;
 }
 
@@ -74,7 +115,7 @@ __attribute__((noinline)) int mp_wait_for_host(struct mp_packet *p)
 
 	if (!p || !mp_settings.stamp || !mp_settings.pace)
 		return 0;
-	key = mp_host_key_of(p, MP_DOWN);
+	key = mp_capped_key_of(p, MP_DOWN);
 	p->ready_ns = mp_cap_departure(&key, p->ready_ns, p->payload_bytes, MP_HORIZON_NS,
 				       MP_TOO_LONG_LEAVES);
 	return 0;
@@ -94,15 +135,16 @@ MP_INLINE bool mp_is_unicast(struct __sk_buff *skb)
 __attribute__((noinline)) int mp_udp_passes(struct __sk_buff *skb, struct mp_packet *p,
 					    uint32_t direction)
 {
-	struct mp_host_key key;
+	struct mp_host_key key, capped;
 	uint64_t *bytes, none = 0;
 
 	if (!p || !mp_settings.law.hop_wait_ns || !mp_is_unicast(skb))
 		return true;
 	key = mp_host_key_of(p, direction);
 	if (mp_settings.stamp && direction == MP_DOWN) {
-		p->departure_ns = mp_cap_departure(&key, p->ready_ns, p->ip_bytes, MP_CAP_WAIT_NS,
-						   MP_TOO_LONG_IS_REFUSED);
+		capped = mp_capped_key_of(p, direction);
+		p->departure_ns = mp_cap_departure(&capped, p->ready_ns, p->ip_bytes,
+						   MP_CAP_WAIT_NS, MP_TOO_LONG_IS_REFUSED);
 		if (p->departure_ns == 0) {
 			mp_count(MP_COUNT_UDP_DROPPED);
 			return false;

@@ -41,14 +41,20 @@ struct bpf_spin_lock {
 };
 #endif
 
-/* A mesh host, and which way. */
+/* One of a host's addresses, as in mp_flow_key. */
+struct mp_address {
+	uint8_t bytes[16];
+};
+
+/* A mesh host by one of its addresses, and which way. */
 struct mp_host_key {
 	uint8_t address[16]; /* as in mp_flow_key */
 	uint32_t direction;  /* enum mp_direction */
 };
 
 /*
- * What a host may get (core's share.h). What waits for that is held here under release by fq, elsewhere by
+ * What a host may get (core's share.h); key: the host by the address that stands for all of its addresses
+ * (mp_aliases). What waits for that is held here under release by fq, elsewhere by
  * the daemon. Its own data does not wait: that it is too much its senders are told here, always.
  */
 struct mp_cap {
@@ -138,6 +144,7 @@ struct mp_settings {
 	uint8_t option;               /* enum mp_option_policy */
 	uint8_t local_retransmission;
 	uint8_t full;                 /* the store is full: new flows go unpaced */
+	uint8_t aliases;              /* hosts have caps, and some have several addresses */
 	uint32_t sharers;             /* hosts that share a mesh which loses routes (law even) */
 	uint32_t changes;             /* of paths and floors so far, from 1; flows then look them up */
 };

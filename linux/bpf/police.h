@@ -13,7 +13,7 @@
 /* Whether the host has sent too much with this packet. */
 MP_INLINE bool mp_exceeds_cap(const struct mp_packet *p)
 {
-	struct mp_host_key key = mp_host_key_of(p, MP_UP);
+	struct mp_host_key key = mp_capped_key_of(p, MP_UP);
 	struct mp_cap *cap = bpf_map_lookup_elem(&mp_caps, &key);
 	bool exceeds;
 

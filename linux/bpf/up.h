@@ -63,7 +63,7 @@ MP_INLINE uint64_t mp_ack_departure(const struct mp_flow *flow, const struct mp_
 		return p->departure_ns;
 	if (bytes - 1 >= 1u << 31) /* nothing new */
 		return mp_max_u64(p->departure_ns, flow->pacer.last_ns);
-	host = mp_host_key_of(p, MP_UP);
+	host = mp_capped_key_of(p, MP_UP);
 	return mp_max_u64(mp_cap_departure(&host, p->departure_ns, bytes, MP_CAP_WAIT_NS,
 					   MP_TOO_LONG_LEAVES),
 			  flow->pacer.last_ns);
@@ -135,7 +135,7 @@ __attribute__((noinline)) int mp_up_tell(struct mp_packet *p)
 	flow = mp_flow_of(p, MP_UP);
 	if (!flow)
 		return 0;
-	host = mp_host_key_of(p, MP_UP);
+	host = mp_capped_key_of(p, MP_UP);
 	cap = bpf_map_lookup_elem(&mp_caps, &host);
 	flow_bps = cap ? cap->flow_bps : 0;
 	bpf_spin_lock(&flow->lock);

@@ -11,7 +11,8 @@ use crate::errors::{anyhow, bail, usage, Context, Result};
 use crate::flows::{self, Meter, Table};
 use crate::goodput::GoodputControl;
 use crate::hosts::Hosts;
-use crate::intf::{self, mp_limits, mp_settings};
+use crate::identity::{self, Identities};
+use crate::intf::{self, mp_host_key, mp_limits, mp_settings};
 use crate::port::Port;
 use crate::programs::{Attachment, Maps, Programs};
 use crate::prompts::Prompts;
@@ -37,6 +38,7 @@ pub struct Gateway {
     pub meter: Meter,
     pub goodput: GoodputControl,
     pub shares: Shares,
+    pub identities: Identities,
     /// where packets are held
     pub prompts: Option<Prompts>,
     pub gauge: Arc<Gauge>,
@@ -133,6 +135,7 @@ impl Gateway {
             meter: Meter::default(),
             goodput: GoodputControl::new(),
             shares: Shares::new(now_ns()),
+            identities: Identities::default(),
             prompts: None,
             gauge: Arc::default(),
             queue,
@@ -241,6 +244,7 @@ impl Gateway {
             option: self.option_policy() as u8,
             local_retransmission: (self.holds() && config.local_retransmission).into(),
             full: self.gauge.full.load(Ordering::Relaxed).into(),
+            aliases: (!self.shares.caps().is_empty() && !self.shares.aliases.is_empty()).into(),
             sharers: self.shares.sharers(),
             changes: self.maps.changes(),
         }
@@ -325,8 +329,10 @@ impl Gateway {
 
     /// Sets what hosts may get; returns those that have a cap.
     fn share(&mut self, table: &Table, now: u64) -> Result<Vec<Member>> {
+        let udp = self.maps.udp_bytes();
+        let regrouped = self.identify(table, &udp);
         let changed = if self.config.shares_evenly() && self.holds() {
-            self.shares.step(table, &self.maps.udp_bytes(), now)
+            self.shares.step(table, &udp, now)
         } else {
             self.shares.end(now)
         };
@@ -338,10 +344,25 @@ impl Gateway {
             self.maps
                 .set_cap(&shares::key_of(&member), cap_bps, flow_bps)?;
         }
-        if !changed.is_empty() {
-            self.queue.caps.publish(caps.clone());
+        if !changed.is_empty() || regrouped {
+            let aliases = self.shares.aliases.clone();
+            self.queue.caps.publish(caps.clone(), aliases);
         }
         Ok(caps.keys().copied().collect())
+    }
+
+    /// Finds out which addresses in use are one host; whether that has changed.
+    fn identify(&mut self, table: &Table, udp: &[(mp_host_key, u64)]) -> bool {
+        let of_flows = table.iter().map(|(key, _)| key.mesh);
+        let used = of_flows.chain(udp.iter().map(|(key, _)| key.address));
+        let place = |address| self.hosts.place(address);
+        let changed = self.identities.update(&self.config, &used.collect(), place);
+        if changed {
+            let aliases = self.identities.aliases().clone();
+            identity::write(&self.maps, &self.shares.aliases, &aliases);
+            self.shares.aliases = aliases;
+        }
+        changed
     }
 
     fn expire(&mut self, table: &mut Table, now: u64) {
@@ -404,6 +425,7 @@ impl Gateway {
         config.local_retransmission &= old.local_retransmission;
         self.config = config;
         self.hosts.write_stated(&self.maps, &self.config)?;
+        self.identities.forget();
         self.queue_udp();
         log::info!("configuration read again");
         Ok(())

@@ -5,21 +5,22 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use crate::identity::{Address, Aliases};
 use crate::intf::{self, mp_flow_key, mp_pacer, mp_turn, mp_turns};
 use crate::shares::{Caps, Member};
 
 const CAP_WAIT_NS: u64 = intf::MP_CAP_WAIT_NS as u64;
 
-/// The caps in force, from the daemon to the thread that holds packets.
+/// The caps in force and which addresses they are of, from the daemon to the thread that holds packets.
 #[derive(Default)]
 pub struct Published {
     number: AtomicU64,
-    latest: Mutex<Arc<Caps>>,
+    latest: Mutex<(Arc<Caps>, Arc<Aliases>)>,
 }
 
 impl Published {
-    pub fn publish(&self, caps: Caps) {
-        *self.latest.lock().expect("its holder ended the program") = Arc::new(caps);
+    pub fn publish(&self, caps: Caps, aliases: Arc<Aliases>) {
+        *self.latest.lock().expect("its holder ended the program") = (Arc::new(caps), aliases);
         self.number.fetch_add(1, Ordering::Release);
     }
 }
@@ -161,6 +162,7 @@ impl HostPace {
 pub struct HostPaces {
     hosts: HashMap<Member, HostPace>,
     caps: Arc<Caps>,
+    aliases: Arc<Aliases>,
     number: u64,
 }
 
@@ -183,7 +185,7 @@ impl HostPaces {
             return Vec::new();
         }
         self.number = number;
-        self.caps = published
+        (self.caps, self.aliases) = published
             .latest
             .lock()
             .expect("its holder ended the program")
@@ -193,6 +195,11 @@ impl HostPaces {
             .retain(|member, host| !host.ready.is_empty() || caps.contains_key(member));
         let waiting = self.hosts.iter().filter(|(_, h)| !h.ready.is_empty());
         waiting.map(|(member, _)| *member).collect()
+    }
+
+    /// The host that has this address.
+    pub fn member(&self, address: Address, direction: intf::mp_direction) -> Member {
+        (self.aliases.standing(address), direction)
     }
 
     /// What a host is held to, bytes/s; 0: nothing.
@@ -313,7 +320,7 @@ mod tests {
     /// 1000 bytes each 10 ms.
     fn capped() -> HostPaces {
         let published = Published::default();
-        published.publish(Caps::from([(HOST, 100_000)]));
+        published.publish(Caps::from([(HOST, 100_000)]), Arc::default());
         let mut paces = HostPaces::default();
         assert!(paces.take_caps(&published).is_empty());
         paces
@@ -443,6 +450,20 @@ mod tests {
         assert_eq!(paces.ack_departure(&([2; 16], 0), 1000, MS), MS);
     }
 
+    /// Else a host would be held to its cap by one of its addresses alone.
+    #[test]
+    fn a_host_takes_turns_by_any_of_its_addresses() {
+        let mut paces = capped();
+        assert_eq!(paces.member([2; 16], 0), ([2; 16], 0));
+        let published = Published::default();
+        paces.number = 0;
+        let aliases = Aliases([([2; 16], [1; 16])].into());
+        published.publish(Caps::from([(HOST, 100_000)]), Arc::new(aliases));
+        paces.take_caps(&published);
+        assert_eq!(paces.member([2; 16], 0), HOST);
+        assert!(paces.takes_turns(&HOST));
+    }
+
     /// Else what waited for a cap would wait for ever when there is none any more.
     #[test]
     fn a_cap_that_is_lifted_lets_all_go() {
@@ -452,8 +473,8 @@ mod tests {
         }
         assert_eq!(paces.next(&HOST, 0), Turn::Of(flow(1), 0));
         let published = Published::default();
-        published.publish(Caps::new());
-        published.publish(Caps::new());
+        published.publish(Caps::new(), Arc::default());
+        published.publish(Caps::new(), Arc::default());
         assert_eq!(paces.take_caps(&published), [HOST]);
         assert_eq!(paces.next(&HOST, MS), Turn::Of(flow(2), 0));
         assert_eq!(paces.next(&HOST, MS), Turn::Of(flow(3), 0));

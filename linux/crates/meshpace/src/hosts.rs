@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 
-use meshpace_paths::{Link, Sources};
+use meshpace_paths::{Link, Place, Sources};
 use serde::Serialize;
 
 use crate::config::{Config, Host, Law};
@@ -113,6 +113,11 @@ impl Hosts {
             default_link: mp_link::default(),
             complaint: None,
         }
+    }
+
+    /// Who answers for an address on the mesh.
+    pub fn place(&self, address: IpAddr) -> Place {
+        self.sources.place(address)
     }
 
     /// For [`crate::intf::mp_settings`]: the first hop to a host of which nothing is known yet.

@@ -28,6 +28,7 @@ unsafe impl Plain for mp_flow {}
 unsafe impl Plain for mp_flow_key {}
 unsafe impl Plain for mp_host {}
 unsafe impl Plain for mp_host_key {}
+unsafe impl Plain for mp_address {}
 unsafe impl Plain for mp_cap {}
 unsafe impl Plain for mp_settings {}
 unsafe impl Plain for mp_limits {}

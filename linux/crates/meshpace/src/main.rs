@@ -11,6 +11,7 @@ mod flows;
 mod goodput;
 mod hostpace;
 mod hosts;
+mod identity;
 mod intf;
 mod logger;
 mod metrics;

@@ -47,11 +47,6 @@ enum Head {
     TakesTurns(Member),
 }
 
-/// Where a flow's data is paced as a part of what its host gets.
-fn down_to(key: &mp_flow_key) -> Member {
-    (key.mesh, intf::mp_direction_MP_DOWN)
-}
-
 /// What the thread has done, and the words to let all packets pass, and to end.
 #[derive(Default)]
 pub struct Control {
@@ -126,6 +121,11 @@ pub fn start(
 }
 
 impl Pacer {
+    /// Where a flow's data is paced as a part of what its host gets.
+    fn down_to(&self, key: &mp_flow_key) -> Member {
+        self.hosts.member(key.mesh, intf::mp_direction_MP_DOWN)
+    }
+
     fn run(&mut self) -> Result<()> {
         let mut looked_around_ns = now_ns();
         while !self.control.stop.load(Ordering::Relaxed) {
@@ -172,7 +172,7 @@ impl Pacer {
 
     /// UDP waits for its host's turn alone.
     fn arrive_udp(&mut self, id: u32, datagram: &Datagram) {
-        let member = down_to(&datagram.key);
+        let member = self.down_to(&datagram.key);
         if self.control.pass.load(Ordering::Relaxed) || !self.hosts.takes_turns(&member) {
             return self.queue.decide(id, Verdict::Accept);
         }
@@ -193,7 +193,9 @@ impl Pacer {
 
     /// When an acknowledgement of a host's own data leaves by its cap; without one, now.
     fn ack_departure(&mut self, segment: &Segment, now: u64) -> u64 {
-        let member = (segment.key.mesh, intf::mp_direction_MP_UP);
+        let member = self
+            .hosts
+            .member(segment.key.mesh, intf::mp_direction_MP_UP);
         if !segment.pure_ack || !self.hosts.takes_turns(&member) {
             return now;
         }
@@ -207,9 +209,8 @@ impl Pacer {
     /// Whether data is to be lost, since all of its flow's waits too long; or has it marked, which the
     /// BPF program does to the flow's next one.
     fn is_lost(&mut self, segment: &Segment, now: u64) -> bool {
-        let turn_ns = self
-            .hosts
-            .turn_interval_ns(&down_to(&segment.key), segment.payload_bytes);
+        let member = self.down_to(&segment.key);
+        let turn_ns = self.hosts.turn_interval_ns(&member, segment.payload_bytes);
         let Some(flow) = self.flows.get_mut(&segment.key) else {
             return false;
         };
@@ -339,7 +340,7 @@ impl Pacer {
                 .push(Reverse((departure, Due::Flow(key_bytes(&key)))));
             return Head::Waits;
         }
-        let member = down_to(&key);
+        let member = self.down_to(&key);
         if bytes > 0 && self.hosts.takes_turns(&member) {
             self.hosts.wait(member, Who::Flow(key), bytes, departure);
             return Head::TakesTurns(member);

@@ -97,6 +97,7 @@ impl Programs {
             hosts: self.map("mp_hosts")?,
             floors: self.map("mp_floors")?,
             caps: self.map("mp_caps")?,
+            aliases: self.map("mp_aliases")?,
             udp: self.map("mp_udp")?,
             marks: self.map("mp_marks")?,
             counters: self.map("mp_counters")?,
@@ -161,7 +162,7 @@ impl Programs {
 fn prepare_maps(open: &mut OpenObject, limits: mp_limits) -> Result<()> {
     for mut map in open.maps_mut() {
         match map.name().to_str() {
-            Some("mp_flows" | "mp_places" | "mp_floors") => {
+            Some("mp_flows" | "mp_places" | "mp_floors" | "mp_aliases") => {
                 map.set_max_entries(limits.max_flows)?
             }
             Some(".rodata.limits") => map.set_initial_value(limits.bytes())?,
@@ -177,6 +178,7 @@ pub struct Maps {
     hosts: MapHandle,
     floors: MapHandle,
     caps: MapHandle,
+    aliases: MapHandle,
     udp: MapHandle,
     marks: MapHandle,
     counters: MapHandle,
@@ -335,6 +337,18 @@ impl Maps {
         self.caps
             .update(host.bytes(), cap.bytes(), how)
             .context("caps")
+    }
+
+    /// The address stands no longer, or from now on, for a host that goes by another of its addresses.
+    /// Where there is no room left it has no cap.
+    pub fn set_alias(&self, address: &[u8; 16], standing: Option<&[u8; 16]>) {
+        let done = match standing {
+            Some(standing) => self.aliases.update(address, standing, MapFlags::ANY),
+            None => self.aliases.delete(address),
+        };
+        if let Err(error) = done {
+            log::debug!("aliases: {error}");
+        }
     }
 
     /// The flow's next packet that can be is marked by ECN.

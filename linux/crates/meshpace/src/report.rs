@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use crate::daemon::Gateway;
 use crate::flows::{self, Table};
-use crate::hosts::HostPath;
+use crate::hosts::{address_of, HostPath};
 use crate::intf::{self, mp_flow_key};
 use crate::shares::Caps;
 use crate::status::{Host, Status};
@@ -64,6 +64,29 @@ fn counters(gateway: &Gateway) -> BTreeMap<String, u64> {
     all
 }
 
+/// Each host by the address that stands for it, with those that are in use.
+fn hosts_of(gateway: &Gateway, paths: &HashMap<[u8; 16], HostPath>) -> Vec<Host> {
+    let mut hosts = BTreeMap::<[u8; 16], Vec<[u8; 16]>>::new();
+    for address in paths.keys() {
+        let standing = gateway.shares.aliases.standing(*address);
+        hosts.entry(standing).or_default().push(*address);
+    }
+    let row = |(standing, mut addresses): ([u8; 16], Vec<[u8; 16]>)| {
+        addresses.sort_unstable();
+        // The address that stands for the host may be idle; the way there is of one that is not.
+        let path = paths.get(&standing).unwrap_or(&paths[&addresses[0]]);
+        Host {
+            addresses: addresses
+                .iter()
+                .map(|a| address_of(a).to_string())
+                .collect(),
+            group: gateway.identities.group(&addresses[0]).map(String::from),
+            ..host(&standing, path, gateway.shares.caps())
+        }
+    };
+    hosts.into_iter().map(row).collect()
+}
+
 fn host(address: &[u8; 16], path: &HostPath, caps: &Caps) -> Host {
     let cap_kbps = |direction| {
         let cap = caps.get(&(*address, direction));
@@ -72,7 +95,9 @@ fn host(address: &[u8; 16], path: &HostPath, caps: &Caps) -> Host {
     Host {
         cap_down_kbps: cap_kbps(intf::mp_direction_MP_DOWN),
         cap_up_kbps: cap_kbps(intf::mp_direction_MP_UP),
-        address: path.address.clone(),
+        address: address_of(address).to_string(),
+        addresses: Vec::new(),
+        group: None,
         hops: path.hops,
         hops_source: path.hops_source.clone(),
         mbps: path.mbps,
@@ -111,10 +136,7 @@ pub fn status(
         sharers: gateway.shares.sharers(),
         uptime_s: gateway.started.elapsed().as_secs_f64(),
         flows: table.iter().map(flow).collect(),
-        hosts: paths
-            .iter()
-            .map(|(address, path)| host(address, path, gateway.shares.caps()))
-            .collect(),
+        hosts: hosts_of(gateway, paths),
         counters: counters(gateway),
     }
 }

@@ -2,14 +2,16 @@
 //! What each host of the mesh gets in each direction (law `even`): core/'s shares, fed once a second
 //! with what the kernel counted of flows and of UDP.
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use crate::flows::{FlowState, Table};
+use crate::identity::Aliases;
 use crate::intf::{self, mp_flow_key, mp_host_key, mp_share, mp_shares};
 
 /// Data of an upload so lately seen means that there is more: what waits at its sender is not seen here.
 const RECENT_NS: u64 = 1_000_000_000;
 
-/// A host's address, and a direction (enum mp_direction).
+/// The address that stands for a host, and a direction (enum mp_direction).
 pub type Member = ([u8; 16], u32);
 /// Bytes/s of those that have a cap.
 pub type Caps = HashMap<Member, u64>;
@@ -18,10 +20,13 @@ pub type Part = (Member, u64, u64);
 
 #[derive(Default)]
 pub struct Shares {
+    /// which addresses are one host
+    pub aliases: Arc<Aliases>,
     state: mp_shares,
     members: BTreeMap<Member, mp_share>,
     /// what each flow had delivered when it was looked at last
     acked: HashMap<mp_flow_key, u64>,
+    /// of each address
     udp: HashMap<Member, u64>,
     caps: Caps,
     /// what each flow of those that have a cap is told, bytes/s
@@ -116,7 +121,10 @@ impl Shares {
     /// Nobody has a cap any more.
     pub fn end(&mut self, now_ns: u64) -> Vec<Member> {
         let caps = std::mem::take(&mut self.caps);
-        *self = Self::new(now_ns);
+        *self = Self {
+            aliases: self.aliases.clone(),
+            ..Self::new(now_ns)
+        };
         caps.into_keys().collect()
     }
 
@@ -141,13 +149,14 @@ impl Shares {
     ) -> HashMap<Member, News> {
         let mut all = HashMap::<Member, News>::new();
         for (key, flow) in table.iter().filter(|(_, flow)| !flow.outside) {
-            let news = all.entry((key.mesh, key.direction)).or_default();
+            let host = self.aliases.standing(key.mesh);
+            let news = all.entry((host, key.direction)).or_default();
             news.bytes += since(self.acked.get(key), flow.acked_bytes);
             news.flows += u32::from(wants(key.direction, flow, now_ns));
         }
         for (key, bytes) in udp {
-            let member = (key.address, key.direction);
-            let more = since(self.udp.get(&member), *bytes);
+            let member = (self.aliases.standing(key.address), key.direction);
+            let more = since(self.udp.get(&(key.address, key.direction)), *bytes);
             if more > 0 || self.caps.contains_key(&member) {
                 all.entry(member).or_default().bytes += more;
             }
@@ -250,6 +259,30 @@ mod tests {
             shares.step(&table, &[], second * S);
             assert_eq!(shares.sharers(), if second < 16 { 0 } else { 2 });
         }
+    }
+
+    /// Else it gets a share for each of its addresses, and what it has by one is not what it has.
+    #[test]
+    fn a_host_is_all_its_addresses() {
+        let mut shares = Shares::new(0);
+        let udp = |n: u8| mp_host_key {
+            address: host(n),
+            direction: DOWN,
+        };
+        shares.step(
+            &vec![flow(1, 1, 1000), flow(3, 1, 500)],
+            &[(udp(3), 100)],
+            S,
+        );
+        assert_eq!(shares.members.len(), 2);
+        // The second address is found to be the first one's, and sums go on.
+        shares.aliases = Arc::new(Aliases([(host(3), host(1))].into()));
+        let table = vec![flow(1, 1, 1000), flow(3, 1, 700), flow(2, 1, 9)];
+        shares.step(&table, &[(udp(3), 130)], 2 * S);
+        let got = |n| shares.members[&(host(n), DOWN)];
+        assert_eq!((got(1).delivered_bytes, got(1).flows), (1230, 2));
+        assert_eq!((got(2).delivered_bytes, got(2).flows), (9, 1));
+        assert_eq!(shares.members.len(), 2);
     }
 
     /// Else a host's sum would fall when a connection ends, and rise by all when another begins.

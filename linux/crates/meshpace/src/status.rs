@@ -44,7 +44,14 @@ pub struct Flow {
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Host {
+    /// the one that stands for all of the host's
     pub address: String,
+    /// those in use
+    #[serde(default)]
+    pub addresses: Vec<String>,
+    /// of the configuration, that makes them one host
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
     pub hops: u32,
     pub hops_source: String,
     pub mbps: f64,

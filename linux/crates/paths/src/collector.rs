@@ -107,8 +107,15 @@ impl Collector {
     fn neighbours(&mut self, above: &HashSet<u32>, tables: &mut Tables) {
         let request = rtnetlink::neighbours_request();
         let list = self.routing_table("neighbours", request, rtnetlink::parse_neighbour);
-        let mine = list.into_iter().filter(|n| above.contains(&n.interface));
-        tables.neighbours = mine.filter_map(|n| Some((n.address?, n.mac))).collect();
+        for neighbour in list.iter().filter(|n| above.contains(&n.interface)) {
+            let Some(address) = neighbour.address else {
+                continue;
+            };
+            tables.neighbours.insert(address, neighbour.mac);
+            if neighbour.resolved {
+                tables.resolved.insert(address);
+            }
+        }
     }
 
     /// The hosts that the bridges forward to by ports without mesh below.

@@ -100,6 +100,17 @@ pub struct Link {
     pub via: Option<IpAddr>,
 }
 
+/// Who answers for an address on the mesh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The neighbour with this MAC address.
+    OnLink(Mac),
+    /// A router, to which a route with a prefix of so many bits leads.
+    Routed { prefix_length: u8 },
+    /// Nobody yet, or nobody that can be told from others: an interface without ARP.
+    Unknown,
+}
+
 /// The radio of this box that frames leave by, and what it hears of the next hop.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FirstHop {

@@ -5,7 +5,8 @@
 use crate::collector::Collector;
 use crate::mac::Mac;
 use crate::routes::Wanted;
-use std::net::IpAddr;
+use crate::Place;
+use std::net::{IpAddr, UdpSocket};
 use std::process::Command;
 use std::sync::Arc;
 
@@ -78,6 +79,32 @@ fn hosts_resolve_on_link_and_behind_routers() {
             assert_eq!(tables.resolve(address(host)), expected, "{host}");
         }
         assert_eq!(tables.resolve(address("192.0.2.1")), None);
+        for (host, prefix_length) in [("10.9.0.7", 24), ("fd09::7", 64)] {
+            let routed = Place::Routed { prefix_length };
+            assert_eq!(tables.place(address(host)), routed, "{host}");
+        }
+        for host in ["10.1.0.2", "fd00::2"] {
+            assert_eq!(tables.place(address(host)), Place::OnLink(FAR), "{host}");
+        }
+    });
+}
+
+/// The kernel gives every neighbour of an interface without ARP the interface's own MAC address.
+#[test]
+fn nobody_answers_on_an_interface_without_arp() {
+    in_namespace(|| {
+        network();
+        ip("link set mesh0 arp off");
+        let probe = UdpSocket::bind("0.0.0.0:0").unwrap();
+        for host in ["10.1.0.7:9", "10.1.0.8:9"] {
+            probe.send_to(b"", host).unwrap();
+        }
+        let mut collector = Collector::open("mesh0", Arc::default()).unwrap();
+        let tables = collector.read().tables;
+        for host in ["10.1.0.7", "10.1.0.8"] {
+            assert!(tables.resolve(address(host)).is_some(), "{host}");
+            assert_eq!(tables.place(address(host)), Place::Unknown, "{host}");
+        }
     });
 }
 

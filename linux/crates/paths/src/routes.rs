@@ -3,7 +3,9 @@
 //! rule and metric counts, and a table of any size costs nothing), never from the caller's own
 //! thread.
 
-use crate::rtnetlink::{parse_route, route_request, Route};
+use crate::rtnetlink::{
+    matched_route_request, parse_prefix_length, parse_route, route_request, Route,
+};
 use crate::socket::NetlinkSocket;
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
@@ -38,8 +40,18 @@ impl Wanted {
     }
 }
 
+/// A router, and how many bits of the host's address the route to it goes by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Router {
+    pub address: IpAddr,
+    pub prefix_length: u8,
+}
+
+/// A host's route, and its prefix's length.
+type Known = Option<(Route, u8)>;
+
 #[derive(Default)]
-pub(crate) struct Routes(HashMap<IpAddr, (Option<Route>, Instant)>);
+pub(crate) struct Routes(HashMap<IpAddr, (Known, Instant)>);
 
 impl Routes {
     /// The router of each wanted host that is reached through a router on one of `interfaces`.
@@ -48,26 +60,23 @@ impl Routes {
         socket: &mut NetlinkSocket,
         wanted: &Wanted,
         interfaces: &HashSet<u32>,
-    ) -> HashMap<IpAddr, IpAddr> {
-        self.update(wanted, Instant::now(), |host| {
-            let mut route = None;
-            // No route to it: no link either.
-            let _ = socket.exchange(route_request(host), |body| route = parse_route(body));
-            route
-        });
-        let routers = self.0.iter().filter_map(|(host, (route, _))| {
-            let route = route.filter(|route| interfaces.contains(&route.interface))?;
-            Some((*host, route.gateway?))
+    ) -> HashMap<IpAddr, Router> {
+        self.update(wanted, Instant::now(), |host| ask(socket, host));
+        let routers = self.0.iter().filter_map(|(host, (known, _))| {
+            let (route, prefix_length) = (*known)?;
+            let address = route
+                .gateway
+                .filter(|_| interfaces.contains(&route.interface))?;
+            let router = Router {
+                address,
+                prefix_length,
+            };
+            Some((*host, router))
         });
         routers.collect()
     }
 
-    fn update(
-        &mut self,
-        wanted: &Wanted,
-        now: Instant,
-        mut ask: impl FnMut(IpAddr) -> Option<Route>,
-    ) {
+    fn update(&mut self, wanted: &Wanted, now: Instant, mut ask: impl FnMut(IpAddr) -> Known) {
         let wanted = wanted.current(now);
         self.0.retain(|host, _| wanted.contains(host));
         let stale = wanted.iter().filter(|host| {
@@ -79,6 +88,21 @@ impl Routes {
             self.0.insert(host, (ask(host), now));
         }
     }
+}
+
+/// No route to it: no link either.
+fn ask(socket: &mut NetlinkSocket, host: IpAddr) -> Known {
+    let mut route = None;
+    let _ = socket.exchange(route_request(host), |body| route = parse_route(body));
+    let route = route?;
+    // Without that answer the route is taken for the host's own.
+    let mut length = if host.is_ipv4() { 32 } else { 128 };
+    if route.gateway.is_some() {
+        let _ = socket.exchange(matched_route_request(host), |body| {
+            length = parse_prefix_length(body).unwrap_or(length);
+        });
+    }
+    Some((route, length))
 }
 
 #[cfg(test)]

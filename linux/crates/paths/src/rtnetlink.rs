@@ -22,11 +22,15 @@ const NDA_DST: u16 = 1;
 const NDA_LLADDR: u16 = 2;
 const NDA_MASTER: u16 = 9;
 const NTF_SELF: u8 = 2;
+/// Not resolved by anybody's answer: the kernel put in the interface's own address, or a group's.
+const NUD_NOARP: u16 = 0x40;
 
 const RTA_DST: u16 = 1;
 const RTA_OIF: u16 = 4;
 const RTA_GATEWAY: u16 = 5;
 const RTA_VIA: u16 = 18;
+/// The answer tells the route that matched, not the address asked for.
+const RTM_F_FIB_MATCH: u32 = 0x2000;
 
 /// A network interface and what it stands on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,6 +50,8 @@ pub(crate) struct Interface {
 pub(crate) struct Neighbour {
     pub interface: u32,
     pub mac: Mac,
+    /// Somebody has answered for the address, or an operator has stated who does.
+    pub resolved: bool,
     /// Neighbour table only.
     pub address: Option<IpAddr>,
     /// Forwarding table only: the bridge.
@@ -76,7 +82,17 @@ pub(crate) fn forwarding_request() -> Request {
 }
 
 pub(crate) fn route_request(host: IpAddr) -> Request {
+    request_of_route(host, 0)
+}
+
+/// For [`parse_prefix_length`].
+pub(crate) fn matched_route_request(host: IpAddr) -> Request {
+    request_of_route(host, RTM_F_FIB_MATCH)
+}
+
+fn request_of_route(host: IpAddr, flags: u32) -> Request {
     let mut header = [0; RTMSG];
+    header[8..12].copy_from_slice(&flags.to_ne_bytes());
     let (family, address) = match host {
         IpAddr::V4(v4) => (libc::AF_INET, v4.octets().to_vec()),
         IpAddr::V6(v6) => (libc::AF_INET6, v6.octets().to_vec()),
@@ -126,6 +142,7 @@ pub(crate) fn parse_neighbour(body: &[u8]) -> Option<Neighbour> {
     Some(Neighbour {
         interface: u32_at(body, 4)?,
         mac: mac.filter(|mac| !mac.is_zero())?,
+        resolved: u16_at(body, 8)? & NUD_NOARP == 0,
         address,
         bridge,
     })
@@ -153,6 +170,11 @@ pub(crate) fn parse_route(body: &[u8]) -> Option<Route> {
         interface: interface?,
         gateway,
     })
+}
+
+/// Of the route that matched.
+pub(crate) fn parse_prefix_length(body: &[u8]) -> Option<u8> {
+    (body.len() >= RTMSG).then(|| body[1])
 }
 
 /// An IPv4 route through an IPv6 router names it with its family before the address.

@@ -9,7 +9,7 @@ use crate::routes::Wanted;
 use crate::tables::{Air, Tables};
 use crate::tracer::Tracer;
 use crate::worker::Worker;
-use crate::{probe, FirstHop, Link};
+use crate::{probe, FirstHop, Link, Place};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -94,6 +94,17 @@ impl Sources {
         let (mac, via) = resolved?;
         self.tables
             .link(mac, via, |target| self.tracer.hops(target))
+    }
+
+    /// Who answers for an address on the mesh: from memory, like [`lookup`](Sources::lookup). That a
+    /// router does is found out because of the question itself: it is there one refresh later.
+    pub fn place(&self, mesh_host: IpAddr) -> Place {
+        let host = mesh_host.to_canonical();
+        let place = self.tables.place(host);
+        if !matches!(place, Place::OnLink(_)) {
+            self.wanted.note(host);
+        }
+        place
     }
 
     /// The first hop to a host of which nothing is known: over the mesh's radio (the first where

@@ -4,8 +4,9 @@
 use crate::batadv::{Client, Mesh, Originator};
 use crate::mac::Mac;
 use crate::nl80211::{Path, Station, Wireless};
+use crate::routes::Router;
 use crate::tracer::Target;
-use crate::{FirstHop, Link, Radio, Source};
+use crate::{FirstHop, Link, Place, Radio, Source};
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
@@ -15,7 +16,9 @@ pub(crate) struct Tables {
     pub found: bool,
     pub neighbours: HashMap<IpAddr, Mac>,
     /// The router of each host asked for that is not on-link.
-    pub gateways: HashMap<IpAddr, IpAddr>,
+    pub gateways: HashMap<IpAddr, Router>,
+    /// Those of the neighbours for whom somebody has answered.
+    pub resolved: HashSet<IpAddr>,
     /// Hosts on ports of the mesh's bridge that do not lead into the mesh.
     pub beside: HashSet<Mac>,
     pub mesh_points: Vec<Air>,
@@ -71,8 +74,20 @@ impl Tables {
         if let Some(mac) = self.neighbours.get(&host) {
             return Some((*mac, None));
         }
-        let gateway = self.gateways.get(&host)?;
-        Some((*self.neighbours.get(gateway)?, Some(*gateway)))
+        let gateway = self.gateways.get(&host)?.address;
+        Some((*self.neighbours.get(&gateway)?, Some(gateway)))
+    }
+
+    /// Who answers for an address on the mesh, as far as is known.
+    pub fn place(&self, host: IpAddr) -> Place {
+        let router = || self.gateways.get(&host);
+        match self.neighbours.get(&host) {
+            Some(mac) if self.resolved.contains(&host) => Place::OnLink(*mac),
+            Some(_) => Place::Unknown,
+            None => router().map_or(Place::Unknown, |router| Place::Routed {
+                prefix_length: router.prefix_length,
+            }),
+        }
     }
 
     /// The link to a MAC address. `count` tells the hops to a batman-adv node behind a neighbour.

@@ -112,9 +112,13 @@ fn uncounted(_: &Target) -> Option<u32> {
 #[test]
 fn an_address_resolves_by_neighbours_and_routers() {
     let address = |last| IpAddr::from([10, 1, 0, last]);
+    let router = |last| Router {
+        address: address(last),
+        prefix_length: 24,
+    };
     let tables = Tables {
         neighbours: [(address(2), node(2))].into(),
-        gateways: [(address(70), address(2)), (address(71), address(3))].into(),
+        gateways: [(address(70), router(2)), (address(71), router(3))].into(),
         ..Tables::default()
     };
     assert_eq!(tables.resolve(address(2)), Some((node(2), None)));
@@ -128,6 +132,27 @@ fn an_address_resolves_by_neighbours_and_routers() {
         "its router is no neighbour yet"
     );
     assert_eq!(tables.resolve(address(9)), None);
+}
+
+/// Else all that an interface without ARP leads to would be one host, and what is routed none.
+#[test]
+fn an_address_is_its_neighbour_s_unless_nobody_has_answered_for_it() {
+    let address = |last| IpAddr::from([10, 1, 0, last]);
+    let router = Router {
+        address: address(2),
+        prefix_length: 24,
+    };
+    let tables = Tables {
+        neighbours: [(address(2), node(2)), (address(3), node(0))].into(),
+        resolved: [address(2)].into(),
+        gateways: [(address(70), router)].into(),
+        ..Tables::default()
+    };
+    assert_eq!(tables.place(address(2)), Place::OnLink(node(2)));
+    assert_eq!(tables.place(address(3)), Place::Unknown, "without ARP");
+    let routed = Place::Routed { prefix_length: 24 };
+    assert_eq!(tables.place(address(70)), routed);
+    assert_eq!(tables.place(address(9)), Place::Unknown);
 }
 
 #[test]

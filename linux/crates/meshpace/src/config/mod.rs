@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The gateway's configuration: a TOML file, over which the command line goes. Every key has a
 //! default; docs/gateway.toml shows them all.
+mod groups;
 mod places;
 mod radio;
 mod rates;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::errors::{usage, Result};
 use crate::intf::{self, mp_law};
+pub use groups::{group_of, Group};
 pub use places::{Node, NodeName};
 pub use radio::Radio;
 pub use rates::Rates;
@@ -151,6 +153,8 @@ pub struct Config {
     pub metrics: Option<SocketAddr>,
     pub default_path: DefaultPath,
     pub host: Vec<Host>,
+    /// law `even`: addresses that are one host
+    pub group: Vec<Group>,
     /// for the law `map`
     pub radio: Radio,
     pub node: Vec<Node>,
@@ -192,6 +196,7 @@ impl Default for Config {
             metrics: None,
             default_path: DefaultPath::default(),
             host: Vec::new(),
+            group: Vec::new(),
             radio: Radio::default(),
             node: Vec::new(),
         }
@@ -240,6 +245,7 @@ impl Config {
         )?;
         self.radio.check()?;
         places::check(&self.node)?;
+        groups::check(&self.group)?;
         for host in &self.host {
             let name = format!("host {}", host.address);
             in_range(
@@ -347,6 +353,11 @@ impl Prefix {
             .checked_shr(bits - u32::from(self.length))
             .unwrap_or(0)
             == 0
+    }
+
+    /// Whether it has the same addresses as another one.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.length == other.length && self.contains(other.address)
     }
 
     /// Whether it is one address and no network.

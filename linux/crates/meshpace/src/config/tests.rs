@@ -99,6 +99,49 @@ fn a_fault_of_the_radio_is_named() {
     }
 }
 
+/// Each in a line that names the group, and says what to do.
+#[test]
+fn a_fault_of_a_group_is_named() {
+    let group = |text: &str| parse(text).map(|config| config.group.len());
+    let home = "[[group]]\nname='home'\naddresses=['10.1.0.2','fd00:7::/64']\n";
+    assert_eq!(group(home), Ok(1));
+    for (more, says) in [
+        (home, "group 'home' is there twice"),
+        (
+            "[[group]]\nname=''\naddresses=['10.1.0.3']",
+            "group 2: name",
+        ),
+        (
+            "[[group]]\nname=\"a\\n\"\naddresses=['::1']",
+            "group 2: name",
+        ),
+        (
+            "[[group]]\nname='b'\naddresses=[]",
+            "group 'b' has no addresses",
+        ),
+        ("[[group]]\nname='b'\naddresses=['10.1.0']", "10.1.0"),
+        (
+            "[[group]]\nname='b'\naddresses=['fd00:7::1/64']",
+            "in group 'home'",
+        ),
+        (
+            "[[group]]\nname='b'\naddresses=['10.1.0.3']\nsplitt=true",
+            "splitt",
+        ),
+        ("[[group]]\naddresses=['10.1.0.3']", "name"),
+    ] {
+        let fault = group(&format!("{home}{more}")).unwrap_err();
+        assert!(fault.contains(says), "{more}: {fault}");
+        assert!(!fault.contains('\n'), "{fault}");
+    }
+    assert_eq!(
+        group(&format!(
+            "{home}[[group]]\nname='b'\naddresses=['fd00:7::1']"
+        )),
+        Ok(2)
+    );
+}
+
 const PLACES: &str = "[[node]]\naddress='self'\nx_m=0\ny_m=0\n\
                       [[node]]\naddress='02:00:00:00:00:01'\nx_m=300\ny_m=400\n";
 
