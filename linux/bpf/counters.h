@@ -27,12 +27,13 @@ MP_INLINE void mp_count(enum mp_counter counter)
 
 /* Maps of their own, which the daemon writes as a whole. */
 struct mp_settings mp_settings SEC(".data.settings");
+uint64_t mp_beat_ns SEC(".data.beat"); /* CLOCK_MONOTONIC */
 const volatile struct mp_limits mp_limits SEC(".rodata.limits") = { 14, 16384 };
 
-/* The daemon lives. Else packets pass as if nothing were attached. */
+/* The daemon is well. Else packets pass as if nothing were attached. */
 MP_INLINE bool mp_alive(uint64_t now_ns)
 {
-	return now_ns - mp_settings.heartbeat_ns < MP_HEARTBEAT_NS;
+	return mp_beat_fresh(mp_beat_ns, now_ns);
 }
 
 #endif

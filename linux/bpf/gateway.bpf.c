@@ -15,6 +15,7 @@
 
 #include "caps.h"
 #include "down.h"
+#include "gate.h"
 #include "option.h"
 #include "police.h"
 #include "up.h"

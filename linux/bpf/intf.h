@@ -8,8 +8,27 @@
 
 #include <meshpace/meshpace.h>
 
-/* A program that has not heard of its daemon for so long leaves all packets alone. */
-#define MP_HEARTBEAT_NS MP_NS_PER_S
+/*
+ * The heartbeat: when the daemon's threads had all made progress last. The daemon renews it each
+ * MP_BEAT_EVERY_NS; older than MP_BEAT_STALE_NS, nothing is held and all packets pass. A TCP sender whose
+ * packets are stuck in a daemon that hangs sends again after 200 ms and a round trip, then after twice and four
+ * times that (RFC 6298, Linux's least): the second of these, at 0.6 s and later, has to find the way open.
+ * Nine beats may be missed until then; a daemon that was only late has some packets go unpaced, no more.
+ */
+#define MP_BEAT_EVERY_NS (MP_NS_PER_S / 20)
+#define MP_BEAT_STALE_NS (MP_NS_PER_S / 2)
+
+/* Whether the daemon was well lately. */
+MP_INLINE bool mp_beat_fresh(uint64_t beat_ns, uint64_t now_ns)
+{
+	return now_ns - beat_ns < MP_BEAT_STALE_NS;
+}
+
+/* The heartbeat as far as one thread goes, that may be at work for patience_ns without a sign of progress. */
+MP_INLINE uint64_t mp_beat_of(uint64_t progress_ns, uint64_t patience_ns, uint64_t now_ns)
+{
+	return mp_min_u64(progress_ns + patience_ns, now_ns);
+}
 
 /* skb->mark of what the daemon sends again: segments from its store, and latest ACKs. */
 #define MP_MARK_LOCAL 0x6d707274u
@@ -134,7 +153,6 @@ struct mp_limits {
 
 /* What the daemon sets, at any time. */
 struct mp_settings {
-	uint64_t heartbeat_ns;        /* CLOCK_MONOTONIC, renewed several times a second */
 	struct mp_law law;
 	uint32_t default_hops;        /* where neither the daemon nor TTL tells; 0 counts as 1 */
 	uint32_t default_kbps;
@@ -145,6 +163,7 @@ struct mp_settings {
 	uint8_t local_retransmission;
 	uint8_t full;                 /* the store is full: new flows go unpaced */
 	uint8_t aliases;              /* hosts have caps, and some have several addresses */
+	uint8_t udp_waits;            /* some host has a cap: UDP is held, too */
 	uint32_t sharers;             /* hosts that share a mesh which loses routes (law even) */
 	uint32_t changes;             /* of paths and floors so far, from 1; flows then look them up */
 };

@@ -5,7 +5,6 @@ finishes intact, no stall is longer than a second, nothing is left behind.
 """
 
 import os
-import signal
 import socket
 import time
 from pathlib import Path
@@ -163,24 +162,6 @@ def test_cleaning_up_after_nobody(network: net.Network, start: StartGateway) -> 
     before = Traces.of(network.gateway)
     assert gateway.clean().returncode == 0
     assert not left_behind(network.gateway, before)
-
-
-@pytest.mark.measured
-def test_a_frozen_daemon_recovers(network: net.Network, start: StartGateway) -> None:
-    """SIGSTOP for three seconds, as in a machine that swaps: afterwards all goes on."""
-    gateway = start(network, **config())
-    runs = load(network)
-    try:
-        time.sleep(PAUSE_S)
-        gateway.send(signal.SIGSTOP)
-        time.sleep(3)
-        gateway.send(signal.SIGCONT)
-        # The senders' own timers have backed off meanwhile.
-        progresses(runs, within_s=6)
-        assert all(run.finish().intact for run in runs)
-        assert gateway.alive
-    finally:
-        close(runs)
 
 
 def test_stale_notes_do_not_hinder_a_start(

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the program changes on its host, written down before it is done, so that it can be undone:
 //! on exit by the gateway itself, by `sender off`, after a crash by `--clean` or the next start.
-use std::path::PathBuf;
+use std::ffi::CString;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::errors::{Context, Result};
 use crate::programs::{FILTER_HANDLE, FILTER_PRIORITY};
-use crate::{offload, release, system};
+use crate::{offload, release, rules, system};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "lowercase")]
@@ -24,6 +25,10 @@ pub enum Change {
     },
     /// A netfilter rule; `command` is iptables or ip6tables, `rule` what follows -A or -D.
     Rule { command: String, rule: Vec<String> },
+    /// A file of a BPF file system.
+    Pin { path: PathBuf },
+    /// A BPF file system was mounted.
+    BpfFs { path: PathBuf },
     /// Filters under clsact (kernels without tcx). `qdisc`: clsact is ours as well.
     Filters { interface: String, qdisc: bool },
     /// The most segments that an interface takes at once.
@@ -52,6 +57,8 @@ impl Change {
                 system::run("tc", &arguments).map(drop)
             }
             Self::Rule { command, rule } => remove_rule(command, rule),
+            Self::Pin { path } => remove_pin(path),
+            Self::BpfFs { path } => unmount_empty(path),
             Self::Filters { interface, qdisc } => remove_filters(interface, *qdisc),
             Self::GsoSegs { interface, was } => system::set_gso_max_segs(interface, *was),
             Self::Sysctl { path, was } => std::fs::write(path, was).with_context(|| path.clone()),
@@ -65,22 +72,40 @@ impl Change {
             | Self::Fq { interface, .. }
             | Self::GsoSegs { interface, .. }
             | Self::Filters { interface, .. } => Some(interface),
-            Self::Rule { .. } | Self::Sysctl { .. } => None,
+            Self::Rule { .. } | Self::Pin { .. } | Self::BpfFs { .. } | Self::Sysctl { .. } => None,
         }
     }
 }
 
 /// Removes a rule as often as it is there: once, or again after a start that was killed half-way.
 fn remove_rule(command: &str, rule: &[String]) -> Result<()> {
-    let with = |action| {
-        let mut arguments = vec!["-w", "5", "-t", "mangle", action];
-        arguments.extend(rule.iter().map(String::as_str));
-        arguments
-    };
-    while system::run(command, &with("-C")).is_ok() {
-        system::run(command, &with("-D"))?;
+    while rules::run(command, "-C", rule).is_ok() {
+        rules::run(command, "-D", rule)?;
     }
     Ok(())
+}
+
+fn remove_pin(path: &Path) -> Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| path.display().to_string())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What others have pinned there meanwhile would be lost: then it stays.
+fn unmount_empty(path: &Path) -> Result<()> {
+    let empty = std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
+    if !empty || !system::is_bpffs(path) {
+        return Ok(());
+    }
+    let target = CString::new(path.as_os_str().as_encoded_bytes())?;
+    // Safe: a terminated string.
+    match unsafe { libc::umount(target.as_ptr()) } {
+        0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error()).context("umount"),
+    }
 }
 
 fn remove_filters(interface: &str, qdisc: bool) -> Result<()> {
@@ -127,7 +152,9 @@ impl Changes {
 
     /// Notes a change that is about to be made.
     pub fn note(&mut self, change: Change) -> Result<()> {
-        self.made.push(change);
+        if !self.made.contains(&change) {
+            self.made.push(change);
+        }
         self.write()
     }
 
@@ -155,21 +182,28 @@ impl Changes {
         std::fs::rename(&new, &self.file).with_context(|| self.file.display().to_string())
     }
 
-    /// Undoes all of them, the latest first; returns how many there were.
+    /// Undoes all of them, the latest first, whatever fails; returns how many there were. What could not be
+    /// undone stays in the notes, for `--clean`.
     pub fn undo_all(&mut self) -> Result<usize> {
         let count = self.made.len();
+        let (mut failed, mut refusal) = (Vec::new(), None);
         while let Some(change) = self.made.pop() {
             let gone = change
                 .interface()
                 .is_some_and(|name| system::interface_index(name).is_err());
             if !gone {
                 if let Err(error) = change.undo() {
-                    log::warn!("not put back: {change:?}: {error:#}");
+                    refusal = Some(error.context(format!("{change:?}")));
+                    failed.push(change);
                 }
             }
-            self.write()?;
+            // With a full disk the notes tell of more than there is, which does no harm.
+            let _ = self.write();
         }
-        Ok(count)
+        failed.reverse();
+        self.made = failed;
+        self.write()?;
+        refusal.map_or(Ok(count), Err)
     }
 }
 

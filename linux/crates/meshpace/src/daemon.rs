@@ -13,17 +13,19 @@ use crate::goodput::GoodputControl;
 use crate::hosts::Hosts;
 use crate::identity::{self, Identities};
 use crate::intf::{self, mp_host_key, mp_limits, mp_settings};
+use crate::liveness::{Heart, Liveness};
 use crate::port::Port;
 use crate::programs::{Attachment, Maps, Programs};
 use crate::prompts::Prompts;
 use crate::release::{self, Release, SetUp};
+use crate::rules::Rules;
 use crate::shares::{Member, Shares};
 use crate::store::{self, Gauge, Living};
 use crate::system::{self, now_ns};
 use crate::{control, metrics, nfqueue, report, routes, shares};
 
-/// The BPF programs hear of the daemon so often; after a second of silence they let packets pass.
-const HEARTBEAT: Duration = Duration::from_millis(200);
+/// The BPF programs hear of new settings so often.
+const ROUND: Duration = Duration::from_millis(100);
 const TICK: Duration = Duration::from_secs(1);
 
 /// A gateway at work.
@@ -45,8 +47,12 @@ pub struct Gateway {
     pub queue: Arc<nfqueue::Control>,
     pub expired: u64,
     pub started: Instant,
-    /// a rule brings UDP before the daemon
-    udp_queued: bool,
+    liveness: Arc<Liveness>,
+    /// beats as long as all is well; without it packets pass
+    heart: Option<Heart>,
+    /// that bring packets before the daemon
+    #[allow(dead_code)]
+    rules: Option<Rules>,
     /// what waits goes first, nothing is paced any more
     ending: bool,
     hosts: Hosts,
@@ -92,8 +98,10 @@ impl Gateway {
         }
         let lock = control::lock(&mesh, replace)?;
         let mut changes = Changes::open(&mesh)?;
-        if changes.undo_all()? > 0 {
-            log::info!("cleaned up after a gateway that ended without");
+        match changes.undo_all() {
+            Ok(0) => {}
+            Ok(_) => log::info!("cleaned up after a gateway that ended without"),
+            Err(error) => log::warn!("a gateway that ended left something behind: {error:#}"),
         }
         let wired = match config.wired.as_slice() {
             [] => routes::default_interfaces(&mesh),
@@ -105,6 +113,7 @@ impl Gateway {
         let mut programs = Programs::load(limits(&config, &mesh)?)?;
         let maps = Arc::new(programs.maps()?);
         let queue = Arc::new(nfqueue::Control::default());
+        let liveness = Arc::new(Liveness::default());
         let mut queue_thread = None;
         let choice = if config.law == Law::Off {
             ReleaseChoice::Observe
@@ -117,10 +126,11 @@ impl Gateway {
                 mesh: &mesh,
                 wired: &wired,
                 queue: config.queue,
-                udp: config.shares_evenly(),
+                programs: &mut programs,
                 changes: &mut changes,
                 serve_queue: &mut || {
-                    queue_thread = Some(nfqueue::start(&config, maps.clone(), queue.clone())?);
+                    let (maps, queue) = (maps.clone(), queue.clone());
+                    queue_thread = Some(nfqueue::start(&config, maps, queue, liveness.clone())?);
                     Ok(())
                 },
             },
@@ -141,7 +151,9 @@ impl Gateway {
             queue,
             expired: 0,
             started: Instant::now(),
-            udp_queued: config.shares_evenly(),
+            liveness,
+            heart: None,
+            rules: None,
             ending: false,
             hosts: Hosts::new(sources),
             ifindex,
@@ -155,7 +167,7 @@ impl Gateway {
             config,
             mesh,
         };
-        gateway.release = release?;
+        (gateway.release, gateway.rules) = release?;
         gateway.begin(&mut programs)?;
         Ok(gateway)
     }
@@ -174,9 +186,11 @@ impl Gateway {
                 budget,
                 self.gauge.clone(),
                 self.living.clone(),
+                self.liveness.clone(),
             )?;
         }
-        self.beat()?;
+        self.write_settings()?;
+        self.heart = Some(Heart::start(self.maps.clone(), self.liveness.clone())?);
         self.attach(programs)?;
         self.tick()?;
         control::serve(&self.mesh, self.shared.clone())?;
@@ -234,7 +248,6 @@ impl Gateway {
     fn settings(&self) -> mp_settings {
         let config = &self.config;
         mp_settings {
-            heartbeat_ns: now_ns(),
             law: config.parameters(config.law),
             default_hops: config.default_path.hops,
             default_kbps: (config.default_path.mbps * 1e3) as u32,
@@ -245,6 +258,7 @@ impl Gateway {
             local_retransmission: (self.holds() && config.local_retransmission).into(),
             full: self.gauge.full.load(Ordering::Relaxed).into(),
             aliases: (!self.shares.caps().is_empty() && !self.shares.aliases.is_empty()).into(),
+            udp_waits: (!self.shares.caps().is_empty()).into(),
             sharers: self.shares.sharers(),
             changes: self.maps.changes(),
         }
@@ -259,7 +273,8 @@ impl Gateway {
         }
     }
 
-    fn beat(&self) -> Result<()> {
+    fn write_settings(&self) -> Result<()> {
+        self.liveness.main.made();
         let ends_waits = self.config.law == Law::Even;
         self.queue.ends_waits.store(ends_waits, Ordering::Relaxed);
         self.maps.set_settings(&self.settings())
@@ -269,18 +284,19 @@ impl Gateway {
     pub fn run(&mut self, orders: &Receiver<Order>) -> Result<()> {
         let mut next_tick = Instant::now() + TICK;
         loop {
-            match orders.recv_timeout(HEARTBEAT) {
+            match orders.recv_timeout(ROUND) {
                 Ok(Order::Stop) => return Ok(()),
                 Ok(Order::Reload) => self.reload()?,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => bail!("the signals' thread has ended"),
             }
             if Instant::now() >= next_tick {
-                next_tick += TICK;
+                // What was missed while the process stood still is not made up for.
+                next_tick = (next_tick + TICK).max(Instant::now());
                 self.check_interface()?;
                 self.tick()?;
             }
-            self.beat()?;
+            self.write_settings()?;
         }
     }
 
@@ -377,18 +393,6 @@ impl Gateway {
         });
     }
 
-    /// Shares that are new need UDP to wait, too. Without that it counts, but goes unpaced.
-    fn queue_udp(&mut self) {
-        if !self.config.shares_evenly() || self.udp_queued || self.release != Release::Nfqueue {
-            return;
-        }
-        let (mesh, queue) = (&self.mesh, self.config.queue);
-        match release::add_rules(mesh, "udp", queue, &mut self.changes) {
-            Ok(()) => self.udp_queued = true,
-            Err(error) => log::warn!("UDP goes unpaced: {error:#}"),
-        }
-    }
-
     /// Takes a new configuration; a bad one is refused and the old one stays.
     fn reload(&mut self) -> Result<()> {
         let mut config = match self.source.read() {
@@ -426,7 +430,6 @@ impl Gateway {
         self.config = config;
         self.hosts.write_stated(&self.maps, &self.config)?;
         self.identities.forget();
-        self.queue_udp();
         log::info!("configuration read again");
         Ok(())
     }
@@ -436,11 +439,11 @@ impl Gateway {
     /// Pacing ends, and what waits leaves in its order, before anything is taken away.
     fn end_pacing(&mut self) -> Result<()> {
         self.ending = true;
-        self.beat()?;
+        self.write_settings()?;
         self.queue.pass.store(true, Ordering::Relaxed);
         match self.release {
             Release::Fq if system::interface_exists(self.ifindex) => {
-                release::drain(&self.mesh, || self.beat())
+                release::drain(&self.mesh, || self.write_settings())
             }
             Release::Nfqueue => {
                 self.queue.wait_until_empty();

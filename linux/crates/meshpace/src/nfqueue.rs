@@ -14,6 +14,7 @@ use crate::config::Config;
 use crate::errors::{anyhow, Context, Result};
 use crate::hostpace::{HostPaces, Published, Turn, Who};
 use crate::intf::{self, mp_flow_key};
+use crate::liveness::{self, Liveness};
 use crate::nfnetlink::{Queue, Verdict};
 use crate::paced::{Paced, Waiting};
 use crate::packet::{self, Datagram, Packet, Segment};
@@ -29,7 +30,8 @@ const FLOW_PACKETS: usize = 8192;
 /// An empty queue is forgotten after this: no departure is further ahead than core/'s horizon.
 const FORGET_NS: u64 = 4_000_000_000;
 const TIDY_NS: u64 = 1_000_000_000;
-const LOOK_AROUND_NS: u64 = 100_000_000;
+/// The heartbeat hears of the thread at least this often.
+const LOOK_AROUND_NS: u64 = liveness::EVERY.as_nanos() as u64;
 
 /// What may be due: the head of a flow's queue, or a host's next turn.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,6 +84,7 @@ struct Pacer {
     /// departures of heads, and of the first of each host
     due: BinaryHeap<Reverse<(u64, Due)>>,
     control: Arc<Control>,
+    liveness: Arc<Liveness>,
     /// of one wakeup; kept for its memory
     arrived: Vec<(u32, Option<Packet>)>,
     most_flows: usize,
@@ -92,11 +95,13 @@ pub fn start(
     config: &Config,
     maps: Arc<Maps>,
     control: Arc<Control>,
+    liveness: Arc<Liveness>,
 ) -> Result<std::thread::JoinHandle<()>> {
     let (number, most_flows) = (config.queue, config.max_flows as usize);
     let queue = Queue::bind(number, COPIED_BYTES, QUEUE_PACKETS).with_context(|| {
         format!("netfilter queue {number}: is another program using it? set another queue")
     })?;
+    liveness.queue.made();
     std::thread::Builder::new()
         .name("nfqueue".into())
         .spawn(move || {
@@ -110,6 +115,7 @@ pub fn start(
                 hosts: HostPaces::default(),
                 due: BinaryHeap::new(),
                 control,
+                liveness,
                 arrived: Vec::new(),
                 most_flows,
             };
@@ -129,6 +135,7 @@ impl Pacer {
     fn run(&mut self) -> Result<()> {
         let mut looked_around_ns = now_ns();
         while !self.control.stop.load(Ordering::Relaxed) {
+            self.liveness.queue.made();
             if self.control.pass.load(Ordering::Relaxed) {
                 self.release_all()?;
             }

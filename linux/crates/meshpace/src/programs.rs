@@ -20,6 +20,8 @@ static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/gateway.bpf.o")
 
 const TO_MESH: &str = "mp_to_mesh";
 const FROM_MESH: &str = "mp_from_mesh";
+/// What netfilter asks (linux/bpf/gate.h).
+const GATE: &str = "mp_gate";
 
 /// Handle and priority of our filters where the kernel has no tcx.
 pub const FILTER_HANDLE: u32 = 0x6d70;
@@ -71,10 +73,11 @@ impl Programs {
             .context("reading the BPF object")?;
         prepare_maps(&mut open, limits)?;
         for mut program in open.progs_mut() {
-            program.set_attach_type(match program.name() == TO_MESH {
-                true => ProgramAttachType::TcxEgress,
-                false => ProgramAttachType::TcxIngress,
-            });
+            match program.name().to_str() {
+                Some(TO_MESH) => program.set_attach_type(ProgramAttachType::TcxEgress),
+                Some(FROM_MESH) => program.set_attach_type(ProgramAttachType::TcxIngress),
+                _ => {}
+            }
         }
         let object = open
             .load()
@@ -102,9 +105,20 @@ impl Programs {
             marks: self.map("mp_marks")?,
             counters: self.map("mp_counters")?,
             settings: self.map(".data.settings")?,
+            beat: self.map(".data.beat")?,
             events: self.map("mp_events")?,
             changes: AtomicU32::new(1),
         })
+    }
+
+    /// Gives netfilter's question a name in a BPF file system.
+    pub fn pin_gate(&mut self, path: &std::path::Path) -> Result<()> {
+        let gate = self
+            .object
+            .progs_mut()
+            .find(|program| program.name() == GATE);
+        let mut gate = gate.ok_or_else(|| anyhow!("no program {GATE}"))?;
+        gate.pin(path).with_context(|| path.display().to_string())
     }
 
     /// Attaches both programs to an interface; fails before Linux 6.6.
@@ -120,7 +134,7 @@ impl Programs {
 
     fn tcx_links(&mut self, ifindex: i32) -> Result<Vec<TcxLink>> {
         let mut links = Vec::new();
-        for program in self.object.progs_mut() {
+        for program in self.object.progs_mut().filter(|p| p.name() != GATE) {
             // Safe: a loaded program, no options.
             let link = unsafe {
                 libbpf_sys::bpf_program__attach_tcx(
@@ -183,6 +197,7 @@ pub struct Maps {
     marks: MapHandle,
     counters: MapHandle,
     settings: MapHandle,
+    beat: MapHandle,
     events: MapHandle,
     /// of paths and floors; flows look them up when they hear of a new number
     changes: AtomicU32,
@@ -214,6 +229,13 @@ impl Maps {
         self.settings
             .update(&FIRST, settings.bytes(), MapFlags::ANY)
             .context("settings")
+    }
+
+    /// The heartbeat (intf.h).
+    pub fn set_beat(&self, beat_ns: u64) -> Result<()> {
+        self.beat
+            .update(&FIRST, &beat_ns.to_ne_bytes(), MapFlags::ANY)
+            .context("heartbeat")
     }
 
     pub fn flow(&self, key: &mp_flow_key) -> Option<mp_flow> {

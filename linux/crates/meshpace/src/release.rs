@@ -8,6 +8,8 @@ use crate::changes::{Change, Changes};
 use crate::config::ReleaseChoice;
 use crate::errors::{bail, Context, Result};
 use crate::offload::{self, Offload};
+use crate::programs::Programs;
+use crate::rules::Rules;
 use crate::system;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,45 +37,41 @@ const FQ_LIMIT: &str = "20000";
 /// No departure is further ahead (MP_HORIZON_NS).
 const HORIZON_NS: u64 = 4_000_000_000;
 
-/// What every rule of ours carries.
-pub const RULE_COMMENT: &str = "meshpace";
-
 /// What a release is set up with.
 pub struct SetUp<'a> {
     pub mesh: &'a str,
     pub wired: &'a [String],
     pub queue: u16,
-    /// whether UDP waits too
-    pub udp: bool,
+    pub programs: &'a mut Programs,
     pub changes: &'a mut Changes,
     /// starts whoever decides on the packets of the netfilter queue
     pub serve_queue: &'a mut dyn FnMut() -> Result<()>,
 }
 
 /// Sets up the release that is asked for, or with "auto" what is right and works.
-pub fn set_up(choice: ReleaseChoice, with: &mut SetUp) -> Result<Release> {
+pub fn set_up(choice: ReleaseChoice, with: &mut SetUp) -> Result<(Release, Option<Rules>)> {
     match choice {
-        ReleaseChoice::Observe => Ok(Release::Observe),
+        ReleaseChoice::Observe => Ok((Release::Observe, None)),
         ReleaseChoice::Fq => {
             log::warn!(
                 "release fq fixes departures when packets arrive, up to a window ahead: over several \
                  hops the law reacts too late and goodput falls; prefer nfqueue"
             );
-            set_up_fq(with).map(|()| Release::Fq)
+            set_up_fq(with).map(|()| (Release::Fq, None))
         }
-        ReleaseChoice::Nfqueue => set_up_nfqueue(with).map(|()| Release::Nfqueue),
+        ReleaseChoice::Nfqueue => set_up_nfqueue(with).map(|rules| (Release::Nfqueue, Some(rules))),
         ReleaseChoice::Auto => Ok(nfqueue_or_observe(with)),
     }
 }
 
 /// Never fq by itself: unpaced flows do better than flows under a law that hears of them too late.
-fn nfqueue_or_observe(with: &mut SetUp) -> Release {
+fn nfqueue_or_observe(with: &mut SetUp) -> (Release, Option<Rules>) {
     match set_up_nfqueue(with) {
-        Ok(()) => return Release::Nfqueue,
+        Ok(rules) => return (Release::Nfqueue, Some(rules)),
         Err(error) => log::info!("release by nfqueue is not possible: {error:#}"),
     }
     log::warn!("no way to hold packets: flows are measured, not paced (see meshpace doctor)");
-    Release::Observe
+    (Release::Observe, None)
 }
 
 /// The root qdisc of an interface.
@@ -193,62 +191,7 @@ fn switch_off(interface: &str, offload: Offload, changes: &mut Changes) -> Resul
     Ok(())
 }
 
-/// The rule that brings TCP or UDP to the mesh before the daemon; without the daemon packets pass.
-fn rule(mesh: &str, protocol: &str, queue: u16) -> Vec<String> {
-    let queue = queue.to_string();
-    [
-        "POSTROUTING",
-        "-o",
-        mesh,
-        "-p",
-        protocol,
-        "-m",
-        "comment",
-        "--comment",
-        RULE_COMMENT,
-        "-j",
-    ]
-    .into_iter()
-    .chain(["NFQUEUE", "--queue-num", &queue, "--queue-bypass"])
-    .map(String::from)
-    .collect()
-}
-
-fn set_up_nfqueue(with: &mut SetUp) -> Result<()> {
+fn set_up_nfqueue(with: &mut SetUp) -> Result<Rules> {
     (with.serve_queue)()?;
-    add_rules(with.mesh, "tcp", with.queue, with.changes)?;
-    if with.udp {
-        add_rules(with.mesh, "udp", with.queue, with.changes)?;
-    }
-    Ok(())
-}
-
-/// Brings a protocol before the daemon, which has to serve the queue already.
-pub fn add_rules(mesh: &str, protocol: &str, queue: u16, changes: &mut Changes) -> Result<()> {
-    let mut added = 0;
-    let mut refusal = None;
-    for command in ["iptables", "ip6tables"] {
-        let rule = rule(mesh, protocol, queue);
-        let mut arguments = vec!["-w", "5", "-t", "mangle", "-A"];
-        arguments.extend(rule.iter().map(String::as_str));
-        changes.note(Change::Rule {
-            command: command.into(),
-            rule: rule.clone(),
-        })?;
-        match system::run(command, &arguments) {
-            Ok(_) => added += 1,
-            Err(error) => {
-                changes.forget_latest()?;
-                refusal = Some(error);
-            }
-        }
-    }
-    match (added, refusal) {
-        (0, Some(error)) => Err(error),
-        (_, Some(error)) => {
-            log::warn!("one IP version goes unpaced: {error:#}");
-            Ok(())
-        }
-        _ => Ok(()),
-    }
+    Rules::add(with.mesh, with.queue, with.programs, with.changes)
 }

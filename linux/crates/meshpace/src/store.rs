@@ -18,6 +18,7 @@ use crate::intf::{
     mp_event, mp_event_kind_MP_EVENT_RETRANSMIT, mp_event_kind_MP_EVENT_STORE_FIRST, mp_flow_key,
     mp_probe, mp_probe_due, mp_store_event, Plain,
 };
+use crate::liveness::{self, Liveness};
 use crate::packet;
 use crate::port::Port;
 
@@ -261,7 +262,9 @@ pub fn start(
     budget: u64,
     gauge: Arc<Gauge>,
     living: Living,
+    liveness: Arc<Liveness>,
 ) -> Result<()> {
+    liveness.cache.made();
     std::thread::Builder::new()
         .name("store".into())
         .spawn(move || {
@@ -271,7 +274,7 @@ pub fn start(
                 gauge,
                 port,
             };
-            if let Err(error) = serve(store, &events, &living) {
+            if let Err(error) = serve(store, &events, &living, &liveness) {
                 panic!("the store of segments failed: {error:#}");
             }
         })
@@ -279,7 +282,7 @@ pub fn start(
     Ok(())
 }
 
-fn serve(store: Store, events: &MapHandle, living: &Living) -> Result<()> {
+fn serve(store: Store, events: &MapHandle, living: &Living, liveness: &Liveness) -> Result<()> {
     let store = Rc::new(RefCell::new(store));
     let taker = store.clone();
     let mut builder = RingBufferBuilder::new();
@@ -289,8 +292,9 @@ fn serve(store: Store, events: &MapHandle, living: &Living) -> Result<()> {
     })?;
     let ring = builder.build()?;
     loop {
+        liveness.cache.made();
         // Stored segments do not wake us, orders do.
-        match ring.poll(Duration::from_millis(50)) {
+        match ring.poll(liveness::EVERY) {
             Err(error) if error.kind() != libbpf_rs::ErrorKind::Interrupted => {
                 return Err(error.into())
             }

@@ -2,7 +2,7 @@
 //! Small questions to the kernel: interfaces, the clock, commands.
 use std::ffi::{c_char, CString};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::errors::{anyhow, bail, usage, Context, Result};
@@ -129,6 +129,19 @@ pub fn set_gso_max_segs(interface: &str, segments: u32) -> Result<()> {
 /// Where the running gateways keep their sockets and notes.
 pub fn run_folder() -> PathBuf {
     std::env::var_os("MESHPACE_RUN").map_or_else(|| PathBuf::from("/run/meshpace"), PathBuf::from)
+}
+
+/// Whether a BPF file system is mounted there.
+pub fn is_bpffs(path: &Path) -> bool {
+    let Ok(path) = CString::new(path.as_os_str().as_encoded_bytes()) else {
+        return false;
+    };
+    // Safe: a terminated string, and a struct that the call fills in.
+    let (done, stat) = unsafe {
+        let mut stat: libc::statfs = std::mem::zeroed();
+        (libc::statfs(path.as_ptr(), &raw mut stat), stat)
+    };
+    done == 0 && stat.f_type as u64 == libc::BPF_FS_MAGIC as u64
 }
 
 /// A router has little memory: glibc would keep freed memory for each thread apart.

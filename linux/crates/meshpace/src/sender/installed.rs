@@ -8,6 +8,7 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, ObjectBuilder};
 
 use crate::errors::{anyhow, usage, Context, Result};
 use crate::intf::{mp_sender_settings, Plain};
+use crate::system;
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sender.bpf.o"));
 
@@ -76,18 +77,6 @@ fn load_for(links: bool) -> Result<Object> {
     )
 }
 
-fn is_bpffs(path: &std::path::Path) -> bool {
-    let Ok(path) = std::ffi::CString::new(path.as_os_str().as_encoded_bytes()) else {
-        return false;
-    };
-    // Safe: a terminated string, and a struct that the call fills in.
-    let (done, stat) = unsafe {
-        let mut stat: libc::statfs = std::mem::zeroed();
-        (libc::statfs(path.as_ptr(), &raw mut stat), stat)
-    };
-    done == 0 && stat.f_type as u64 == libc::BPF_FS_MAGIC as u64
-}
-
 impl Installed {
     /// None: it is not on.
     pub fn open() -> Result<Option<Self>> {
@@ -104,7 +93,7 @@ impl Installed {
     pub fn install(settings: &mp_sender_settings) -> Result<Self> {
         let folder = folder();
         let parent = folder.parent().unwrap_or(&folder);
-        if !is_bpffs(parent) {
+        if !system::is_bpffs(parent) {
             return Err(usage(format!(
                 "{} is no BPF file system, where the sender is pinned; mount -t bpf bpf /sys/fs/bpf",
                 parent.display()

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+The daemon hangs in the middle of a download: the kernel alone lets packets pass, and when the
+daemon is well again so is pacing.
+"""
+
+import contextlib
+import time
+from collections.abc import Iterator
+
+import pytest
+from conftest import StartGateway
+from harness import hang, lossy, net
+from harness.gateway import Gateway, host, until
+from harness.transfer import Transfer, window
+
+pytestmark = pytest.mark.measured
+
+RADIO = lossy.Radio(delay_ms=10.0, kbps=5000, queue=50)
+SETTLING_S, BEFORE_S = 3.0, 1.5
+# The harm of a hang has to be over after so long; then goodput is measured.
+GRACE_S, HUNG_S = 2.0, 3.0
+KEPT = 0.8
+# Two sockets' buffers of the sender would hide what does not arrive.
+OPTIONS = window(256 * 1024)
+
+
+def kbps(run: Transfer, seconds: float) -> float:
+    began, before = time.monotonic(), run.received
+    time.sleep(seconds)
+    return (run.received - before) * 8e-3 / (time.monotonic() - began)
+
+
+@contextlib.contextmanager
+def download(start: StartGateway, law: str) -> Iterator[tuple[Gateway, Transfer, float]]:
+    """Of a bulk download that has settled: gateway, transfer, goodput in kbit/s."""
+    with net.over_radio(RADIO) as network:
+        gateway = start(network, law=law, host=[host(net.host4(0), 11.0)])
+        with Transfer(network.wired, network.host, net.host4(0), options=OPTIONS) as run:
+            time.sleep(SETTLING_S)
+            yield gateway, run, kbps(run, BEFORE_S)
+
+
+def paces(gateway: Gateway, within_s: float) -> None:
+    """Packets of the download are held again."""
+    began = time.monotonic()
+    held = gateway.status()["counters"]["paced"]
+    until(lambda: gateway.status()["counters"]["paced"] > held + 20, within_s + 1, gateway)
+    print(f"paced again after {time.monotonic() - began:.2f} s")
+
+
+# The main thread has the program's name.
+HANGS: dict[str, hang.Hang] = {
+    "stopped": hang.stopped,
+    "frozen": hang.frozen,
+    **{name: hang.thread_stopped(name) for name in ("nfqueue", "store", "heart", "meshpace")},
+}
+
+
+@pytest.mark.parametrize(("law", "how"), [("gap", "stopped"), *(("even", how) for how in HANGS)])
+def test_packets_pass_a_daemon_that_hangs(start: StartGateway, law: str, how: str) -> None:
+    """Else the gateway, the only way to the Internet, is a hole that swallows everything."""
+    with download(start, law) as (gateway, run, before):
+        with HANGS[how](gateway.pid):
+            time.sleep(GRACE_S)
+            hung = kbps(run, HUNG_S)
+        print(f"{before:.0f} kbit/s, {hung:.0f} while {how}")
+        assert hung >= KEPT * before
+        # Status is as of the latest second.
+        paces(gateway, within_s=2)
+        assert gateway.alive
+        assert run.finish().intact
