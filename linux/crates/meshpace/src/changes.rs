@@ -56,7 +56,7 @@ impl Change {
                 arguments.extend(was.iter().map(String::as_str));
                 system::run("tc", &arguments).map(drop)
             }
-            Self::Rule { command, rule } => remove_rule(command, rule),
+            Self::Rule { command, rule } => rules::remove(command, rule),
             Self::Pin { path } => remove_pin(path),
             Self::BpfFs { path } => unmount_empty(path),
             Self::Filters { interface, qdisc } => remove_filters(interface, *qdisc),
@@ -75,14 +75,6 @@ impl Change {
             Self::Rule { .. } | Self::Pin { .. } | Self::BpfFs { .. } | Self::Sysctl { .. } => None,
         }
     }
-}
-
-/// Removes a rule as often as it is there: once, or again after a start that was killed half-way.
-fn remove_rule(command: &str, rule: &[String]) -> Result<()> {
-    while rules::run(command, "-C", rule).is_ok() {
-        rules::run(command, "-D", rule)?;
-    }
-    Ok(())
 }
 
 fn remove_pin(path: &Path) -> Result<()> {

@@ -1,10 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Messages on standard error, with the priority that journald understands when it listens.
+//!
+//! The gateway writes them by a thread of its own: a terminal that is held, a pipe that nobody reads or a
+//! journal on a full disk takes no line, and no packet may wait for that.
+use std::io::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError, SyncSender};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
 use log::{Level, LevelFilter, Log, Metadata, Record};
+
+/// Lines that wait while standard error takes none, at most: those of a start with all that libbpf tells.
+const WAITING: usize = 1024;
+/// How long the end of the program waits for lines to be written.
+const FLUSH: Duration = Duration::from_secs(1);
+
+enum Order {
+    Line(String),
+    Flush(SyncSender<()>),
+}
 
 struct Logger {
     journal: bool,
+    writer: OnceLock<SyncSender<Order>>,
+    lost: AtomicU64,
 }
+
+static LOGGER: OnceLock<Logger> = OnceLock::new();
 
 fn priority(level: Level) -> u8 {
     match level {
@@ -15,7 +38,37 @@ fn priority(level: Level) -> u8 {
     }
 }
 
-impl Log for Logger {
+impl Logger {
+    fn line(&self, level: Level, message: &std::fmt::Arguments) -> String {
+        match (self.journal, level) {
+            (true, _) => format!("<{}>{message}\n", priority(level)),
+            (false, Level::Info) => format!("{message}\n"),
+            (false, _) => format!("{}: {message}\n", level.as_str().to_lowercase()),
+        }
+    }
+
+    /// Writes lines as they come, and how many there was no room for.
+    fn write_all(&self, orders: &Receiver<Order>) {
+        while let Ok(order) = orders.recv() {
+            match order {
+                Order::Line(line) => write(&line),
+                Order::Flush(done) => drop(done.try_send(())),
+            }
+            let lost = self.lost.swap(0, Ordering::Relaxed);
+            if lost > 0 {
+                let told = format_args!("{lost} lines of this log are lost: they were not taken");
+                write(&self.line(Level::Warn, &told));
+            }
+        }
+    }
+}
+
+/// With nobody to hear it there is nothing to be done.
+fn write(line: &str) {
+    let _ = std::io::stderr().write_all(line.as_bytes());
+}
+
+impl Log for &Logger {
     fn enabled(&self, metadata: &Metadata) -> bool {
         metadata.level() <= log::max_level()
     }
@@ -24,36 +77,57 @@ impl Log for Logger {
         if !self.enabled(record.metadata()) {
             return;
         }
-        let level = record.level();
-        let message = record.args();
-        use std::io::Write;
-        // With nobody to hear it there is nothing to be done.
-        let _ = match (self.journal, level) {
-            (true, _) => writeln!(std::io::stderr(), "<{}>{message}", priority(level)),
-            (false, Level::Info) => writeln!(std::io::stderr(), "{message}"),
-            (false, _) => {
-                writeln!(
-                    std::io::stderr(),
-                    "{}: {message}",
-                    level.as_str().to_lowercase()
-                )
+        let line = self.line(record.level(), record.args());
+        match self.writer.get() {
+            None => write(&line),
+            Some(writer) if writer.try_send(Order::Line(line)).is_err() => {
+                self.lost.fetch_add(1, Ordering::Relaxed);
             }
-        };
+            Some(_) => {}
+        }
     }
 
-    fn flush(&self) {}
+    fn flush(&self) {
+        let Some(writer) = self.writer.get() else {
+            return;
+        };
+        let (done, wait) = sync_channel(1);
+        let deadline = Instant::now() + FLUSH;
+        while writer.try_send(Order::Flush(done.clone())).is_err() {
+            if Instant::now() > deadline {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let _: Result<(), RecvTimeoutError> = wait.recv_timeout(FLUSH);
+    }
 }
 
 /// MESHPACE_LOG = error, warn, info (the default) or debug.
 pub fn start() {
-    let journal = std::env::var_os("JOURNAL_STREAM").is_some();
     let wanted = std::env::var("MESHPACE_LOG")
         .ok()
         .and_then(|level| level.parse().ok());
-    if log::set_boxed_logger(Box::new(Logger { journal })).is_ok() {
+    let logger = LOGGER.get_or_init(|| Logger {
+        journal: std::env::var_os("JOURNAL_STREAM").is_some(),
+        writer: OnceLock::new(),
+        lost: AtomicU64::new(0),
+    });
+    if log::set_boxed_logger(Box::new(logger)).is_ok() {
         log::set_max_level(wanted.unwrap_or(LevelFilter::Info));
     }
     let _ = libbpf_rs::set_print(Some((libbpf_rs::PrintLevel::Debug, |_, text| {
         log::debug!("{}", text.trim_end())
     })));
+}
+
+/// From now on nobody who logs waits for it to be written.
+pub fn wait_for_nobody() -> std::io::Result<()> {
+    let logger = LOGGER.get().expect("logging was started");
+    let (writer, orders) = sync_channel(WAITING);
+    std::thread::Builder::new()
+        .name("log".into())
+        .spawn(move || logger.write_all(&orders))?;
+    let _ = logger.writer.set(writer);
+    Ok(())
 }

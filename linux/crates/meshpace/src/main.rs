@@ -46,7 +46,9 @@ use errors::Result;
 
 fn main() {
     logger::start();
-    if let Err(error) = cli::parse().and_then(|cli| dispatch(cli.command)) {
+    let done = cli::parse().and_then(|cli| dispatch(cli.command));
+    log::logger().flush();
+    if let Err(error) = done {
         // A reader that has seen enough is no failure.
         let broken_pipe = |cause: &(dyn std::error::Error + 'static)| {
             cause
@@ -84,6 +86,7 @@ fn gateway(arguments: &GatewayArgs) -> Result<()> {
         return daemon::clean(&daemon::mesh_of(&source.read()?)?);
     }
     system::keep_memory_small();
+    logger::wait_for_nobody()?;
     let (sender, orders) = mpsc::channel();
     let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP])?;
     std::thread::spawn(move || {
