@@ -48,15 +48,22 @@ def mbps_for(interval_ms: float, rtt_ms: float = 0.0, hops: int = 1) -> float:
 
 
 class Gateway:
-    """`meshpace gateway` on mesh0 of a namespace, with a private run directory."""
+    """`meshpace gateway` on mesh0 (or another one) of a namespace, with a private run directory."""
 
     def __init__(
-        self, namespace: Namespace, directory: Path, release: str, config: Table, *words: str
+        self,
+        namespace: Namespace,
+        directory: Path,
+        release: str,
+        config: Table,
+        *words: str,
+        mesh: str = "mesh0",
     ) -> None:
+        self.mesh = mesh
         self.namespace = namespace
         self.directory = directory
         self.release = release
-        self.file = directory / "meshpace.toml"
+        self.file = directory / f"{mesh}.toml"
         self.configure(config)
         self._words = ["--release", release, "--wired", "eth0", *words]
         self.log: list[str] = []
@@ -108,7 +115,7 @@ class Gateway:
     def start(self, *words: str) -> "Gateway":
         """Starts it and waits until everything is attached."""
         command = self._command(
-            "gateway", "--mesh", "mesh0", "--config", str(self.file), *self._words, *words
+            "gateway", "--mesh", self.mesh, "--config", str(self.file), *self._words, *words
         )
         self._process = subprocess.Popen(
             command, env=self._environment, stderr=subprocess.PIPE, text=True
@@ -164,7 +171,7 @@ class Gateway:
         self._process, self._reader, self.log = other._process, other._reader, other.log
 
     def clean(self) -> "subprocess.CompletedProcess[str]":
-        return self.call("gateway", "--clean", "--mesh", "mesh0")
+        return self.call("gateway", "--clean", "--mesh", self.mesh)
 
     def end(self) -> None:
         """Whatever the state: no process and no trace afterwards."""
@@ -175,7 +182,7 @@ class Gateway:
             self.kill()
 
     def status(self) -> dict[str, Any]:
-        done = self.call("status", "--mesh", "mesh0", "--json")
+        done = self.call("status", "--mesh", self.mesh, "--json")
         if done.returncode:
             raise RuntimeError(f"status: {done.returncode}: {done.stderr.strip()}")
         found: dict[str, Any] = json.loads(done.stdout)

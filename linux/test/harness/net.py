@@ -91,7 +91,7 @@ def default_route(namespace: Namespace, via4: str, via6: str, *words: str) -> No
     namespace.ip("-6", "route", "replace", "default", "via", via6, *words)
 
 
-def _wired_side(wired: Namespace, gateway: Namespace, quickack: bool = False) -> None:
+def wired_side(wired: Namespace, gateway: Namespace, quickack: bool = False) -> None:
     veth(gateway, "eth0", wired, "eth0")
     address(gateway, "eth0", f"{GATEWAY_WIRED4}/24", f"{GATEWAY_WIRED6}/64")
     address(wired, "eth0", f"{WIRED4}/24", f"{WIRED6}/64")
@@ -100,7 +100,7 @@ def _wired_side(wired: Namespace, gateway: Namespace, quickack: bool = False) ->
     forwarding(gateway)
 
 
-def _mesh_addresses(network: Network) -> None:
+def mesh_addresses(network: Network) -> None:
     address(network.gateway, "mesh0", f"{GATEWAY_MESH4}/16", f"{GATEWAY_MESH6}/64")
     for index, host in enumerate(network.hosts):
         address(host, "eth0", f"{host4(index)}/16", f"{host6(index)}/64")
@@ -141,7 +141,7 @@ def routed(hosts: int = 1, radio: Radio | None = None, quickack: bool = False) -
     with namespaces(*labels) as made, contextlib.ExitStack() as stack:
         network = Network(made[0], made[1], made[-hosts:], made[2] if hosts > 1 else None)
         network.ends = [(made[0], "eth0"), (made[1], "eth0")]
-        _wired_side(network.wired, network.gateway, quickack)
+        wired_side(network.wired, network.gateway, quickack)
         far = (network.air, "gate") if network.air else (network.host, "eth0")
         if radio:
             stack.enter_context(radio.between(network.gateway, "mesh0", *far))
@@ -150,7 +150,7 @@ def routed(hosts: int = 1, radio: Radio | None = None, quickack: bool = False) -
             network.ends.append((network.gateway, "mesh0"))
         if network.air:
             _air(network)
-        _mesh_addresses(network)
+        mesh_addresses(network)
         yield network
 
 
@@ -169,7 +169,7 @@ def relayed(radio: Radio) -> Iterator[Network]:
     """
     with namespaces("wired", "gw", "relay", "m0") as (wired, gateway, relay, host):
         network = Network(wired, gateway, [host], relay)
-        _wired_side(wired, gateway)
+        wired_side(wired, gateway)
         veth(gateway, "mesh0", relay, "near")
         with radio.between(relay, "far", host, "eth0"):
             address(gateway, "mesh0", f"{GATEWAY_MESH4}/24", f"{GATEWAY_MESH6}/64")

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::attach::{FILTER_HANDLE, FILTER_PRIORITY};
 use crate::errors::{Context, Result};
-use crate::programs::{FILTER_HANDLE, FILTER_PRIORITY};
 use crate::{offload, release, rules, system};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -67,6 +67,16 @@ impl Change {
 
     /// The interface that it is about; when that is gone, so is the change.
     fn interface(&self) -> Option<&str> {
+        match self {
+            Self::Offload { interface, .. }
+            | Self::Fq { interface, .. }
+            | Self::GsoSegs { interface, .. }
+            | Self::Filters { interface, .. } => Some(interface),
+            Self::Rule { .. } | Self::Pin { .. } | Self::BpfFs { .. } | Self::Sysctl { .. } => None,
+        }
+    }
+
+    fn interface_mut(&mut self) -> Option<&mut String> {
         match self {
             Self::Offload { interface, .. }
             | Self::Fq { interface, .. }
@@ -154,6 +164,41 @@ impl Changes {
     pub fn forget_latest(&mut self) -> Result<()> {
         self.made.pop();
         self.write()
+    }
+
+    /// The interface has gone, and what was changed on it with it; or it is called otherwise now, and
+    /// what was changed on it is undone there.
+    pub fn leave(&mut self, interface: &str, called_now: Option<&str>) -> Result<()> {
+        let about = |change: &Change| change.interface() == Some(interface);
+        let (left, kept) = std::mem::take(&mut self.made).into_iter().partition(about);
+        self.made = kept;
+        let left: Vec<Change> = left;
+        for mut change in left.into_iter().rev() {
+            let (Some(name), Some(at)) = (called_now, change.interface_mut()) else {
+                continue;
+            };
+            name.clone_into(at);
+            if let Err(error) = change.undo() {
+                log::warn!("not put back: {change:?}: {error:#}");
+            }
+        }
+        self.write()
+    }
+
+    /// Whether the qdisc clsact of an interface is ours.
+    pub fn has_made_clsact(&self, name: &str) -> bool {
+        let ours = |change: &Change| matches!(change, Change::Filters { interface, qdisc: true } if interface == name);
+        self.made.iter().any(ours)
+    }
+
+    /// Notes a change that is about to be made once more, since something else undid it.
+    pub fn note_anew(&mut self, change: Change) -> Result<()> {
+        let same = |one: &Change| {
+            std::mem::discriminant(one) == std::mem::discriminant(&change)
+                && one.interface() == change.interface()
+        };
+        self.made.retain(|one| !same(one));
+        self.note(change)
     }
 
     fn write(&self) -> Result<()> {

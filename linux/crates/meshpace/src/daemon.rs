@@ -5,23 +5,23 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::changes::{Change, Changes};
+use crate::changes::Changes;
 use crate::config::{Config, Law, OptionPolicy, ReleaseChoice, Source};
-use crate::errors::{anyhow, bail, usage, Context, Result};
+use crate::errors::{bail, usage, Context, Result};
 use crate::flows::{self, Meter, Table};
 use crate::goodput::GoodputControl;
 use crate::hosts::Hosts;
 use crate::identity::{self, Identities};
 use crate::intf::{self, mp_host_key, mp_limits, mp_settings};
 use crate::liveness::{Heart, Liveness};
-use crate::port::Port;
-use crate::programs::{Attachment, Maps, Programs};
+use crate::programs::{Maps, Programs};
 use crate::prompts::Prompts;
 use crate::release::{self, Release, SetUp};
 use crate::rules::Rules;
 use crate::shares::{Member, Shares};
 use crate::store::{self, Gauge, Living};
 use crate::system::{self, now_ns};
+use crate::watch::{self, Watch};
 use crate::{control, metrics, nfqueue, report, routes, shares};
 
 /// The BPF programs hear of new settings so often.
@@ -34,8 +34,8 @@ pub struct Gateway {
     pub config: Config,
     pub mesh: String,
     pub wired: Vec<String>,
-    pub release: Release,
-    pub tcx: bool,
+    /// the mesh interface, and what was set up on it
+    pub watch: Watch,
     pub maps: Arc<Maps>,
     pub meter: Meter,
     pub goodput: GoodputControl,
@@ -56,13 +56,13 @@ pub struct Gateway {
     /// what waits goes first, nothing is paced any more
     ending: bool,
     hosts: Hosts,
-    ifindex: i32,
+    /// as set up; [`Gateway::release`] is what is possible at the moment
+    set_up: Release,
     living: Living,
     shared: control::Shared,
     /// has to end before the changes are undone
     queue_thread: Option<std::thread::JoinHandle<()>>,
     changes: Changes,
-    attachment: Option<Attachment>,
     _lock: control::Lock,
 }
 
@@ -70,13 +70,6 @@ pub struct Gateway {
 pub enum Order {
     Stop,
     Reload,
-}
-
-fn limits(config: &Config, mesh: &str) -> Result<mp_limits> {
-    Ok(mp_limits {
-        l2_bytes: system::link_header_bytes(mesh)?,
-        max_flows: config.max_flows,
-    })
 }
 
 /// The mesh interface, which has to be named somewhere.
@@ -91,7 +84,7 @@ impl Gateway {
     pub fn start(source: Source, replace: bool) -> Result<Self> {
         let config = source.read()?;
         let mesh = mesh_of(&config)?;
-        let ifindex = system::interface_index(&mesh)?;
+        system::interface_index(&mesh)?;
         let missing = system::missing_capabilities();
         if !missing.is_empty() {
             bail!("not permitted: {} missing; run as root", missing.join(", "));
@@ -110,16 +103,23 @@ impl Gateway {
         for interface in &wired {
             system::interface_index(interface)?;
         }
-        let mut programs = Programs::load(limits(&config, &mesh)?)?;
-        let maps = Arc::new(programs.maps()?);
-        let queue = Arc::new(nfqueue::Control::default());
-        let liveness = Arc::new(Liveness::default());
-        let mut queue_thread = None;
         let choice = if config.law == Law::Off {
             ReleaseChoice::Observe
         } else {
             config.release
         };
+        let observes = choice == ReleaseChoice::Observe;
+        watch::refuse_port(&mesh, observes)?;
+        let limits = mp_limits {
+            l2_bytes: system::link_header_bytes(&mesh)?,
+            max_flows: config.max_flows,
+        };
+        let mut programs = Programs::load(limits)?;
+        let maps = Arc::new(programs.maps()?);
+        let watch = Watch::new(&mesh, limits, &programs)?;
+        let queue = Arc::new(nfqueue::Control::default());
+        let liveness = Arc::new(Liveness::default());
+        let mut queue_thread = None;
         let release = release::set_up(
             choice,
             &mut SetUp {
@@ -140,7 +140,7 @@ impl Gateway {
         let mut gateway = Self {
             source,
             wired,
-            tcx: false,
+            watch,
             maps,
             meter: Meter::default(),
             goodput: GoodputControl::new(),
@@ -156,33 +156,31 @@ impl Gateway {
             rules: None,
             ending: false,
             hosts: Hosts::new(sources),
-            ifindex,
+            set_up: Release::Observe,
             living: Living::default(),
             shared: control::Shared::default(),
             queue_thread,
             changes,
-            attachment: None,
             _lock: lock,
-            release: Release::Observe,
             config,
             mesh,
         };
-        (gateway.release, gateway.rules) = release?;
-        gateway.begin(&mut programs)?;
+        (gateway.set_up, gateway.rules) = release?;
+        gateway.begin()?;
         Ok(gateway)
     }
 
     /// The second half of the start, on a gateway that is put back when it fails.
-    fn begin(&mut self, programs: &mut Programs) -> Result<()> {
+    fn begin(&mut self) -> Result<()> {
         self.hosts.write_stated(&self.maps, &self.config)?;
         if self.holds() {
-            self.prompts = Some(Prompts::new(self.port()?));
+            self.prompts = Some(Prompts::new(self.watch.port.clone()));
         }
         if self.holds() && self.config.local_retransmission {
             let budget = u64::from(self.config.store_mib) << 20;
             store::start(
                 self.maps.events()?,
-                self.port()?,
+                self.watch.port.clone(),
                 budget,
                 self.gauge.clone(),
                 self.living.clone(),
@@ -191,7 +189,7 @@ impl Gateway {
         }
         self.write_settings()?;
         self.heart = Some(Heart::start(self.maps.clone(), self.liveness.clone())?);
-        self.attach(programs)?;
+        self.watch.attach(&mut self.changes)?;
         self.tick()?;
         control::serve(&self.mesh, self.shared.clone())?;
         if let Some(address) = self.config.metrics {
@@ -205,8 +203,8 @@ impl Gateway {
             "ready: {}, law {}, release {}, attached by {}, wired side {}",
             self.mesh,
             self.config.law,
-            self.release,
-            if self.tcx { "tcx" } else { "clsact" },
+            self.set_up,
+            self.watch.attached(),
             if self.wired.is_empty() {
                 "unknown".into()
             } else {
@@ -216,33 +214,17 @@ impl Gateway {
         Ok(())
     }
 
-    fn attach(&mut self, programs: &mut Programs) -> Result<()> {
-        match programs.attach_tcx(self.ifindex) {
-            Ok(links) => {
-                self.attachment = Some(links);
-                self.tcx = true;
-                return Ok(());
-            }
-            Err(error) => log::debug!("{error:#}"),
+    /// How packets are held at the moment: not at all while something is missing for it.
+    pub fn release(&self) -> Release {
+        match self.watch.fault() {
+            Some(_) => Release::Observe,
+            None => self.set_up,
         }
-        // Filters stay when the process is killed.
-        let shown = system::run("tc", &["qdisc", "show", "dev", &self.mesh, "clsact"])?;
-        let qdisc = shown.trim().is_empty();
-        self.changes.note(Change::Filters {
-            interface: self.mesh.clone(),
-            qdisc,
-        })?;
-        self.attachment = Some(programs.attach_clsact(self.ifindex)?);
-        Ok(())
-    }
-
-    fn port(&self) -> Result<Port> {
-        Port::open(self.ifindex, system::link_header_bytes(&self.mesh)? > 0)
     }
 
     /// Whether packets are held at all; else nothing is touched.
     fn holds(&self) -> bool {
-        self.release != Release::Observe
+        self.release() != Release::Observe
     }
 
     fn settings(&self) -> mp_settings {
@@ -253,7 +235,7 @@ impl Gateway {
             default_kbps: (config.default_path.mbps * 1e3) as u32,
             default_link: self.hosts.default_link(),
             pace: (config.law != Law::Off && !self.ending).into(),
-            stamp: (self.release == Release::Fq && config.law != Law::Off).into(),
+            stamp: (self.release() == Release::Fq && config.law != Law::Off).into(),
             option: self.option_policy() as u8,
             local_retransmission: (self.holds() && config.local_retransmission).into(),
             full: self.gauge.full.load(Ordering::Relaxed).into(),
@@ -277,6 +259,9 @@ impl Gateway {
         self.liveness.main.made();
         let ends_waits = self.config.law == Law::Even;
         self.queue.ends_waits.store(ends_waits, Ordering::Relaxed);
+        // Intervals that nobody measures any more are obeyed by nobody.
+        let pass = self.ending || !self.holds();
+        self.queue.pass.store(pass, Ordering::Relaxed);
         self.maps.set_settings(&self.settings())
     }
 
@@ -293,20 +278,20 @@ impl Gateway {
             if Instant::now() >= next_tick {
                 // What was missed while the process stood still is not made up for.
                 next_tick = (next_tick + TICK).max(Instant::now());
-                self.check_interface()?;
                 self.tick()?;
             }
+            self.look_after_mesh();
             self.write_settings()?;
         }
     }
 
-    fn check_interface(&self) -> Result<()> {
-        match system::interface_index(&self.mesh) {
-            Ok(index) if index == self.ifindex => Ok(()),
-            _ => Err(anyhow!(
-                "{} is gone; start again when it is back",
-                self.mesh
-            )),
+    fn look_after_mesh(&mut self) {
+        if !self.watch.check(self.set_up, &mut self.changes) {
+            return;
+        }
+        // What flows and the retransmit cache hold has another link-layer header.
+        for (key, _) in self.maps.all_flows().unwrap_or_default() {
+            self.maps.remove_flow(&key);
         }
     }
 
@@ -321,11 +306,8 @@ impl Gateway {
             self.maps.set_floor(&key, floor_ns)?;
             report::throttle(&key, floor_ns, &table);
         }
-        if let Some(prompts) = self
-            .prompts
-            .as_mut()
-            .filter(|_| self.config.law == Law::Even)
-        {
+        let asks = self.config.law == Law::Even && self.holds();
+        if let Some(prompts) = self.prompts.as_mut().filter(|_| asks) {
             prompts.tick(&self.maps, &table, now);
         }
         let mut hosts = flows::hosts_of(&table);
@@ -335,7 +317,7 @@ impl Gateway {
         let paths = self.hosts.refresh(&self.maps, &self.config, &hosts)?;
         let round = store::Round {
             acks: table.iter().map(|(key, flow)| (*key, flow.ack)).collect(),
-            probes: self.config.law == Law::Even,
+            probes: asks,
         };
         *self.living.lock().expect("its holder ended the program") = Some(round);
         let status = report::status(self, &table, &paths, now);
@@ -441,10 +423,8 @@ impl Gateway {
         self.ending = true;
         self.write_settings()?;
         self.queue.pass.store(true, Ordering::Relaxed);
-        match self.release {
-            Release::Fq if system::interface_exists(self.ifindex) => {
-                release::drain(&self.mesh, || self.write_settings())
-            }
+        match self.release() {
+            Release::Fq => release::drain(&self.mesh, || self.write_settings()),
             Release::Nfqueue => {
                 self.queue.wait_until_empty();
                 Ok(())
@@ -460,7 +440,7 @@ impl Drop for Gateway {
         if let Err(error) = self.end_pacing() {
             log::warn!("packets that waited may be lost: {error:#}");
         }
-        self.attachment = None;
+        self.watch.detach();
         if let Err(error) = self.changes.undo_all() {
             log::error!(
                 "not everything was put back: {error:#}; meshpace gateway --clean --mesh {}",

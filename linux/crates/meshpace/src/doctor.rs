@@ -2,7 +2,7 @@
 //! `meshpace doctor`: what this machine has of what the gateway uses, and what a missing thing costs.
 use std::fmt::Write as _;
 
-use meshpace_paths::{FirstHop, Sources};
+use meshpace_paths::{FirstHop, Interfaces, Sources};
 use serde::Serialize;
 
 use crate::cli::DoctorArgs;
@@ -15,6 +15,7 @@ use crate::radio::Ranges;
 use crate::release;
 use crate::routes;
 use crate::system;
+use crate::watch;
 
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -59,6 +60,7 @@ pub fn run(arguments: &DoctorArgs) -> Result<()> {
     }
     let mut findings = vec![permission(), programs(), fq(), netfilter()];
     if let Some(mesh) = mesh {
+        findings.push(interface(mesh));
         findings.push(root_qdisc(mesh));
         findings.extend(receive_offloads(mesh));
         let (sources, found) = Sources::probe(mesh);
@@ -123,11 +125,11 @@ fn programs() -> Finding {
     const LOOPBACK: i32 = 1;
     let what = "eBPF programs";
     let loaded = in_own_namespace(|| {
-        let mut programs = Programs::load(mp_limits {
+        let programs = Programs::load(mp_limits {
             l2_bytes: 14,
             max_flows: 16,
         })?;
-        Ok(programs.attach_tcx(LOOPBACK).is_ok())
+        Ok(programs.hooks()?.attach_tcx(LOOPBACK).is_ok())
     });
     match loaded {
         Ok(true) => finding(what, Grade::Ok, "load; tcx", ""),
@@ -235,6 +237,25 @@ fn in_own_namespace<T: Send>(action: impl FnOnce() -> Result<T> + Send) -> Resul
             .join()
             .unwrap_or_else(|_| Err(crate::errors::anyhow!("the test itself failed")))
     })
+}
+
+/// Whether IP packets leave by the mesh interface itself.
+fn interface(mesh: &str) -> Finding {
+    let what = "mesh interface";
+    let found = Interfaces::open().and_then(|mut interfaces| interfaces.named(mesh));
+    match found.map(|found| found.and_then(|it| it.port_of)) {
+        Ok(None) => finding(what, Grade::Ok, format!("{mesh} carries IP packets"), ""),
+        Ok(Some(master)) => finding(
+            what,
+            Grade::Missing,
+            format!("{mesh} is a port of {master}"),
+            format!(
+                "{}; release observe alone works here",
+                watch::port_of(mesh, &master)
+            ),
+        ),
+        Err(error) => finding(what, Grade::Note, format!("not known: {error}"), ""),
+    }
 }
 
 fn root_qdisc(mesh: &str) -> Finding {

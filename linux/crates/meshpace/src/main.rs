@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! meshpace: TCP made fast and fair across multihop Wi-Fi meshes.
+mod attach;
 mod changes;
 mod cli;
 mod config;
@@ -35,6 +36,7 @@ mod status;
 mod store;
 mod system;
 mod top;
+mod watch;
 
 use std::sync::mpsc;
 

@@ -1,34 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Where the daemon sends again what passed the mesh interface: whole frames, by a packet socket, marked
-//! so that BPF knows them.
+//! so that BPF knows them. The socket is bound to no interface: when the mesh interface is made anew, it
+//! is pointed at the new one, whichever threads hold it.
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 use crate::errors::{bail, Result};
 use crate::intf::MP_MARK_LOCAL;
 
 pub struct Port {
     socket: OwnedFd,
-    ifindex: i32,
+    /// 0: there is no interface to send by
+    ifindex: AtomicI32,
     /// whether its frames begin with an Ethernet header
-    link_header: bool,
+    link_header: AtomicBool,
 }
 
 impl Port {
-    pub fn open(ifindex: i32, link_header: bool) -> Result<Self> {
+    pub fn open() -> Result<Self> {
         Ok(Self {
             socket: packet_socket()?,
-            ifindex,
-            link_header,
+            ifindex: AtomicI32::new(0),
+            link_header: AtomicBool::new(true),
         })
+    }
+
+    /// From now on frames go to this interface; 0: to none.
+    pub fn aim(&self, ifindex: i32, link_header: bool) {
+        self.link_header.store(link_header, Ordering::Relaxed);
+        self.ifindex.store(ifindex, Ordering::Relaxed);
     }
 
     /// False: it was not sent.
     pub fn send(&self, frame: &[u8]) -> bool {
+        let ifindex = self.ifindex.load(Ordering::Relaxed);
+        if ifindex == 0 {
+            return false;
+        }
         // Safe: all zero is a valid sockaddr_ll.
         let mut to: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
         to.sll_family = libc::AF_PACKET as u16;
-        to.sll_ifindex = self.ifindex;
-        to.sll_protocol = protocol_of(frame, self.link_header).to_be();
+        to.sll_ifindex = ifindex;
+        to.sll_protocol = protocol_of(frame, self.link_header.load(Ordering::Relaxed)).to_be();
         // Safe: the frame and the address outlive the call, with their own lengths.
         let sent = unsafe {
             libc::sendto(

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The BPF programs: loading, attaching to the mesh interface, and their maps.
-use std::ffi::OsStr;
-use std::os::fd::{AsFd, AsRawFd};
+//! The BPF programs: loading, and their maps.
+use std::ffi::{OsStr, OsString};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use libbpf_rs::{
-    AsRawLibbpf, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject,
-    ProgramAttachType, TcHook, TcHookBuilder, TC_EGRESS, TC_INGRESS,
+    MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject, ProgramAttachType,
 };
 
-use crate::errors::{anyhow, bail, Context, Result};
+use crate::attach::Hooks;
+use crate::errors::{anyhow, Context, Result};
 use crate::flows::{FlowState, Table};
 use crate::intf::{
     self, mp_cap, mp_flow, mp_flow_key, mp_host, mp_host_key, mp_limits, mp_settings, Plain,
 };
-use crate::system;
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/gateway.bpf.o"));
 
@@ -23,55 +22,31 @@ const FROM_MESH: &str = "mp_from_mesh";
 /// What netfilter asks (linux/bpf/gate.h).
 const GATE: &str = "mp_gate";
 
-/// Handle and priority of our filters where the kernel has no tcx.
-pub const FILTER_HANDLE: u32 = 0x6d70;
-pub const FILTER_PRIORITY: u32 = 0x6d70;
+/// A map and its name in the BPF object.
+pub type SharedMap = (OsString, MapHandle);
 
 /// Loaded programs with their maps.
 pub struct Programs {
     object: Object,
 }
 
-/// What keeps the programs attached. Links end with the process, however it ends; filters of
-/// older kernels have to be taken off.
-pub enum Attachment {
-    Tcx(#[allow(dead_code, reason = "held to be dropped")] Vec<TcxLink>),
-    Clsact { ifindex: i32, hooks: Vec<TcHook> },
-}
-
-pub struct TcxLink(*mut libbpf_sys::bpf_link);
-
-impl Drop for TcxLink {
-    fn drop(&mut self) {
-        // Safe: the link came from libbpf and is destroyed once.
-        unsafe { libbpf_sys::bpf_link__destroy(self.0) };
-    }
-}
-
-impl Drop for Attachment {
-    fn drop(&mut self) {
-        let Self::Clsact { ifindex, hooks } = self else {
-            return;
-        };
-        if !system::interface_exists(*ifindex) {
-            return; // the filters are gone with it
-        }
-        for hook in hooks {
-            if let Err(error) = hook.detach() {
-                log::warn!("a tc filter stays behind: {error}; meshpace gateway --clean");
-            }
-        }
-    }
-}
-
 impl Programs {
     /// Loads the programs. Kernels without tcx ignore that they are meant for it.
     pub fn load(limits: mp_limits) -> Result<Self> {
+        Self::load_with(limits, &[])
+    }
+
+    /// Loads them with other limits, with the maps of those that ran so far.
+    pub fn load_again(limits: mp_limits, maps: &[SharedMap]) -> Result<Self> {
+        Self::load_with(limits, maps)
+    }
+
+    fn load_with(limits: mp_limits, shared: &[SharedMap]) -> Result<Self> {
         let mut open = ObjectBuilder::default()
             .name("meshpace")?
             .open_memory(OBJECT)
             .context("reading the BPF object")?;
-        prepare_maps(&mut open, limits)?;
+        prepare_maps(&mut open, limits, shared)?;
         for mut program in open.progs_mut() {
             match program.name().to_str() {
                 Some(TO_MESH) => program.set_attach_type(ProgramAttachType::TcxEgress),
@@ -92,6 +67,15 @@ impl Programs {
             .find(|map| map.name() == OsStr::new(name));
         let map = map.ok_or_else(|| anyhow!("no map {name} in the BPF object"))?;
         MapHandle::try_from(&map).with_context(|| format!("map {name}"))
+    }
+
+    /// All maps that change while the programs run.
+    pub fn shared_maps(&self) -> Result<Vec<SharedMap>> {
+        let constant = |name: &OsStr| name.as_encoded_bytes().starts_with(b".rodata");
+        let maps = self.object.maps().filter(|map| !constant(map.name()));
+        maps.map(|map| Ok((map.name().to_owned(), MapHandle::try_from(&map)?)))
+            .collect::<Result<_>>()
+            .context("the maps of the BPF object")
     }
 
     pub fn maps(&self) -> Result<Maps> {
@@ -121,60 +105,30 @@ impl Programs {
         gate.pin(path).with_context(|| path.display().to_string())
     }
 
-    /// Attaches both programs to an interface; fails before Linux 6.6.
-    pub fn attach_tcx(&mut self, ifindex: i32) -> Result<Attachment> {
-        self.tcx_links(ifindex).map(Attachment::Tcx)
+    /// The two programs, to be attached.
+    pub fn hooks(&self) -> Result<Hooks> {
+        Ok(Hooks {
+            to_mesh: self.program(TO_MESH)?,
+            from_mesh: self.program(FROM_MESH)?,
+        })
     }
 
-    /// The same as filters, which stay when the process is killed.
-    pub fn attach_clsact(&mut self, ifindex: i32) -> Result<Attachment> {
-        let hooks = self.filters(ifindex)?;
-        Ok(Attachment::Clsact { ifindex, hooks })
-    }
-
-    fn tcx_links(&mut self, ifindex: i32) -> Result<Vec<TcxLink>> {
-        let mut links = Vec::new();
-        for program in self.object.progs_mut().filter(|p| p.name() != GATE) {
-            // Safe: a loaded program, no options.
-            let link = unsafe {
-                libbpf_sys::bpf_program__attach_tcx(
-                    program.as_libbpf_object().as_ptr(),
-                    ifindex,
-                    std::ptr::null(),
-                )
-            };
-            if link.is_null() {
-                bail!("tcx: {}", std::io::Error::last_os_error());
-            }
-            links.push(TcxLink(link));
-        }
-        Ok(links)
-    }
-
-    fn filters(&mut self, ifindex: i32) -> Result<Vec<TcHook>> {
-        let mut hooks = Vec::new();
-        for (name, point) in [(TO_MESH, TC_EGRESS), (FROM_MESH, TC_INGRESS)] {
-            let program = self
-                .object
-                .progs_mut()
-                .find(|program| program.name() == name);
-            let program = program.ok_or_else(|| anyhow!("no program {name}"))?;
-            let mut hook = TcHookBuilder::new(program.as_fd())
-                .ifindex(ifindex)
-                .replace(true)
-                .handle(FILTER_HANDLE)
-                .priority(FILTER_PRIORITY)
-                .hook(point);
-            hook.create()
-                .with_context(|| format!("qdisc clsact on interface {ifindex}"))?;
-            hooks.push(hook.attach().with_context(|| format!("filter {name}"))?);
-        }
-        Ok(hooks)
+    fn program(&self, name: &str) -> Result<OwnedFd> {
+        let program = self.object.progs().find(|program| program.name() == name);
+        let program = program.ok_or_else(|| anyhow!("no program {name} in the BPF object"))?;
+        program
+            .as_fd()
+            .try_clone_to_owned()
+            .with_context(|| format!("program {name}"))
     }
 }
 
-fn prepare_maps(open: &mut OpenObject, limits: mp_limits) -> Result<()> {
+fn prepare_maps(open: &mut OpenObject, limits: mp_limits, shared: &[SharedMap]) -> Result<()> {
     for mut map in open.maps_mut() {
+        if let Some((_, handle)) = shared.iter().find(|(name, _)| map.name() == *name) {
+            map.reuse_fd(handle.as_fd())?;
+            continue;
+        }
         match map.name().to_str() {
             Some("mp_flows" | "mp_places" | "mp_floors" | "mp_aliases") => {
                 map.set_max_entries(limits.max_flows)?

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::Arc;
 
 use crate::flows::{FlowState, Table};
 use crate::hosts::address_of;
@@ -21,7 +22,7 @@ const TCP: u8 = 6;
 const TCP_START: usize = 8;
 
 pub struct Prompts {
-    port: Port,
+    port: Arc<Port>,
     /// of the flows in the table
     asked: HashMap<mp_flow_key, mp_probe>,
     v4: Option<OwnedFd>,
@@ -30,7 +31,7 @@ pub struct Prompts {
 }
 
 impl Prompts {
-    pub fn new(port: Port) -> Self {
+    pub fn new(port: Arc<Port>) -> Self {
         Self {
             port,
             asked: HashMap::new(),

@@ -117,6 +117,18 @@ fn set_up_fq(with: &mut SetUp) -> Result<()> {
         changes,
         ..
     } = with;
+    let was = put_fq(mesh, changes)?;
+    log::info!("{mesh}: qdisc fq releases paced packets (was {was})");
+    for interface in *wired {
+        for offload in [Offload::Gro, Offload::Lro] {
+            switch_off(interface, offload, changes)?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes fq the root qdisc, unless somebody chose another one; returns what was there.
+pub fn put_fq(mesh: &str, changes: &mut Changes) -> Result<String> {
     let root = root_qdisc(mesh)?;
     let action = match (&root.fq, root.is_default) {
         (Some(_), false) => "change",
@@ -127,7 +139,7 @@ fn set_up_fq(with: &mut SetUp) -> Result<()> {
         ),
     };
     let was = root.fq.filter(|_| action == "change");
-    changes.note(Change::Fq {
+    changes.note_anew(Change::Fq {
         interface: mesh.to_string(),
         was,
     })?;
@@ -147,16 +159,7 @@ fn set_up_fq(with: &mut SetUp) -> Result<()> {
         changes.forget_latest()?;
         return Err(error).context("this kernel has no sch_fq");
     }
-    log::info!(
-        "{mesh}: qdisc fq releases paced packets (was {})",
-        root.kind
-    );
-    for interface in *wired {
-        for offload in [Offload::Gro, Offload::Lro] {
-            switch_off(interface, offload, changes)?;
-        }
-    }
-    Ok(())
+    Ok(root.kind)
 }
 
 /// Waits until fq holds nothing, since deleting it drops what waits; `meanwhile` is called again and

@@ -58,6 +58,7 @@ fn counters(gateway: &Gateway) -> BTreeMap<String, u64> {
         "prompts",
         gateway.prompts.as_ref().map_or(0, |prompts| prompts.sent),
     );
+    add("put_back", gateway.watch.put_back);
     add("store_bytes", load(&gateway.gauge.bytes));
     add("segments_sent_again", load(&gateway.gauge.sent_again));
     add("segments_missing", load(&gateway.gauge.failed));
@@ -129,8 +130,9 @@ pub fn status(
         mesh: gateway.mesh.clone(),
         wired: gateway.wired.clone(),
         law: gateway.config.law.to_string(),
-        release: gateway.release.to_string(),
-        attached: if gateway.tcx { "tcx" } else { "clsact" }.into(),
+        state: gateway.watch.state(),
+        release: gateway.release().to_string(),
+        attached: gateway.watch.attached(),
         goodput_control: gateway.config.controls_goodput(),
         shares: gateway.config.shares_evenly(),
         sharers: gateway.shares.sharers(),

@@ -71,9 +71,13 @@ pub struct Status {
     pub pid: u32,
     pub mesh: String,
     pub wired: Vec<String>,
+    /// "ready", or why packets pass as without meshpace at the moment
+    #[serde(default)]
+    pub state: String,
     pub law: String,
+    /// of this moment: "observe" as long as something is missing for another
     pub release: String,
-    /// "tcx", or "clsact" on kernels before 6.6
+    /// "tcx", or "clsact" on kernels before 6.6; "none": something else took the programs off
     pub attached: String,
     pub goodput_control: bool,
     /// law `even`: hosts share evenly
@@ -175,12 +179,16 @@ pub fn table(status: &Status, most: usize) -> String {
 fn headline(status: &Status) -> String {
     let total: f64 = status.flows.iter().map(|flow| flow.goodput_kbps).sum();
     format!(
-        "meshpace {} on {}, law {}, release {}, up {:.0} s: {} flows, {total:.0} kbit/s\n\n",
+        "meshpace {} on {}, law {}, release {}, up {:.0} s: {} flows, {total:.0} kbit/s\n{}\n",
         status.version,
         status.mesh,
         status.law,
         status.release,
         status.uptime_s,
-        status.flows.len()
+        status.flows.len(),
+        match status.state.as_str() {
+            "" | "ready" => String::new(),
+            state => format!("packets pass as without meshpace: {state}\n"),
+        }
     )
 }

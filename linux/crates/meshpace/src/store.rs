@@ -59,7 +59,7 @@ struct Store {
     flows: HashMap<mp_flow_key, Kept>,
     budget: u64,
     gauge: Arc<Gauge>,
-    port: Port,
+    port: Arc<Port>,
 }
 
 /// One flow's segments, and when the latest came or was sent again to ask the path.
@@ -258,7 +258,7 @@ fn read_store_event(event: &mp_event, bytes: &[u8]) -> Option<Stored> {
 /// Runs the store in a thread of its own. `budget`: bytes of frames kept.
 pub fn start(
     events: MapHandle,
-    port: Port,
+    port: Arc<Port>,
     budget: u64,
     gauge: Arc<Gauge>,
     living: Living,

@@ -41,6 +41,7 @@ mod routes;
 mod rtnetlink;
 mod socket;
 mod sources;
+mod state;
 mod tables;
 #[cfg(test)]
 mod testing;
@@ -53,6 +54,7 @@ pub use error::{Error, Result};
 pub use finding::Finding;
 pub use mac::Mac;
 pub use sources::Sources;
+pub use state::{InterfaceState, Interfaces};
 
 use std::fmt;
 use std::net::IpAddr;

@@ -5,7 +5,7 @@
 use crate::collector::Collector;
 use crate::mac::Mac;
 use crate::routes::Wanted;
-use crate::Place;
+use crate::{Interfaces, Place};
 use std::net::{IpAddr, UdpSocket};
 use std::process::Command;
 use std::sync::Arc;
@@ -155,5 +155,30 @@ fn an_interface_that_goes_and_comes_is_found_again() {
             .tables
             .resolve(address("10.1.0.2"))
             .is_none());
+    });
+}
+
+/// What the gateway watches: that its interface is there, under which index, what it is a port of and
+/// which qdisc it has.
+#[test]
+fn an_interface_is_known_by_its_name_and_by_its_index() {
+    in_namespace(|| {
+        network();
+        let mut interfaces = Interfaces::open().unwrap();
+        let first = interfaces.named("mesh0").unwrap().unwrap();
+        assert_eq!((first.link_type, first.port_of.as_deref()), (1, None));
+        assert_eq!(first.qdisc, "noqueue");
+        assert_eq!(interfaces.named("mesh1").unwrap(), None);
+        ip("link add br-lan type bridge");
+        ip("link set mesh0 master br-lan");
+        ip("link set mesh0 name mesh1");
+        assert_eq!(interfaces.named("mesh0").unwrap(), None);
+        let port = interfaces.numbered(first.index).unwrap().unwrap();
+        assert_eq!(
+            (port.name.as_str(), port.port_of.as_deref()),
+            ("mesh1", Some("br-lan"))
+        );
+        ip("link del mesh1");
+        assert_eq!(interfaces.numbered(first.index).unwrap(), None);
     });
 }

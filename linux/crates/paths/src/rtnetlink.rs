@@ -11,6 +11,7 @@ const RTMSG: usize = 12;
 
 const IFLA_IFNAME: u16 = 3;
 const IFLA_LINK: u16 = 5;
+const IFLA_QDISC: u16 = 6;
 const IFLA_MASTER: u16 = 10;
 const IFLA_LINKINFO: u16 = 18;
 const IFLA_EXT_MASK: u16 = 29;
@@ -43,6 +44,10 @@ pub(crate) struct Interface {
     pub master: Option<u32>,
     /// The interface that a VLAN or macvlan stands on, in this network namespace.
     pub lower: Option<u32>,
+    /// `ARPHRD_...`
+    pub link_type: u16,
+    /// Kind of the root qdisc.
+    pub qdisc: String,
 }
 
 /// An entry of the neighbour table or of a bridge's forwarding table.
@@ -69,6 +74,18 @@ pub(crate) struct Route {
 pub(crate) fn interfaces_request() -> Request {
     Request::dump(libc::RTM_GETLINK, &[0; IFINFOMSG])
         .attribute(IFLA_EXT_MASK, &RTEXT_FILTER_SKIP_STATS.to_ne_bytes())
+}
+
+/// One interface, by its name or by its index.
+pub(crate) fn interface_request(index: u32, name: Option<&str>) -> Request {
+    let mut header = [0; IFINFOMSG];
+    header[4..8].copy_from_slice(&index.to_ne_bytes());
+    let request = Request::get(libc::RTM_GETLINK, &header)
+        .attribute(IFLA_EXT_MASK, &RTEXT_FILTER_SKIP_STATS.to_ne_bytes());
+    match name {
+        Some(name) => request.attribute(IFLA_IFNAME, &[name.as_bytes(), &[0]].concat()),
+        None => request,
+    }
 }
 
 pub(crate) fn neighbours_request() -> Request {
@@ -105,6 +122,7 @@ fn request_of_route(host: IpAddr, flags: u32) -> Request {
 pub(crate) fn parse_interface(body: &[u8]) -> Option<Interface> {
     let mut interface = Interface {
         index: u32_at(body, 4)?,
+        link_type: u16_at(body, 2)?,
         ..Interface::default()
     };
     let mut elsewhere = false;
@@ -113,6 +131,7 @@ pub(crate) fn parse_interface(body: &[u8]) -> Option<Interface> {
             IFLA_IFNAME => interface.name = attribute.text(),
             IFLA_MASTER => interface.master = attribute.u32(),
             IFLA_LINK => interface.lower = attribute.u32(),
+            IFLA_QDISC => interface.qdisc = attribute.text(),
             // The lower interface is in another namespace: its index means something else here.
             IFLA_LINK_NETNSID => elsewhere = true,
             IFLA_LINKINFO => {

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What an interface is at this moment: for who has set something up on it and wants to know whether
+//! that is still there. One question over netlink, two for a port of something.
+
+use crate::rtnetlink::{self, Interface};
+use crate::socket::NetlinkSocket;
+use std::io;
+
+/// An interface as it is now.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct InterfaceState {
+    pub index: i32,
+    pub name: String,
+    /// `ARPHRD_...`: what kind of link-layer header it has.
+    pub link_type: u16,
+    /// Kind of the root qdisc: "noqueue", "fq"...
+    pub qdisc: String,
+    /// The bridge, bond or other interface that it is a port of, by which IP packets leave instead.
+    pub port_of: Option<String>,
+}
+
+/// Asks for interfaces; keeps its socket, since it is asked several times a second.
+pub struct Interfaces(NetlinkSocket);
+
+/// Masters whose ports carry IP packets themselves: these only choose a routing table.
+const TRANSPARENT: [&str; 1] = ["vrf"];
+
+impl Interfaces {
+    /// # Errors
+    /// No netlink socket can be had.
+    pub fn open() -> io::Result<Self> {
+        NetlinkSocket::open(libc::NETLINK_ROUTE).map(Self)
+    }
+
+    /// The interface of a name; `None` where there is none.
+    ///
+    /// # Errors
+    /// The kernel does not answer.
+    pub fn named(&mut self, name: &str) -> io::Result<Option<InterfaceState>> {
+        self.state(rtnetlink::interface_request(0, Some(name)))
+    }
+
+    /// The interface of an index, whatever it is called now.
+    ///
+    /// # Errors
+    /// The kernel does not answer.
+    pub fn numbered(&mut self, index: i32) -> io::Result<Option<InterfaceState>> {
+        self.state(rtnetlink::interface_request(index as u32, None))
+    }
+
+    fn state(&mut self, request: crate::netlink::Request) -> io::Result<Option<InterfaceState>> {
+        let Some(found) = self.one(request)? else {
+            return Ok(None);
+        };
+        let master = match found.master {
+            Some(index) => self.one(rtnetlink::interface_request(index, None))?,
+            None => None,
+        };
+        let master = master.filter(|master| !TRANSPARENT.contains(&master.kind.as_str()));
+        Ok(Some(InterfaceState {
+            index: found.index as i32,
+            name: found.name,
+            link_type: found.link_type,
+            qdisc: found.qdisc,
+            port_of: master.map(|master| master.name),
+        }))
+    }
+
+    fn one(&mut self, request: crate::netlink::Request) -> io::Result<Option<Interface>> {
+        let mut found = None;
+        match self.0.exchange(request, |body| {
+            found = rtnetlink::parse_interface(body);
+        }) {
+            Err(error) if error.raw_os_error() == Some(libc::ENODEV) => Ok(None),
+            Err(error) => Err(error),
+            Ok(()) => Ok(found),
+        }
+    }
+}

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What sits at an interface's tcx hooks: counted, taken off, and so many that no more is taken."""
+
+import contextlib
+import ctypes
+import errno
+import os
+import platform
+import re
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+from harness.namespace import Namespace, run
+
+_PROG_LOAD, _PROG_QUERY, _LINK_CREATE = 5, 16, 28
+_SCHED_CLS, _TCX_INGRESS, _TCX_EGRESS = 3, 46, 47
+# r0 = -1 (the next program decides); exit
+_NOTHING = bytes.fromhex("b7000000ffffffff9500000000000000")
+_SYSCALL = {"x86_64": 321, "aarch64": 280}
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class _Load(ctypes.Structure):
+    """The part of union bpf_attr that BPF_PROG_LOAD needs."""
+
+    _fields_ = (
+        ("type", ctypes.c_uint32),
+        ("count", ctypes.c_uint32),
+        ("instructions", ctypes.c_char_p),
+        ("license", ctypes.c_char_p),
+    )
+
+
+class _Link(ctypes.Structure):
+    """The part that BPF_LINK_CREATE needs."""
+
+    _fields_ = (
+        ("program", ctypes.c_uint32),
+        ("interface", ctypes.c_uint32),
+        ("point", ctypes.c_uint32),
+        ("flags", ctypes.c_uint32),
+    )
+
+
+class _Query(ctypes.Structure):
+    """The part that BPF_PROG_QUERY needs."""
+
+    _fields_ = (
+        ("interface", ctypes.c_uint32),
+        ("point", ctypes.c_uint32),
+        ("query_flags", ctypes.c_uint32),
+        ("attach_flags", ctypes.c_uint32),
+        ("programs", ctypes.c_uint64),
+        ("count", ctypes.c_uint32),
+        ("unused", ctypes.c_uint32),
+    )
+
+
+def _bpf(command: int, attributes: ctypes.Structure) -> int:
+    """The answer of bpf(2), mostly a new descriptor."""
+    number, size = _SYSCALL[platform.machine()], ctypes.sizeof(attributes)
+    answer = int(_libc.syscall(number, command, ctypes.byref(attributes), size))
+    if answer < 0:
+        raise OSError(ctypes.get_errno(), f"bpf({command})")
+    return answer
+
+
+def count(namespace: Namespace, interface: str) -> int:
+    """How many programs are at an interface by tcx."""
+    total = 0
+    with namespace.inside():
+        index = socket.if_nametoindex(interface)
+        for point in (_TCX_INGRESS, _TCX_EGRESS):
+            query = _Query(interface=index, point=point)
+            _bpf(_PROG_QUERY, query)
+            total += int(query.count)
+    return total
+
+
+def detach(pid: int) -> int:
+    """Takes off what a process has attached by tcx, as an administrator may; how many that were."""
+    links = set()
+    for file in Path(f"/proc/{pid}/fdinfo").iterdir():
+        text = file.read_text()
+        if "link_type:\ttcx" in text and "ifindex:\t0\n" not in text:
+            links |= set(re.findall(r"^link_id:\s*(\d+)", text, re.MULTILINE))
+    for link in links:
+        run("bpftool", "link", "detach", "id", link)
+    return len(links)
+
+
+@contextlib.contextmanager
+def no_tcx(namespace: Namespace, interface: str) -> Iterator[None]:
+    """All places for programs are taken meanwhile, so that tcx is as good as missing."""
+    with contextlib.ExitStack() as stack, namespace.inside():
+        index = socket.if_nametoindex(interface)
+        try:
+            while True:
+                load = _Load(_SCHED_CLS, len(_NOTHING) // 8, _NOTHING, b"GPL")
+                program = _bpf(_PROG_LOAD, load)
+                stack.callback(os.close, program)
+                stack.callback(os.close, _bpf(_LINK_CREATE, _Link(program, index, _TCX_EGRESS)))
+        except OSError as error:
+            if error.errno not in (errno.ERANGE, errno.E2BIG):
+                raise
+        yield

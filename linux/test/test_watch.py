@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+What the gateway set up, others take away: programs, the mesh interface itself, its place beside a
+bridge. It is noticed, said and put back, or status tells the truth.
+"""
+
+import signal
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import StartGateway
+from harness import hooks, net
+from harness.gateway import Gateway, until
+from harness.transfer import Transfer, window
+
+pytestmark = pytest.mark.measured
+
+# What issue and operators are promised: noticed in so long, paced again in so long.
+NOTICED_S, PACED_S = 2.0, 3.0
+WINDOW = window(64 * 1024)
+
+
+def rounds(full: bool) -> int:
+    return 20 if full else 3
+
+
+def radio(network: net.Network) -> None:
+    """A qdisc stands for the radio: 5 Mbit/s, behind which packets wait."""
+    shape = ("rate", "5mbit", "burst", "3kb", "latency", "400ms")
+    network.gateway.run("tc", "qdisc", "replace", "dev", "mesh0", "root", "tbf", *shape)
+
+
+def mesh_interface(network: net.Network) -> None:
+    """Makes mesh0 once more, with its addresses and the host at its other end."""
+    net.veth(network.gateway, "mesh0", network.host, "eth0")
+    net.mesh_addresses(network)
+    radio(network)
+
+
+@pytest.fixture
+def mesh(network: net.Network) -> Iterator[net.Network]:
+    radio(network)
+    yield network
+
+
+def download(network: net.Network) -> Transfer:
+    return Transfer(network.wired, network.host, net.host4(0), options=WINDOW)
+
+
+def paces(gateway: Gateway, within_s: float = PACED_S) -> float:
+    """Waits until programs see packets and packets are held for their time; how long that took."""
+    began = time.monotonic()
+    before = gateway.fresh_status()["counters"]
+
+    def more() -> bool:
+        status = gateway.status()
+        now = status["counters"]
+        grown = all(now[name] > before[name] for name in ("tcp", "paced"))
+        return grown and status["release"] == gateway.release and status["state"] == "ready"
+
+    until(more, within_s - (time.monotonic() - began), gateway)
+    return time.monotonic() - began
+
+
+def state(gateway: Gateway, text: str, within_s: float = NOTICED_S) -> dict[str, object]:
+    """Waits until status tells of a state; returns the status."""
+
+    def told() -> dict[str, object] | None:
+        status = gateway.status()
+        return status if text in status["state"] else None
+
+    found: dict[str, object] = until(told, within_s, gateway)
+    return found
+
+
+def test_programs_taken_off_are_put_back(
+    mesh: net.Network, start: StartGateway, full: bool
+) -> None:
+    """`bpftool link detach`, again and again, under load."""
+    gateway = start(mesh, law="even")
+    with download(mesh) as transfer:
+        paces(gateway, 10)
+        for n in range(rounds(full)):
+            assert hooks.detach(gateway.pid) == 2
+            print(f"{paces(gateway):.2f} s")
+            assert gateway.status()["counters"]["put_back"] == n + 1
+        assert transfer.finish().intact
+    lines = [line for line in gateway.log if "took the programs off" in line]
+    assert len(lines) == rounds(full)
+    assert gateway.status()["attached"] == "tcx"
+
+
+def test_filters_taken_off_are_put_back(mesh: net.Network, start: StartGateway) -> None:
+    """Where the kernel has no tcx: the qdisc clsact deleted, as SQM does, or one filter."""
+    with hooks.no_tcx(mesh.gateway, "mesh0"):
+        gateway = start(mesh, law="even")
+        assert gateway.status()["attached"] == "clsact"
+        with download(mesh) as transfer:
+            paces(gateway, 10)
+            mesh.gateway.run("tc", "qdisc", "del", "dev", "mesh0", "clsact")
+            paces(gateway)
+            mesh.gateway.run("tc", "filter", "del", "dev", "mesh0", "egress")
+            paces(gateway)
+            assert transfer.finish().intact
+        assert gateway.status()["attached"] == "clsact"
+        assert gateway.stop() == 0
+    assert "clsact" not in mesh.gateway.run("tc", "qdisc", "show", "dev", "mesh0")
+
+
+def test_what_cannot_be_put_back_is_told(mesh: net.Network, start: StartGateway) -> None:
+    """All places of tcx are taken, and `ingress` sits where clsact would have to be."""
+    gateway = start(mesh, law="even")
+    mesh.gateway.run("tc", "qdisc", "add", "dev", "mesh0", "ingress")
+    gateway.send(signal.SIGSTOP)
+    assert hooks.detach(gateway.pid) == 2
+    with hooks.no_tcx(mesh.gateway, "mesh0"):
+        gateway.send(signal.SIGCONT)
+        found = state(gateway, "programs are not attached")
+        assert (found["attached"], found["release"]) == ("none", "observe")
+        with download(mesh) as transfer:
+            until(lambda: transfer.received > 200_000, 10, gateway)
+            assert transfer.finish().intact
+    state(gateway, "ready")
+    with download(mesh):
+        paces(gateway, 10)
+    assert len([line for line in gateway.log if "programs are not attached" in line]) == 1
+
+
+def test_an_interface_made_anew_is_paced_again(
+    mesh: net.Network, start: StartGateway, full: bool
+) -> None:
+    """As `batctl if destroy` and `create`, or a reload of the network does; under load."""
+    gateway = start(mesh, law="even")
+    with download(mesh) as transfer:
+        paces(gateway, 10)
+        for n in range(rounds(full)):
+            mesh.gateway.ip("link", "del", "mesh0")
+            if n == 0:
+                found = state(gateway, "waiting for mesh0")
+                assert (found["attached"], found["release"]) == ("none", "observe")
+            mesh_interface(mesh)
+            print(f"{paces(gateway):.2f} s")
+        assert transfer.finish().intact
+    assert len([line for line in gateway.log if "waiting for mesh0" in line]) <= rounds(full)
+    assert gateway.stop() == 0
+    assert hooks.count(mesh.gateway, "mesh0") == 0
+
+
+def test_down_and_up_and_renamed(mesh: net.Network, start: StartGateway) -> None:
+    gateway = start(mesh, law="even")
+    for words in (("down",), ("up",)):
+        mesh.gateway.ip("link", "set", "mesh0", *words)
+    # What goes down loses its IPv6 addresses.
+    net.address(mesh.gateway, "mesh0", f"{net.GATEWAY_MESH6}/64")
+    with download(mesh) as transfer:
+        paces(gateway, 10)
+        assert transfer.finish().intact
+    mesh.gateway.ip("link", "set", "mesh0", "down")
+    mesh.gateway.ip("link", "set", "mesh0", "name", "other")
+    state(gateway, "waiting for mesh0, which is called other now")
+    assert hooks.count(mesh.gateway, "other") == 0
+    mesh.gateway.ip("link", "set", "other", "name", "mesh0")
+    mesh.gateway.ip("link", "set", "mesh0", "up")
+    with download(mesh):
+        paces(gateway, 10)
+
+
+def test_a_tunnel_in_the_place_of_the_interface(mesh: net.Network, start: StartGateway) -> None:
+    """It has no link-layer header: the programs have to read packets another way."""
+    gateway = start(mesh, law="even")
+    mesh.gateway.ip("link", "del", "mesh0")
+    mesh.gateway.ip("tuntap", "add", "mesh0", "mode", "tun")
+    mesh.gateway.ip("link", "set", "mesh0", "up")
+    state(gateway, "ready")
+    before = gateway.fresh_status()["counters"]
+    mesh.gateway.ip("route", "add", "10.1.0.0/16", "dev", "mesh0")
+    with mesh.gateway.socket(socket.AF_INET, socket.SOCK_STREAM) as one:
+        one.setblocking(False)
+        one.connect_ex((net.host4(0), 80))
+        until(lambda: gateway.status()["counters"]["tcp"] > before["tcp"], 5, gateway)
+    assert gateway.status()["counters"]["malformed"] == before["malformed"]
+
+
+def in_a_bridge(network: net.Network) -> None:
+    network.gateway.ip("link", "add", "br-lan", "type", "bridge")
+    network.gateway.ip("link", "set", "br-lan", "up")
+    network.gateway.ip("link", "set", "mesh0", "master", "br-lan")
+
+
+def test_a_port_of_a_bridge_is_refused(network: net.Network, start: StartGateway) -> None:
+    """Packets leave by the bridge, so no rule for the port ever sees one."""
+    in_a_bridge(network)
+    gateway = start(network, release="observe", law="even")
+    assert gateway.status()["state"] == "ready"
+    assert gateway.stop() == 0
+    refused = gateway.call("gateway", "--mesh", "mesh0")
+    remedy = "mesh0 is a port of br-lan; packets leave by br-lan: use --mesh br-lan"
+    assert (refused.returncode, remedy in refused.stderr) == (2, True), refused.stderr
+    assert len(refused.stderr.strip().splitlines()) == 1
+    assert remedy in gateway.call("doctor", "--mesh", "mesh0").stdout
+
+
+def test_an_interface_that_becomes_a_port(mesh: net.Network, start: StartGateway) -> None:
+    gateway = start(mesh, law="even")
+    in_a_bridge(mesh)
+    found = state(gateway, "mesh0 is a port of br-lan")
+    assert found["release"] == "observe"
+    mesh.gateway.ip("link", "set", "mesh0", "nomaster")
+    state(gateway, "ready")
+    with download(mesh) as transfer:
+        paces(gateway, 10)
+        assert transfer.finish().intact
+
+
+def test_the_wired_interface_made_anew(mesh: net.Network, start: StartGateway) -> None:
+    """Nothing of the gateway's is there but offloads; it must not end."""
+    gateway = start(mesh, law="even")
+    mesh.gateway.ip("link", "del", "eth0")
+    gateway.fresh_status()
+    net.wired_side(mesh.wired, mesh.gateway)
+    with download(mesh) as transfer:
+        paces(gateway, 10)
+        assert transfer.finish().intact
+
+
+def test_two_gateways_side_by_side(
+    mesh: net.Network, start: StartGateway, tmp_path: Path
+) -> None:
+    """Two mesh interfaces of one box: who stops takes away what is its own."""
+    mesh.gateway.ip("link", "add", "mesh1", "type", "veth", "peer", "name", "peer1")
+    mesh.gateway.ip("link", "set", "mesh1", "up")
+    gateway = start(mesh, law="even", queue=7)
+    other = Gateway(mesh.gateway, tmp_path, "nfqueue", {"law": "even", "queue": 8}, mesh="mesh1")
+    try:
+        other.start()
+        assert other.status()["state"] == "ready"
+    finally:
+        other.end()
+    assert hooks.count(mesh.gateway, "mesh0") == 2
+    assert hooks.count(mesh.gateway, "mesh1") == 0
+    with download(mesh) as transfer:
+        paces(gateway, 10)
+        assert transfer.finish().intact
