@@ -226,9 +226,7 @@ def test_the_wired_interface_made_anew(mesh: net.Network, start: StartGateway) -
         assert transfer.finish().intact
 
 
-def test_two_gateways_side_by_side(
-    mesh: net.Network, start: StartGateway, tmp_path: Path
-) -> None:
+def test_two_gateways_side_by_side(mesh: net.Network, start: StartGateway, tmp_path: Path) -> None:
     """Two mesh interfaces of one box: who stops takes away what is its own."""
     mesh.gateway.ip("link", "add", "mesh1", "type", "veth", "peer", "name", "peer1")
     mesh.gateway.ip("link", "set", "mesh1", "up")
