@@ -7,7 +7,6 @@ bridge. It is noticed, said and put back, or status tells the truth.
 import signal
 import socket
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -41,9 +40,9 @@ def mesh_interface(network: net.Network) -> None:
 
 
 @pytest.fixture
-def mesh(network: net.Network) -> Iterator[net.Network]:
+def mesh(network: net.Network) -> net.Network:
     radio(network)
-    yield network
+    return network
 
 
 def download(network: net.Network) -> Transfer:
