@@ -12,9 +12,11 @@ nothing back for long.
 import contextlib
 import json
 import os
+import shutil
 import socket
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -26,6 +28,7 @@ from harness.capture import ACK
 from harness.fuzz import Fields, ipv4, tcp
 from harness.gateway import Gateway
 from harness.lossy import Radio
+from harness.namespace import obstacle
 from test_flood import flood, pour
 
 ROUNDS = 7
@@ -210,6 +213,10 @@ def cpu_s(pid: int) -> float:
 
 
 def main() -> None:
+    if not shutil.which("bpftool"):
+        sys.exit("bench_gateway: no bpftool, which tells what programs cost; install bpftool")
+    if (why := obstacle()) is not None:
+        sys.exit(f"bench_gateway: {why}; run it as root on a machine of its own")
     with net.routed() as network:
         compare("super packets", "Mbit/s", network, WAYS[:2], throughput)
         network.segmentation(False)

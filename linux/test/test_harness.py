@@ -2,9 +2,13 @@
 """The instruments themselves, without the program: what they would get wrong, every test would."""
 
 import itertools
+import os
 import socket
 import struct
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 from harness import net, offload
@@ -118,3 +122,14 @@ def test_a_vlan_tag_is_in_the_capture(network: net.Network) -> None:
         raw.send(frame)
         capture.quiet(0.2)
     assert frame in [one.data for one in capture.stop()]
+
+
+def test_the_benchmark_says_what_it_lacks() -> None:
+    """In a line, without bpftool; a traceback tells nobody what to install."""
+    script = Path(__file__).with_name("bench_gateway.py")
+    environment = {**os.environ, "PATH": "/nonexistent"}
+    done = subprocess.run(
+        [sys.executable, str(script)], env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "install bpftool" in done.stderr

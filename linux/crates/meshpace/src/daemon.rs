@@ -321,7 +321,7 @@ impl Gateway {
         };
         *self.living.lock().expect("its holder ended the program") = Some(round);
         let status = report::status(self, &table, &paths, now);
-        *self.shared.lock().expect("its holder ended the program") = status;
+        *self.shared.lock().expect("its holder ended the program") = Arc::new(status);
         Ok(())
     }
 

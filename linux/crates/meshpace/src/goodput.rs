@@ -4,7 +4,7 @@
 //! A connection takes part in the direction that carries more, as in the papers, whose flows have
 //! one; and only while it is a bulk transfer: an idle login is slow without being starved, and would
 //! halve what a download may have.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::flows::FlowState;
 use crate::intf::{self, mp_flow_key, mp_goodput, mp_goodput_flow, mp_goodput_law};
@@ -82,7 +82,7 @@ impl GoodputControl {
     pub fn tick(&mut self, flows: &[(mp_flow_key, FlowState)]) -> Vec<(mp_flow_key, u64)> {
         let now = now_ns();
         let bulk = bulk_flows(flows, now);
-        let before: Vec<_> = self
+        let mut before: HashMap<_, _> = self
             .members
             .values()
             .map(|m| (m.key, m.flow.floor_ns))
@@ -109,10 +109,11 @@ impl GoodputControl {
                 .filter(|m| m.key == *key);
             member.map_or(0, |m| m.flow.floor_ns)
         };
-        let mut all: Vec<_> = self.members.values().map(|m| (m.key, 0)).collect();
-        all.retain(|(key, _)| !before.iter().any(|(b, _)| b == key));
-        all.extend(before);
-        all.into_iter()
+        for member in self.members.values() {
+            before.entry(member.key).or_insert(0);
+        }
+        before
+            .into_iter()
             .filter(|(key, was)| floor_of(key) != *was)
             .map(|(key, _)| (key, floor_of(&key)))
             .collect()
@@ -203,6 +204,29 @@ mod tests {
             .map(|(key, _)| (key.mesh_port, key.direction))
             .collect();
         assert_eq!(taking, [(1, 0), (2, 1)]);
+    }
+
+    /// Of this thread alone: whom else the machine serves does not count.
+    fn cpu_s() -> f64 {
+        let mut time = libc::timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        // Safe: a valid pointer; this clock exists everywhere.
+        unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+        time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+    }
+
+    #[test]
+    fn a_full_table_takes_a_fraction_of_a_second() {
+        let flows: Vec<_> = (1..=16_384).map(|port| flow(port, 0, 1_000_000)).collect();
+        let mut control = GoodputControl::new();
+        let began = cpu_s();
+        for _ in 0..2 {
+            assert_eq!(control.tick(&flows), []);
+        }
+        // Without optimization; with the square of the flows it was 20 s.
+        assert!(cpu_s() - began < 2.0, "{}", cpu_s() - began);
     }
 
     #[test]
