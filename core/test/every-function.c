@@ -26,6 +26,7 @@ struct probe {
 	struct mp_police police;
 	struct mp_told told;
 	struct mp_shared shared;
+	struct mp_signalled signalled;
 	struct mp_turns turns;
 	struct mp_turn turn;
 	uint8_t option[MP_TCP_OPTIONS_MAX];
@@ -55,6 +56,7 @@ PROBE(shaper);
 PROBE(reach);
 PROBE(even);
 PROBE(police);
+PROBE(signalled);
 
 /* Each law, as the input has it. */
 MP_INLINE struct mp_law probe_law(uint32_t which)
@@ -138,7 +140,6 @@ PROBE(option)
 	if (mp_shared_turn(&p->shared))
 		mp_shared_write(&p->option[p->bytes & 1], &p->shared);
 	p->out[14] = mp_shared_read(&p->option[p->options_len & 1], &p->shared);
-	mp_shared_unsaid(&p->shared);
 	p->out[15] = mp_shared_interval_ns(&p->shared, p->len);
 	return 0;
 }
@@ -227,6 +228,20 @@ PROBE(even)
 	mp_turn_take(&p->turn, p->out[8], p->bytes);
 	p->out[9] = mp_turns_ahead(&p->turns, p->out[8], p->us);
 	mp_turns_pass(&p->turns, p->out[8]);
+	return 0;
+}
+
+PROBE(signalled)
+{
+	struct probe *p = &probe;
+	const uint8_t *option = &p->option[p->options_len & 1];
+
+	(void)context;
+	if (!mp_signalled_hear_wired(&p->signalled, &p->estimate, option, p->now_ns))
+		mp_signalled_hear_shared(&p->signalled, option, p->now_ns);
+	mp_signalled_expire(&p->signalled, &p->estimate, p->now_ns + p->rtt_ns);
+	p->out[10] = mp_signalled_sample_ticks(&p->signalled, p->ticks);
+	p->out[11] = mp_signalled_interval_ns(&p->signalled, p->len);
 	return 0;
 }
 

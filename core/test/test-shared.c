@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a sender is told of others: its bytes, whose turn it is, and when it holds no longer. */
+/* What a sender is told of others: its bytes, and whose turn it is. */
 #include "check.h"
 
 #include <string.h>
@@ -34,14 +34,13 @@ static void test_any_value(void)
 	for (i = 0; i < 100000; i++) {
 		struct mp_shared told = { .sharers = (uint32_t)random_extreme_u64(),
 					  .bps = random_extreme_u64() };
-		struct mp_shared heard = { .acks = 7 };
+		struct mp_shared heard = { 0 };
 		uint64_t most_bps = 0xffffffull * 64;
 		uint8_t option[8];
 
 		mp_shared_write(option, &told);
 		CHECK(mp_shared_read(option, &heard), "not read back");
 		CHECK_EQUAL(heard.sharers, told.sharers < 255 ? told.sharers : 255);
-		CHECK_EQUAL(heard.acks, 0);
 		CHECK_EQUAL(heard.bps == 0, told.bps == 0);
 		if (told.bps < 64)
 			CHECK(heard.bps <= 64, "%" PRIu64, heard.bps);
@@ -68,27 +67,11 @@ static void test_turns(void)
 	CHECK_EQUAL(capped_turns, 100);
 }
 
-/* A gateway that says nothing of it any more, or one ACK in four that is lost, four times in a row. */
-static void test_holds_while_it_is_said(void)
-{
-	struct mp_shared heard = { .sharers = 2, .bps = 1000 };
-	uint32_t i;
-
-	CHECK_EQUAL(mp_shared_interval_ns(&heard, 1500), 1500000000);
-	for (i = 0; i < 15; i++)
-		mp_shared_unsaid(&heard);
-	CHECK(heard.sharers == 2 && heard.bps == 1000, "forgotten too early");
-	mp_shared_unsaid(&heard);
-	CHECK(heard.sharers == 0 && heard.bps == 0, "never forgotten");
-	CHECK_EQUAL(mp_shared_interval_ns(&heard, 1500), 0);
-}
-
 int main(int argc, char **argv)
 {
 	check_begin(argc, argv);
 	test_bytes();
 	test_any_value();
 	test_turns();
-	test_holds_while_it_is_said();
 	return check_end();
 }

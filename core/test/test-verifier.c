@@ -185,7 +185,7 @@ static const struct program {
 	{ "tc/goodput", probe_goodput },   { "tc/radio", probe_radio },
 	{ "tc/links", probe_links },	   { "tc/shaper", probe_shaper },
 	{ "tc/reach", probe_reach },	   { "tc/even", probe_even },
-	{ "tc/police", probe_police },
+	{ "tc/police", probe_police },     { "tc/signalled", probe_signalled },
 };
 #define PROGRAMS (sizeof(programs) / sizeof(programs[0]))
 

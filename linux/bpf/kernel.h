@@ -24,8 +24,32 @@ struct sock_common {
 	struct in6_addr___kernel skc_v6_rcv_saddr;
 };
 
+struct net_device {
+	int ifindex;
+};
+
+struct dst_ops {
+	unsigned short family;
+};
+
+/* What a route lookup has found; of IPv4 it begins an rtable, of IPv6 an rt6_info. */
+struct dst_entry {
+	struct net_device *dev;
+	struct dst_ops *ops;
+};
+
+struct rtable {
+	__u8 rt_gw_family;
+};
+
+struct rt6_info {
+	__u32 rt6i_flags;
+};
+
 struct sock {
 	struct sock_common __sk_common;
+	struct dst_entry *sk_dst_cache;
+	unsigned long sk_max_pacing_rate;
 };
 
 struct tcp_sock {

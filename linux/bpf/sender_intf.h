@@ -5,15 +5,15 @@
 
 #include <meshpace/meshpace.h>
 
-/* RTT_wired heard longer ago than this is of another path: the whole RTT is used. */
-#define MP_TOLD_STALE_NS (3 * MP_NS_PER_S)
-
 /* While RTT_wired is not heard the sender asks after 1, 2, 4 .. 64 s: a firewall may drop what asks. */
 #define MP_ASK_FIRST_NS MP_NS_PER_S
 #define MP_ASK_DOUBLINGS 6u
 
 /* What told a figure, for `sender status`. */
 enum mp_told_by { MP_TOLD_BY_NOBODY, MP_TOLD_BY_CONFIGURATION, MP_TOLD_BY_DRIVER };
+
+/* Where a socket's packets go. */
+enum mp_way { MP_WAY_UNKNOWN, MP_WAY_MESH, MP_WAY_OTHER };
 
 /* What `meshpace sender` sets, at any time. */
 struct mp_sender_settings {
@@ -23,6 +23,8 @@ struct mp_sender_settings {
 	struct mp_link link;   /* of the first hop, for the law `map`; else all zero */
 	struct mp_radio radio; /* what its H_cs comes from, for who looks */
 	int64_t uneven_q16;    /* as mp_path has it, of links at different bit rates; else 0 */
+	uint32_t mesh_ifindex; /* only what leaves by this interface is paced; 0: nothing */
+	uint8_t by_gateway;    /* and only what goes to a next hop; 0: the mesh has none */
 	uint8_t ask;           /* for RTT_wired */
 	uint8_t signal_told_by; /* enum mp_told_by */
 };
@@ -30,17 +32,18 @@ struct mp_sender_settings {
 /* What is known of one socket. */
 struct mp_sender {
 	struct mp_estimate estimate;
-	struct mp_shared shared; /* what the gateway says of others */
+	struct mp_signalled signalled; /* what the gateway has said of the path and of others */
 	uint64_t interval_ns;  /* 0: unpaced */
-	uint64_t told_ns;      /* when RTT_wired was heard last; 0: never */
-	uint64_t asked_ns;     /* when it was asked for last */
-	uint32_t rtt_wired_us; /* 0: not known, the whole RTT is used */
+	uint64_t asked_ns;     /* when RTT_wired was asked for last */
+	uint64_t own_rate;     /* SO_MAX_PACING_RATE as the application has it, bytes/s; all ones: none */
+	uint64_t set_rate;     /* as these programs have set it; 0: they have not */
 	uint32_t rtt_us;       /* latest sample */
-	uint32_t rate_bps;     /* bytes/s as set in the socket */
 	uint32_t told;         /* times that RTT_wired was heard */
 	uint32_t asks;         /* without an answer, at most MP_ASK_DOUBLINGS */
 	uint32_t failed;       /* rates that could not be set */
-	uint32_t fresh;        /* RTT_wired is of the ACK that is being processed */
+	uint32_t listens_for;  /* the callbacks of sock_ops that these programs have asked for */
+	uint8_t way;           /* enum mp_way */
+	uint8_t asking;        /* the next packet carries the question */
 };
 
 /* One socket as the iterator shows it. */

@@ -210,6 +210,7 @@ TcpMeshpace::Init(Ptr<TcpSocketState> tcb)
     tcb->m_pacing = true;
     tcb->m_pacingSsRatio = std::numeric_limits<uint16_t>::max();
     tcb->m_pacingCaRatio = std::numeric_limits<uint16_t>::max();
+    m_unpaced = tcb->m_maxPacingRate;
     m_path.data_bytes = tcb->m_segmentSize + IPV4_HEADER_BYTES + IPV4_HEADER_BYTES;
     m_tcb = tcb;
     ApplyRate();
@@ -277,22 +278,16 @@ TcpMeshpace::Sent(Ptr<const Packet> payload,
     }
 }
 
-uint32_t
-TcpMeshpace::SampleTicks(uint32_t rttTicks, const TcpHeader& header)
+void
+TcpMeshpace::Hear(const TcpHeader& header, uint64_t nowNs)
 {
-    if (m_lawName == AP)
-    {
-        return rttTicks;
-    }
-    uint32_t rttWiredUs;
-    if (ReadTold(header, [&](const uint8_t* option) { return mp_option_read(option, &rttWiredUs); }))
-    {
-        m_optionSeen = true;
-        mp_shared_unsaid(&m_shared);
-        mp_estimate_set_late(&m_estimate, rttWiredUs);
-        return mp_rtt_wireless_ticks(rttTicks, rttWiredUs);
-    }
-    return m_optionSeen ? 0 : rttTicks;
+    m_signalled.fresh = 0;
+    ReadTold(header, [&](const uint8_t* option) {
+        return mp_signalled_hear_shared(&m_signalled, option, nowNs) ||
+               (m_lawName != AP &&
+                mp_signalled_hear_wired(&m_signalled, &m_estimate, option, nowNs));
+    });
+    mp_signalled_expire(&m_signalled, &m_estimate, nowNs);
 }
 
 void
@@ -307,32 +302,26 @@ TcpMeshpace::Received(Ptr<const Packet> /* payload */,
     }
     m_path.ack_bytes = header.GetLength() * 4 + IPV4_HEADER_BYTES;
     SetLinkRates(ReadLinkRates(header));
-    if (ReadTold(header, [this](const uint8_t* option) { return mp_shared_read(option, &m_shared); }))
-    {
-        mp_estimate_share(&m_estimate, m_shared.sharers);
-        ApplyRate();
-    }
     const uint64_t nowNs = Simulator::Now().GetNanoSeconds();
+    Hear(header, nowNs);
     const auto ack = header.GetAckNumber().GetValue();
     const auto rttTicks = mp_sent_ack(&m_sent, ack, nowNs);
-    const auto sampleTicks = rttTicks ? SampleTicks(rttTicks, header) : 0;
+    const auto sampleTicks = rttTicks ? mp_signalled_sample_ticks(&m_signalled, rttTicks) : 0;
     if (sampleTicks)
     {
         const bool taken =
             mp_estimate_add(&m_estimate, &m_law, &m_path, sampleTicks, nowNs, ack);
         m_statistics.Count(m_estimate, IntervalNs(), taken);
-        ApplyRate();
     }
+    // Also without a sample: what was signalled may be new, or hold no longer.
+    ApplyRate();
 }
 
 void
 TcpMeshpace::ApplyRate()
 {
     const auto bytesPerS = mp_rate_bytes_per_s(IntervalNs(), m_tcb->m_segmentSize);
-    if (bytesPerS)
-    {
-        m_tcb->m_maxPacingRate = DataRate(bytesPerS * 8);
-    }
+    m_tcb->m_maxPacingRate = bytesPerS ? DataRate(bytesPerS * 8) : m_unpaced;
 }
 
 uint64_t
@@ -340,7 +329,7 @@ TcpMeshpace::IntervalNs() const
 {
     return mp_interval_ns(&m_estimate,
                           &m_law,
-                          mp_shared_interval_ns(&m_shared, m_tcb ? m_tcb->m_segmentSize : 0));
+                          mp_signalled_interval_ns(&m_signalled, m_tcb ? m_tcb->m_segmentSize : 0));
 }
 
 uint64_t

@@ -24,7 +24,8 @@ namespace ns3
  * The gateway writes RTT_wired into the ACKs (TCP option, see meshpace/option.h); then
  * RTT_wireless = RTT - RTT_wired. As long as no ACK has carried the option the whole RTT
  * is used; afterwards an ACK without it gives no sample, since one whole RTT among wireless
- * ones would count as contention. The law `ap` always uses the whole RTT.
+ * ones would count as contention, until none has carried it for a few seconds
+ * (meshpace/signalled.h). The law `ap` always uses the whole RTT.
  *
  * The rate is set as TcpSocketState::m_maxPacingRate, the bound of TCP's own pacing (what
  * SO_MAX_PACING_RATE is on Linux), under a pacing rate far above it: so the law decides when
@@ -117,11 +118,11 @@ class TcpMeshpace : public TcpNewReno
     void ApplyRate();
 
     /**
-     * @param rttTicks a sample of the whole RTT, ticks
-     * @param header the ACK that gave it
-     * @return the sample that the law takes, ticks; 0: none
+     * Takes what the gateway signals by an ACK, and forgets what it has not signalled for too long.
+     * @param header the ACK
+     * @param nowNs the time, ns
      */
-    uint32_t SampleTicks(uint32_t rttTicks, const TcpHeader& header);
+    void Hear(const TcpHeader& header, uint64_t nowNs);
 
     Law m_lawName;       //!< which law
     uint32_t m_leastHcs; //!< map: H_cs is at least this
@@ -134,9 +135,9 @@ class TcpMeshpace : public TcpNewReno
     Ptr<TcpSocketState> m_tcb;
     mp_sent m_sent{};
     mp_estimate m_estimate{};
-    mp_shared m_shared{}; //!< what the gateway says of others
+    mp_signalled m_signalled{}; //!< what the gateway has said of the path and of others
     mp_path m_path{};
-    bool m_optionSeen{false};
+    DataRate m_unpaced;         //!< TCP's own bound, in force while the law has none
     MeshpaceStatistics m_statistics;
 };
 

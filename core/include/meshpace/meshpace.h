@@ -19,6 +19,7 @@
 #include "shaper.h"
 #include "share.h"
 #include "shared.h"
+#include "signalled.h"
 #include "turn.h"
 #include "wait.h"
 #include "window.h"

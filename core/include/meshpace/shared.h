@@ -7,7 +7,8 @@
  *   byte  0     1     2      3      4         5 .. 7
  *         254   8     0x6d   0x73   sharers   rate, units of 64 bytes/s, big endian; 0: no limit
  *
- * A sender that keeps to its rate loses nothing for it; one that does not is told by losses (police.h).
+ * A sender that keeps to its rate loses nothing for it; one that does not is told by losses (police.h). How
+ * long it holds at the sender: signalled.h.
  */
 #ifndef MESHPACE_SHARED_H
 #define MESHPACE_SHARED_H
@@ -18,12 +19,11 @@
 #define MP_SHARED_UNIT_BPS 64u
 #define MP_SHARED_MOST 0xffffffu /* units: 1 GB/s */
 #define MP_SHARED_TURNS 4u  /* of so many ACKs that tell something one tells this */
-#define MP_SHARED_UNSAID 16u /* so many in a row that tell RTT_wired: there is nothing to tell any more */
 
 struct mp_shared {
 	uint64_t bps;     /* bytes/s that the flow may have; 0: no limit */
 	uint32_t sharers; /* hosts, each way counted, that share a mesh which loses routes; 0, 1: none do */
-	uint32_t acks;    /* at the gateway: that told something; at the sender: without this */
+	uint32_t acks;    /* at the gateway: that told something */
 };
 
 MP_INLINE void mp_shared_write(uint8_t option[MP_OPTION_BYTES], const struct mp_shared *shared)
@@ -50,17 +50,7 @@ MP_INLINE bool mp_shared_read(const uint8_t option[MP_OPTION_BYTES], struct mp_s
 	shared->sharers = option[4];
 	shared->bps = ((uint64_t)option[5] << 16 | (uint64_t)option[6] << 8 | option[7]) *
 		      MP_SHARED_UNIT_BPS;
-	shared->acks = 0;
 	return true;
-}
-
-/* A sender is told RTT_wired by an ACK, and not this: in the end it is as if it were alone. */
-MP_INLINE void mp_shared_unsaid(struct mp_shared *shared)
-{
-	if (++shared->acks < MP_SHARED_UNSAID)
-		return;
-	shared->sharers = 0;
-	shared->bps = 0;
 }
 
 /* The gateway tells something by an ACK: whether it is the turn of this, of which there is something. */

@@ -146,6 +146,11 @@ class Transfer:
         return self._ways[0].received
 
     @property
+    def sender_socket(self) -> socket.socket:
+        """For what an application may do to it under way."""
+        return self._sockets[0]
+
+    @property
     def running(self) -> bool:
         return any(thread.is_alive() for thread in self._threads)
 

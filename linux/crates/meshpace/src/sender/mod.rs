@@ -14,8 +14,9 @@ use crate::cli::{SenderCommand, SenderOn};
 use crate::config::{Config, Law, Rates};
 use crate::errors::{bail, usage, Context, Result};
 use crate::intf::{self, mp_link, mp_radio, mp_sender_settings};
+use crate::lock::{Lock, Owner};
 use crate::radio::{By, Ranges, Surroundings};
-use crate::{control, routes, system};
+use crate::{routes, system};
 use installed::Installed;
 
 /// Name of the notes on what was changed; no interface may have it, for it is too long.
@@ -48,6 +49,16 @@ fn permitted() -> Result<()> {
         bail!("not permitted: {} missing; run as root", missing.join(", "));
     }
     Ok(())
+}
+
+/// Only one at a time changes what this host's flows have.
+fn lock(replace: bool) -> Result<Lock> {
+    Owner {
+        name: NOTES,
+        runs: "a sender that follows the mesh runs".into(),
+        remedy: "stop it, or end it with: meshpace sender off",
+    }
+    .lock(replace)
 }
 
 /// What the command line and the configuration say.
@@ -143,7 +154,7 @@ fn signal_told_by(path: &Path) -> intf::mp_told_by {
     }
 }
 
-fn settings(path: &Path, choice: &Choice) -> mp_sender_settings {
+fn settings(path: &Path, choice: &Choice, way: &Way) -> mp_sender_settings {
     mp_sender_settings {
         law: choice.config.parameters(choice.law),
         hops: path.hops,
@@ -151,6 +162,9 @@ fn settings(path: &Path, choice: &Choice) -> mp_sender_settings {
         link: path.link,
         radio: path.radio,
         uneven_q16: path.uneven_q16,
+        // An interface that is gone for a while paces nobody.
+        mesh_ifindex: system::interface_index(&way.mesh).unwrap_or(0) as u32,
+        by_gateway: way.gateway.is_some().into(),
         ask: (!choice.arguments.no_ask).into(),
         signal_told_by: signal_told_by(path) as u8,
     }
@@ -170,20 +184,22 @@ fn tell_surroundings(path: &Path) {
 fn on(arguments: &SenderOn) -> Result<()> {
     let choice = Choice::of(arguments)?;
     permitted()?;
-    let (mesh, gateway) = mesh_and_gateway(&choice)?;
-    let (mut sources, findings) = Sources::probe(&mesh);
+    let way = Way::of(&choice)?;
+    let gateway = way.gateway;
+    let (mut sources, findings) = Sources::probe(&way.mesh);
     let patient = gateway.is_some() && findings.iter().any(|finding| finding.present);
     let path = first_path(&choice, &mut sources, gateway, patient);
-    let _lock = control::lock(NOTES, false)?;
+    let _lock = lock(false)?;
     let installed = match Installed::open()? {
         Some(installed) => installed,
-        None => Installed::install(&settings(&path, &choice))?,
+        None => Installed::install(&settings(&path, &choice, &way))?,
     };
-    installed.set(&settings(&path, &choice))?;
+    installed.set(&settings(&path, &choice, &way))?;
     let mut changes = Changes::open(NOTES)?;
-    prepare_host(arguments, &mesh, &mut changes)?;
+    prepare_host(arguments, &way.mesh, &mut changes)?;
     log::info!(
-        "on: congestion control \"meshpace\", {mesh}, law {}, {} hops ({}), {} Mbit/s",
+        "on: congestion control \"meshpace\", {}, law {}, {} hops ({}), {} Mbit/s",
+        way.mesh,
         choice.law,
         path.hops,
         path.told_by,
@@ -192,30 +208,41 @@ fn on(arguments: &SenderOn) -> Result<()> {
     tell_surroundings(&path);
     system::notify_ready();
     if arguments.follow {
-        follow(&choice, &installed, sources, gateway)?;
+        follow(&choice, &installed, sources, &way)?;
     }
     Ok(())
 }
 
-/// The interface to the mesh, and the address of the gateway behind it.
-fn mesh_and_gateway(choice: &Choice) -> Result<(String, Option<IpAddr>)> {
-    let routes = routes::default_routes();
-    let named = choice
-        .arguments
-        .mesh
-        .as_ref()
-        .or(choice.config.mesh.as_ref());
-    let chosen = match named {
-        Some(mesh) => routes.iter().find(|route| route.interface == *mesh),
-        None => routes.first(),
-    };
-    let mesh = named
-        .cloned()
-        .or(chosen.map(|route| route.interface.clone()));
-    let mesh = mesh
-        .ok_or_else(|| usage("no default route; name the interface to the mesh with --mesh IF"))?;
-    system::interface_index(&mesh)?;
-    Ok((mesh, chosen.and_then(|route| route.gateway)))
+/// What is paced: what leaves by this interface, and by a next hop where its default route has one.
+struct Way {
+    mesh: String,
+    gateway: Option<IpAddr>,
+}
+
+impl Way {
+    fn of(choice: &Choice) -> Result<Self> {
+        let routes = routes::default_routes();
+        let named = choice
+            .arguments
+            .mesh
+            .as_ref()
+            .or(choice.config.mesh.as_ref());
+        let chosen = match named {
+            Some(mesh) => routes.iter().find(|route| route.interface == *mesh),
+            None => routes.first(),
+        };
+        let mesh = named
+            .cloned()
+            .or(chosen.map(|route| route.interface.clone()));
+        let mesh = mesh.ok_or_else(|| {
+            usage("no default route; name the interface to the mesh with --mesh IF")
+        })?;
+        system::interface_index(&mesh)?;
+        Ok(Self {
+            mesh,
+            gateway: chosen.and_then(|route| route.gateway),
+        })
+    }
 }
 
 /// The mesh's tables are read in the background; at the start they are waited for.
@@ -238,19 +265,14 @@ fn first_path(
     }
 }
 
-fn follow(
-    choice: &Choice,
-    installed: &Installed,
-    mut sources: Sources,
-    gateway: Option<IpAddr>,
-) -> Result<()> {
+fn follow(choice: &Choice, installed: &Installed, mut sources: Sources, way: &Way) -> Result<()> {
     let mut before = (0, 0, 0);
     loop {
         std::thread::sleep(FOLLOW);
         sources
             .refresh()
             .context("the mesh's tables cannot be read")?;
-        let path = look_up(choice, &sources, gateway);
+        let path = look_up(choice, &sources, way.gateway);
         let now = (path.hops, path.kbps, path.link.h_cs);
         if before != now {
             log::info!(
@@ -264,7 +286,7 @@ fn follow(
             }
             before = now;
         }
-        installed.set(&settings(&path, choice))?;
+        installed.set(&settings(&path, choice, way))?;
     }
 }
 
@@ -307,7 +329,7 @@ fn set_sysctl(path: &str, value: &str, changes: &mut Changes) -> Result<()> {
 
 fn off() -> Result<()> {
     permitted()?;
-    let _lock = control::lock(NOTES, true)?;
+    let _lock = lock(true)?;
     // The default first: what it names has to exist.
     let undone = Changes::open(NOTES)?.undo_all()?;
     let removed = Installed::remove()?;
