@@ -14,9 +14,10 @@ packages=(g++ make cmake ninja-build nlohmann-json3-dev python3-venv)
 packages+=(clang libclang1-14 libelf-dev zlib1g-dev pkg-config linux-libc-dev)
 # Emulated runs: network namespaces, and the programs whose flows are measured.
 packages+=(iproute2 iptables iperf3 curl)
-# The sanitizers' run time; what the gateway's tests set up here, and in other kernels under QEMU.
+# The sanitizers' run time; what the gateway's tests set up here, and in other kernels under QEMU; systemd
+# for its systemd-analyze, which judges the units without running.
 [ "${1:-build}" = test ] && packages+=(libclang-rt-14-dev bpftool
-    iputils-ping qemu-system-x86 busybox-static kmod cpio xz-utils iw batctl)
+    iputils-ping systemd qemu-system-x86 busybox-static kmod cpio xz-utils iw batctl)
 # Debian's own cargo is too old; the one that it builds browsers with is not.
 cargo_works() { cargo --version 2>/dev/null | awk '{ split($2, v, "."); exit !(v[1] > 1 || v[2] >= 85) }'; }
 cargo_works || packages+=(cargo-web rustc-web)
