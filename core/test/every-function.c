@@ -29,6 +29,9 @@ struct probe {
 	struct mp_signalled signalled;
 	struct mp_turns turns;
 	struct mp_turn turn;
+	struct mp_probe asked;
+	struct mp_budget host, all;
+	struct mp_credit copies;
 	uint8_t option[MP_TCP_OPTIONS_MAX];
 	uint64_t out[16];
 };
@@ -57,6 +60,7 @@ PROBE(reach);
 PROBE(even);
 PROBE(police);
 PROBE(signalled);
+PROBE(asks);
 
 /* Each law, as the input has it. */
 MP_INLINE struct mp_law probe_law(uint32_t which)
@@ -255,5 +259,20 @@ PROBE(police)
 	p->out[7] = mp_told_may(&p->told, p->seq, p->len);
 	if (p->out[6] && p->out[7])
 		mp_told_by(&p->told, p->seq + p->bytes);
+	return 0;
+}
+
+PROBE(asks)
+{
+	struct probe *p = &probe;
+
+	(void)context;
+	p->out[8] = mp_prompt_due(&p->asked, p->ack, p->rtt_ns, p->number, p->bytes & 1, p->now_ns);
+	p->out[9] = mp_ask_spend(&p->host, &p->all, p->now_ns);
+	if (p->out[8] && p->out[9])
+		mp_probe_sent(&p->asked, p->now_ns);
+	if (p->bytes & 2)
+		mp_credit_earn(&p->copies);
+	p->out[10] = mp_credit_spend(&p->copies);
 	return 0;
 }

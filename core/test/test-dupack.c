@@ -3,7 +3,6 @@
 #include "check.h"
 
 #include <meshpace/dupack.h>
-#include <meshpace/probe.h>
 
 #define MS 1000000ull
 
@@ -190,42 +189,11 @@ static void test_random(void)
 		CHECK(verdicts[i] > 1000, "verdict %d only %u times", i, verdicts[i]);
 }
 
-/* A path that says nothing is asked for a minute, and again as soon as something was acknowledged. */
-static void test_probes(void)
-{
-	struct mp_probe probe = { 0 };
-	uint32_t i;
-
-	CHECK_EQUAL(mp_probe_due(&probe, 1000, MP_PROBE_NS - 1), false);
-	for (i = 0; i < MP_PROBES; i++)
-		CHECK_EQUAL(mp_probe_due(&probe, 1000, MP_PROBE_NS), true);
-	CHECK_EQUAL(mp_probe_due(&probe, 1000, MP_PROBE_NS), false);
-	CHECK_EQUAL(mp_probe_due(&probe, 2460, MP_PROBE_NS - 1), false);
-	CHECK_EQUAL(mp_probe_due(&probe, 2460, MP_PROBE_NS), true);
-}
-
-/* The sender of an upload likewise, unless it has not sent much: then it has said all. */
-static void test_prompts(void)
-{
-	struct mp_probe probe = { 0 };
-	uint32_t i;
-
-	CHECK_EQUAL(mp_prompt_due(&probe, 1000, MP_PROBE_NS, MP_PROMPT_BYTES - 1, true), false);
-	CHECK_EQUAL(mp_prompt_due(&probe, 1000, MP_PROBE_NS - 1, MP_PROMPT_BYTES, true), false);
-	for (i = 0; i < MP_PROBES; i++)
-		CHECK_EQUAL(mp_prompt_due(&probe, 1000, MP_PROBE_NS, MP_PROMPT_BYTES, true), true);
-	CHECK_EQUAL(mp_prompt_due(&probe, 1000, MP_PROBE_NS, MP_PROMPT_BYTES, true), false);
-	/* Who did not push has more, however little it has sent. */
-	CHECK_EQUAL(mp_prompt_due(&probe, 2000, MP_PROBE_NS, 1000, false), true);
-}
-
 int main(int argc, char **argv)
 {
 	check_begin(argc, argv);
 	test_count_table();
 	test_verdict_table();
 	test_random();
-	test_probes();
-	test_prompts();
 	return check_end();
 }

@@ -198,7 +198,7 @@ __attribute__((noinline)) int mp_down_ack(struct mp_packet *p)
 	struct mp_news news = {};
 	struct mp_flow_key key;
 	struct mp_flow *flow;
-	bool stored;
+	bool stored, unsent;
 
 	if (!p)
 		return MP_ACK_FORWARD;
@@ -206,6 +206,8 @@ __attribute__((noinline)) int mp_down_ack(struct mp_packet *p)
 	flow = mp_find_flow(&key);
 	if (!flow)
 		return MP_ACK_FORWARD;
+	/* Asked only of what may be a duplicate: most ACKs are none. */
+	unsent = p->ack == flow->dupack.ack && mp_is_unsent(&key, p->ack);
 	if (flow->known_changes != mp_settings.changes)
 		news = mp_look_up_news(&key);
 	bpf_spin_lock(&flow->lock);
@@ -215,7 +217,7 @@ __attribute__((noinline)) int mp_down_ack(struct mp_packet *p)
 				flow->sent.max_end);
 		p->rtt_ticks = mp_sent_ack(&flow->sent, p->ack, p->now_ns);
 		p->acks = true;
-		stored = mp_settings.local_retransmission && flow->storing &&
+		stored = mp_settings.local_retransmission && flow->storing && !unsent &&
 			 mp_seq_up_to(flow->stored_from, p->ack);
 		verdict = mp_dupack_verdict(&flow->dupack, stored && mp_is_pure_ack(p), p->now_ns,
 					    mp_window_mean_ns(&flow->estimate.window));

@@ -126,10 +126,6 @@ MP_INLINE struct mp_flow *mp_find_or_create_flow(const struct mp_flow_key *key, 
 
 	if (flow)
 		return flow;
-	if (mp_settings.full) {
-		mp_count(MP_COUNT_FLOWS_REFUSED);
-		return NULL;
-	}
 	place = mp_take_place(now_ns);
 	if (!place)
 		return NULL;

@@ -161,7 +161,6 @@ struct mp_settings {
 	uint8_t stamp;                /* departure times into skb->tstamp, for sch_fq */
 	uint8_t option;               /* enum mp_option_policy */
 	uint8_t local_retransmission;
-	uint8_t full;                 /* the store is full: new flows go unpaced */
 	uint8_t aliases;              /* hosts have caps, and some have several addresses */
 	uint8_t udp_waits;            /* some host has a cap: UDP is held, too */
 	uint32_t sharers;             /* hosts that share a mesh which loses routes (law even) */
@@ -172,6 +171,7 @@ struct mp_settings {
 enum mp_event_kind {
 	MP_EVENT_STORE,
 	MP_EVENT_STORE_FIRST, /* of a new flow: what is kept under its key is another connection's */
+	MP_EVENT_STORE_UNANSWERED, /* of a flow of which nothing has been acknowledged yet */
 	MP_EVENT_RETRANSMIT,
 };
 
@@ -200,7 +200,6 @@ enum mp_counter {
 	MP_COUNT_HAIRPIN,       /* from the mesh to the mesh; not looked into */
 	MP_COUNT_FLOWS_CREATED,
 	MP_COUNT_FLOWS_EVICTED, /* to make room for new ones */
-	MP_COUNT_FLOWS_REFUSED, /* the store was full */
 	MP_COUNT_PACED,         /* departure times set in the future */
 	MP_COUNT_ASKS,          /* for RTT_wired, by senders */
 	MP_COUNT_OPTIONS,       /* written */

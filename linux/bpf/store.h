@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Segments for the daemon's store, and orders to send one of them again, in one ring buffer: an
- * order never overtakes the segment that it asks for.
+ * Segments for the daemon's retransmit cache, and orders to send one of them again, in one ring buffer: an
+ * order never overtakes the segment that it asks for. Where the daemon is slow and the buffer full,
+ * segments go without a copy, and are counted.
  */
 #ifndef MESHPACE_BPF_STORE_H
 #define MESHPACE_BPF_STORE_H
@@ -12,6 +13,24 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4 << 20);
 } mp_events SEC(".maps");
+
+/*
+ * What the daemon was ordered to send again and did not, since it made room or the host's budget is spent:
+ * a flow's sequence number. The duplicate ACKs that ask for it are the sender's to answer.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, struct mp_flow_key);
+	__type(value, uint32_t);
+} mp_unsent SEC(".maps");
+
+MP_INLINE bool mp_is_unsent(const struct mp_flow_key *key, uint32_t seq)
+{
+	const uint32_t *unsent = bpf_map_lookup_elem(&mp_unsent, key);
+
+	return unsent && *unsent == seq;
+}
 
 /* The daemon looks at the ring buffer often; it is only woken when that fills up. */
 #define MP_EVENTS_WAKE_BYTES (1u << 20)
@@ -26,7 +45,14 @@ MP_INLINE uint64_t mp_wakeup(void)
 /* An IPv4 and a TCP header. */
 #define MP_STORED_MIN 40u
 
-/* Copies a flow's data packet for the store. False: not copied. */
+MP_INLINE uint32_t mp_store_kind(const struct mp_flow *flow)
+{
+	if (!flow->acked)
+		return MP_EVENT_STORE_FIRST;
+	return flow->acked_bytes ? MP_EVENT_STORE : MP_EVENT_STORE_UNANSWERED;
+}
+
+/* Copies a flow's data packet for the retransmit cache. False: not copied. */
 MP_INLINE bool mp_store(struct __sk_buff *skb, const struct mp_packet *p,
 			const struct mp_flow_key *key, const struct mp_flow *flow)
 {
@@ -38,7 +64,7 @@ MP_INLINE bool mp_store(struct __sk_buff *skb, const struct mp_packet *p,
 	store = bpf_ringbuf_reserve(&mp_events, sizeof(*store), 0);
 	if (!store)
 		return false;
-	store->event.kind = flow->acked ? MP_EVENT_STORE : MP_EVENT_STORE_FIRST;
+	store->event.kind = mp_store_kind(flow);
 	store->event.seq = p->seq;
 	store->event.end = p->seq + p->payload_bytes;
 	store->event.ack = flow->acked ? flow->ack : p->seq;

@@ -53,7 +53,7 @@ def paces(gateway: Gateway, within_s: float) -> None:
 HANGS: dict[str, hang.Hang] = {
     "stopped": hang.stopped,
     "frozen": hang.frozen,
-    **{name: hang.thread_stopped(name) for name in ("nfqueue", "store", "heart", "meshpace")},
+    **{name: hang.thread_stopped(name) for name in ("nfqueue", "cache", "heart", "meshpace")},
 }
 
 

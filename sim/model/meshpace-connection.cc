@@ -325,14 +325,20 @@ bool
 MeshpaceConnection::IsToProbe(uint64_t nowNs)
 {
     return !(m_settings.law.omit & MP_OMIT_PROBES) && !m_stored.empty() && m_held.empty() &&
-           mp_probe_due(&m_probe, m_stored.front().seq, nowNs - m_pacer.last_ns);
+           mp_probe_due(&m_probe, m_stored.front().seq, nowNs - m_pacer.last_ns, m_downBytes, nowNs);
 }
 
 bool
 MeshpaceConnection::IsToPrompt(uint64_t nowNs)
 {
     return !(m_settings.law.omit & MP_OMIT_PROBES) && m_upDataNs && !Ended() &&
-           mp_prompt_due(&m_prompt, m_upAck, nowNs - m_upDataNs, m_upBytes, m_upPushed);
+           mp_prompt_due(&m_prompt, m_upAck, nowNs - m_upDataNs, m_upBytes, m_upPushed, nowNs);
+}
+
+mp_probe&
+MeshpaceConnection::Asks(bool down)
+{
+    return down ? m_probe : m_prompt;
 }
 
 uint32_t

@@ -214,6 +214,12 @@ class MeshpaceConnection
      */
     bool IsToPrompt(uint64_t nowNs);
 
+    /**
+     * @param down of the download's path, else of the upload's sender
+     * @return when its stall began, and when it was asked last
+     */
+    mp_probe& Asks(bool down);
+
     /** @return up to which the wired host has acknowledged the upload */
     uint32_t UpAck() const;
 

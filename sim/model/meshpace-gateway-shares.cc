@@ -168,23 +168,53 @@ MeshpaceGateway::ShareStep()
     }
 }
 
+std::vector<std::pair<const MeshpaceKey*, MeshpaceConnection*>>
+MeshpaceGateway::DueAsks(bool down)
+{
+    std::vector<std::pair<const MeshpaceKey*, MeshpaceConnection*>> due;
+    for (const auto& [key, connection] : m_connections)
+    {
+        const bool asks = down ? connection->IsToProbe(NowNs())
+                               : !connection->Elsewhere() && !m_prompt.IsNull() &&
+                                     connection->IsToPrompt(NowNs());
+        if (asks)
+        {
+            due.emplace_back(&key, connection.get());
+        }
+    }
+    const auto& asked = down ? m_probes : m_prompts;
+    const auto turn = [&asked, down](const auto& entry) {
+        return std::pair{asked.LatestNs(entry.first->meshAddress), entry.second->Asks(down).latest_ns};
+    };
+    std::stable_sort(due.begin(), due.end(), [&turn](const auto& a, const auto& b) {
+        return turn(a) < turn(b);
+    });
+    return due;
+}
+
 void
 MeshpaceGateway::AskSilentPaths()
 {
-    for (const auto& [key, connection] : m_connections)
+    for (const auto& [key, connection] : DueAsks(true))
     {
-        if (connection->IsToProbe(NowNs()))
+        if (m_probes.Spend(key->meshAddress, NowNs()))
         {
+            mp_probe_sent(&connection->Asks(true), NowNs());
             m_urgent.at(connection->Radio())(connection->Retransmit(NowNs()));
         }
-        if (!connection->Elsewhere() && !m_prompt.IsNull() && connection->IsToPrompt(NowNs()))
+    }
+    for (const auto& [key, connection] : DueAsks(false))
+    {
+        if (!m_prompts.Spend(key->meshAddress, NowNs()))
         {
-            if (auto ack = connection->AckAgain())
-            {
-                m_urgent.at(connection->Radio())(ack);
-            }
-            m_prompt(key, connection->UpAck());
+            continue;
         }
+        mp_probe_sent(&connection->Asks(false), NowNs());
+        if (auto ack = connection->AckAgain())
+        {
+            m_urgent.at(connection->Radio())(ack);
+        }
+        m_prompt(*key, connection->UpAck());
     }
 }
 

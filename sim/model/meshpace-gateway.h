@@ -5,6 +5,7 @@
 #ifndef MESHPACE_GATEWAY_H
 #define MESHPACE_GATEWAY_H
 
+#include "meshpace-asks.h"
 #include "meshpace-connection.h"
 #include "meshpace-hosts.h"
 
@@ -18,6 +19,7 @@
 #include <optional>
 #include <set>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace ns3
@@ -211,6 +213,11 @@ class MeshpaceGateway : public Object
     /** Each second under the law even: silent paths are asked, hosts are compared. */
     void EvenStep();
     void AskSilentPaths();
+    /**
+     * @param down whether downloads are meant, else uploads
+     * @return the connections that are due to be asked, who was asked longest ago first
+     */
+    std::vector<std::pair<const MeshpaceKey*, MeshpaceConnection*>> DueAsks(bool down);
     void ShareStep();
     void GoodputStep();
     void ResetGoodputControl();
@@ -240,6 +247,8 @@ class MeshpaceGateway : public Object
     EventId m_goodputEvent;
     MeshpaceHosts m_hostShares;
     EventId m_evenEvent;
+    MeshpaceAsks m_probes;  //!< of downloads
+    MeshpaceAsks m_prompts; //!< of uploads
     std::map<uint32_t, uint32_t> m_lastHost; //!< served, by radio
     uint32_t m_held{0};
     uint32_t m_maxHeld{0};

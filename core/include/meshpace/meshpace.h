@@ -3,6 +3,7 @@
 #ifndef MESHPACE_MESHPACE_H
 #define MESHPACE_MESHPACE_H
 
+#include "budget.h"
 #include "dupack.h"
 #include "goodput.h"
 #include "law.h"

@@ -5,21 +5,21 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::cache::{self, Acked, Gauge, Living};
 use crate::changes::Changes;
 use crate::config::{Config, Law, OptionPolicy, ReleaseChoice, Source};
 use crate::errors::{bail, usage, Context, Result};
-use crate::flows::{self, Meter, Table};
+use crate::flows::{self, FlowState, Meter, Table};
 use crate::goodput::GoodputControl;
 use crate::hosts::Hosts;
 use crate::identity::{self, Identities};
-use crate::intf::{self, mp_host_key, mp_limits, mp_settings};
+use crate::intf::{self, mp_direction_MP_DOWN, mp_host_key, mp_limits, mp_settings};
 use crate::liveness::{Heart, Liveness};
 use crate::programs::{Maps, Programs};
 use crate::prompts::Prompts;
 use crate::release::{self, Release, SetUp};
 use crate::rules::Rules;
 use crate::shares::{Member, Shares};
-use crate::store::{self, Gauge, Living};
 use crate::system::{self, now_ns};
 use crate::watch::{self, Watch};
 use crate::{control, metrics, nfqueue, report, routes, shares};
@@ -178,8 +178,9 @@ impl Gateway {
         }
         if self.holds() && self.config.local_retransmission {
             let budget = u64::from(self.config.store_mib) << 20;
-            store::start(
+            cache::start(
                 self.maps.events()?,
+                self.maps.unsent()?,
                 self.watch.port.clone(),
                 budget,
                 self.gauge.clone(),
@@ -238,7 +239,6 @@ impl Gateway {
             stamp: (self.release() == Release::Fq && config.law != Law::Off).into(),
             option: self.option_policy() as u8,
             local_retransmission: (self.holds() && config.local_retransmission).into(),
-            full: self.gauge.full.load(Ordering::Relaxed).into(),
             aliases: (!self.shares.caps().is_empty() && !self.shares.aliases.is_empty()).into(),
             udp_waits: (!self.shares.caps().is_empty()).into(),
             sharers: self.shares.sharers(),
@@ -315,14 +315,25 @@ impl Gateway {
             hosts.entry(address).or_insert(0);
         }
         let paths = self.hosts.refresh(&self.maps, &self.config, &hosts)?;
-        let round = store::Round {
-            acks: table.iter().map(|(key, flow)| (*key, flow.ack)).collect(),
-            probes: asks,
-        };
-        *self.living.lock().expect("its holder ended the program") = Some(round);
+        *self.living.lock().expect("its holder ended the program") = Some(self.round(&table, asks));
         let status = report::status(self, &table, &paths, now);
         *self.shared.lock().expect("its holder ended the program") = Arc::new(status);
         Ok(())
+    }
+
+    /// For the retransmit cache.
+    fn round(&self, table: &Table, probes: bool) -> cache::Round {
+        let downloads = table
+            .iter()
+            .filter(|(key, _)| key.direction == mp_direction_MP_DOWN);
+        let acked = |flow: &FlowState| Acked {
+            ack: flow.ack,
+            bytes: flow.acked_bytes,
+        };
+        cache::Round {
+            acked: downloads.map(|(key, flow)| (*key, acked(flow))).collect(),
+            probes,
+        }
     }
 
     /// Sets what hosts may get; returns those that have a cap.

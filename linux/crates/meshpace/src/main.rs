@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! meshpace: TCP made fast and fair across multihop Wi-Fi meshes.
+mod asks;
 mod attach;
+mod cache;
 mod changes;
 mod cli;
 mod config;
@@ -36,7 +38,6 @@ mod sender;
 mod serve;
 mod shares;
 mod status;
-mod store;
 mod system;
 mod top;
 mod watch;

@@ -91,6 +91,7 @@ impl Programs {
             settings: self.map(".data.settings")?,
             beat: self.map(".data.beat")?,
             events: self.map("mp_events")?,
+            unsent: self.map("mp_unsent")?,
             changes: AtomicU32::new(1),
         })
     }
@@ -153,6 +154,7 @@ pub struct Maps {
     settings: MapHandle,
     beat: MapHandle,
     events: MapHandle,
+    unsent: MapHandle,
     /// of paths and floors; flows look them up when they hear of a new number
     changes: AtomicU32,
 }
@@ -166,6 +168,11 @@ impl Maps {
     /// The ring buffer of linux/bpf/store.h, for a thread of its own.
     pub fn events(&self) -> Result<MapHandle> {
         MapHandle::try_from(&self.events).context("ring buffer")
+    }
+
+    /// Where its thread says what it did not send again.
+    pub fn unsent(&self) -> Result<MapHandle> {
+        MapHandle::try_from(&self.unsent).context("map of what was not sent again")
     }
 
     /// For [`mp_settings`]: never 0, another number after each change of a path or a floor.

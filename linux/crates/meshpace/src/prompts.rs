@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The law `even` prompts the sender of an upload that has fallen silent, once a second: it gets its latest
+//! The law `even` wakes the sender of a stalled upload up, ever more seldom and within a budget: it gets its latest
 //! ACK again, which was lost with the path as often as its data was, and an ICMP message that says that
 //! its host was unreachable. A sender that waits for a doubled time-out takes a doubling back and so tries
 //! again (RFC 6069; Linux, `tcp_ld_RTO_revert`); any other ignores it.
@@ -8,9 +8,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::Arc;
 
+use crate::asks::Asks;
 use crate::flows::{FlowState, Table};
 use crate::hosts::address_of;
-use crate::intf::{mp_direction_MP_UP, mp_flow, mp_flow_key, mp_probe, mp_prompt_due};
+use crate::intf::{
+    mp_direction_MP_UP, mp_flow, mp_flow_key, mp_probe, mp_probe_sent, mp_prompt_due,
+};
 use crate::packet;
 use crate::port::Port;
 use crate::programs::Maps;
@@ -23,18 +26,26 @@ const TCP_START: usize = 8;
 
 pub struct Prompts {
     port: Arc<Port>,
-    /// of the flows in the table
-    asked: HashMap<mp_flow_key, mp_probe>,
     v4: Option<OwnedFd>,
     v6: Option<OwnedFd>,
+    pub due: Due,
     pub sent: u64,
+}
+
+/// Which senders are woken up.
+#[derive(Default)]
+pub struct Due {
+    /// of the flows in the table
+    asked: HashMap<mp_flow_key, mp_probe>,
+    asks: Asks,
+    /// were due and had to wait for the budget
+    pub waited: u64,
 }
 
 impl Prompts {
     pub fn new(port: Arc<Port>) -> Self {
         Self {
             port,
-            asked: HashMap::new(),
             v4: raw_socket(libc::AF_INET, libc::IPPROTO_ICMP, libc::SOL_RAW, &[!0; 4]),
             v6: raw_socket(
                 libc::AF_INET6,
@@ -42,25 +53,18 @@ impl Prompts {
                 libc::SOL_ICMPV6,
                 &[!0; 32],
             ),
+            due: Due::default(),
             sent: 0,
         }
     }
 
     /// A second has passed.
     pub fn tick(&mut self, maps: &Maps, table: &Table, now_ns: u64) {
-        let mut asked = std::mem::take(&mut self.asked);
-        for (key, flow) in table
-            .iter()
-            .filter(|(key, _)| key.direction == mp_direction_MP_UP)
-        {
-            let mut probe = asked.remove(key).unwrap_or_default();
-            if is_due(&mut probe, flow, now_ns) {
-                if let Some(frame) = maps.flow(key).and_then(|flow| latest_ack(&flow)) {
-                    self.port.send(&frame);
-                }
-                self.sent += u64::from(self.send(key, flow.ack));
+        for (key, ack) in self.due.now(table, now_ns) {
+            if let Some(frame) = maps.flow(&key).and_then(|flow| latest_ack(&flow)) {
+                self.port.send(&frame);
             }
-            self.asked.insert(*key, probe);
+            self.sent += u64::from(self.send(&key, ack));
         }
     }
 
@@ -94,6 +98,33 @@ impl Prompts {
     }
 }
 
+impl Due {
+    /// The uploads whose senders are woken up now, each with its acknowledgement.
+    pub fn now(&mut self, table: &Table, now_ns: u64) -> Vec<(mp_flow_key, u32)> {
+        let mut before = std::mem::take(&mut self.asked);
+        let (mut due, mut acks) = (Vec::new(), HashMap::new());
+        let uploads = |(key, _): &&(mp_flow_key, FlowState)| key.direction == mp_direction_MP_UP;
+        for (key, flow) in table.iter().filter(uploads) {
+            let mut probe = before.remove(key).unwrap_or_default();
+            if is_due(&mut probe, flow, now_ns) {
+                due.push((*key, probe));
+                acks.insert(*key, flow.ack);
+            }
+            self.asked.insert(*key, probe);
+        }
+        self.asks.forget(now_ns);
+        self.asks.by_turns(&mut due);
+        due.retain(|(key, _)| self.asks.spend(&key.mesh, now_ns));
+        self.waited += (acks.len() - due.len()) as u64;
+        for (key, probe) in &mut due {
+            // Safe: a plain function of core/.
+            unsafe { mp_probe_sent(probe, now_ns) };
+            self.asked.insert(*key, *probe);
+        }
+        due.iter().map(|(key, _)| (*key, acks[key])).collect()
+    }
+}
+
 /// The latest pure ACK, None where there was none or it is torn. Without its timestamp, by which the
 /// sender would take the silence for a round trip and wait accordingly after its next loss.
 fn latest_ack(flow: &mp_flow) -> Option<Vec<u8>> {
@@ -110,7 +141,7 @@ fn is_due(probe: &mut mp_probe, flow: &FlowState, now_ns: u64) -> bool {
     let silent_ns = now_ns.saturating_sub(flow.data_ns);
     let (ack, bytes, pushed) = (flow.ack, flow.acked_bytes, flow.pushed);
     // Safe: a plain function of core/, and a probe that outlives the call.
-    !flow.fin && unsafe { mp_prompt_due(probe, ack, silent_ns, bytes, pushed) }
+    !flow.fin && unsafe { mp_prompt_due(probe, ack, silent_ns, bytes, pushed, now_ns) }
 }
 
 /// The first eight bytes of the segment, as its sender sent it.
@@ -207,6 +238,11 @@ mod tests {
         };
         assert!(!is_due(&mut probe, &bulk, S + S / 2));
         assert!(is_due(&mut probe, &bulk, 2 * S));
+        let forged = FlowState {
+            acked_bytes: 0,
+            ..bulk
+        };
+        assert!(!is_due(&mut probe, &forged, 2 * S), "never acknowledged");
         let said_all = FlowState {
             acked_bytes: 10_000,
             pushed: true,

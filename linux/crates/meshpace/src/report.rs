@@ -11,7 +11,7 @@ use crate::shares::Caps;
 use crate::status::{Host, Status};
 
 /// Names of the kernel's counters (enum mp_counter).
-const COUNTERS: [(&str, intf::mp_counter); 22] = [
+const COUNTERS: [(&str, intf::mp_counter); 21] = [
     ("tcp", intf::mp_counter_MP_COUNT_TCP),
     ("other", intf::mp_counter_MP_COUNT_OTHER),
     ("fragments", intf::mp_counter_MP_COUNT_FRAGMENTS),
@@ -19,7 +19,6 @@ const COUNTERS: [(&str, intf::mp_counter); 22] = [
     ("hairpin", intf::mp_counter_MP_COUNT_HAIRPIN),
     ("flows_created", intf::mp_counter_MP_COUNT_FLOWS_CREATED),
     ("flows_evicted", intf::mp_counter_MP_COUNT_FLOWS_EVICTED),
-    ("flows_refused", intf::mp_counter_MP_COUNT_FLOWS_REFUSED),
     ("paced", intf::mp_counter_MP_COUNT_PACED),
     ("asks", intf::mp_counter_MP_COUNT_ASKS),
     ("options_written", intf::mp_counter_MP_COUNT_OPTIONS),
@@ -54,14 +53,19 @@ fn counters(gateway: &Gateway) -> BTreeMap<String, u64> {
     add("wait_dropped", load(&gateway.queue.wait_dropped));
     add("queue_waiting", load(&gateway.queue.waiting));
     add("flows_expired", gateway.expired);
-    add(
-        "prompts",
-        gateway.prompts.as_ref().map_or(0, |prompts| prompts.sent),
-    );
+    let prompts = gateway.prompts.as_ref();
+    add("prompts", prompts.map_or(0, |prompts| prompts.sent));
+    let waited = prompts.map_or(0, |prompts| prompts.due.waited);
+    add("prompts_over_budget", waited);
+    let gauge = &gateway.gauge;
+    add("store_bytes", load(&gauge.bytes));
+    add("segments_sent_again", load(&gauge.sent_again));
+    add("segments_missing", load(&gauge.missing));
+    add("segments_evicted", load(&gauge.evicted));
+    add("copies_over_budget", load(&gauge.over_budget));
+    add("probes", load(&gauge.probes));
+    add("probes_over_budget", load(&gauge.probes_waited));
     add("put_back", gateway.watch.put_back);
-    add("store_bytes", load(&gateway.gauge.bytes));
-    add("segments_sent_again", load(&gateway.gauge.sent_again));
-    add("segments_missing", load(&gateway.gauge.failed));
     all
 }
 

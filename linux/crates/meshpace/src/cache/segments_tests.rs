@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Of the segments that are kept: their order, and the bound.
+use super::*;
+
+const FRAME: usize = 1500;
+
+fn key(host: u8, port: u16) -> mp_flow_key {
+    mp_flow_key {
+        mesh: [host; 16],
+        mesh_port: port,
+        ..Default::default()
+    }
+}
+
+fn new(seq: u32, bytes: u32, ack: u32, answered: bool) -> New {
+    New {
+        seq,
+        end: seq.wrapping_add(bytes),
+        ack,
+        answered,
+        l3: 0,
+        l4: 0,
+        frame: vec![0; FRAME].into(),
+    }
+}
+
+/// As recounted from what is there.
+fn recounted(segments: &Segments) -> u64 {
+    let of = |flow: &Flow| flow.segments.values().map(Segment::bytes).sum::<u64>();
+    let flows = segments.flows.values();
+    let all: u64 = flows.map(|flow| of(flow) + FLOW_BYTES).sum();
+    let held: u64 = segments.holders.values().map(|h| h.bytes).sum();
+    assert_eq!(held + segments.flows.len() as u64 * FLOW_BYTES, all);
+    assert_eq!(segments.by_bytes.len(), segments.holders.len());
+    all
+}
+
+#[test]
+fn a_hole_is_filled_across_the_wrap_and_a_second_copy_is_not_kept() {
+    let (mut segments, flow) = (Segments::new(1 << 20), key(1, 1));
+    let begin = u32::MAX - 9;
+    for (seq, bytes) in [(begin, 10), (10, 10), (10, 10), (12, 6), (0, 10), (20, 10)] {
+        segments.keep(&flow, new(seq, bytes, begin, true), 0);
+    }
+    let ends: Vec<_> = segments.flows[&flow]
+        .segments
+        .iter()
+        .map(|(start, segment)| (start - ORIGIN, segment.end - ORIGIN))
+        .collect();
+    assert_eq!(ends, [(0, 10), (10, 20), (20, 30), (30, 40)]);
+    assert!(segments.find(&flow, 15).is_some());
+    assert!(segments.find(&flow, 30).is_none());
+    assert_eq!(segments.bytes(), recounted(&segments));
+}
+
+#[test]
+fn what_is_acknowledged_goes_and_a_flow_with_its_last() {
+    let (mut segments, flow) = (Segments::new(1 << 20), key(1, 1));
+    segments.keep(&flow, new(0, 10, 0, true), 0);
+    segments.keep(&flow, new(10, 10, 0, true), 0);
+    segments.acknowledge(&flow, 15);
+    assert!(segments.find(&flow, 5).is_none());
+    assert!(segments.flows.get_mut(&flow).unwrap().first().is_some());
+    segments.keep(&flow, new(5, 5, 15, true), 0);
+    assert!(segments.find(&flow, 5).is_none(), "acknowledged before");
+    segments.acknowledge(&flow, 20);
+    assert_eq!((segments.bytes(), segments.flows.len()), (0, 0));
+    segments.keep(&flow, new(20, 10, 20, true), 0);
+    segments.forget(&flow);
+    assert_eq!((segments.bytes(), recounted(&segments)), (0, 0));
+}
+
+/// A number is never taken for one that is 2^32 away, however far a flow goes on.
+#[test]
+fn numbers_wrap_and_wrap() {
+    let (mut segments, flow) = (Segments::new(1 << 30), key(1, 1));
+    let (step, mut ack) = (1 << 30, 0u32);
+    for _ in 0..40 {
+        segments.keep(&flow, new(ack, step, ack, true), 0);
+        segments.keep(&flow, new(ack.wrapping_add(step), step, ack, true), 0);
+        assert!(segments.find(&flow, ack.wrapping_add(step)).is_some());
+        assert!(segments.find(&flow, ack.wrapping_sub(1)).is_none());
+        ack = ack.wrapping_add(step);
+        segments.acknowledge(&flow, ack);
+        assert_eq!(segments.flows[&flow].segments.len(), 1);
+    }
+}
+
+/// Of one flow, and of very many, of hosts that answer and that do not.
+#[test]
+fn the_budget_is_never_exceeded() {
+    let budget = 1 << 20;
+    let mut segments = Segments::new(budget);
+    for i in 0..4000u32 {
+        segments.keep(&key(1, 1), new(i * 1000, 1000, 0, false), 0);
+        assert!(segments.flows[&key(1, 1)].bytes <= budget / FLOWS_LEAST);
+    }
+    for i in 0..4000u32 {
+        let flow = key((i % 7) as u8, (i % 900) as u16);
+        segments.keep(&flow, new(!i, 1, !i, i % 3 == 0), 0);
+        assert!(segments.bytes() <= budget);
+    }
+    assert_eq!(segments.bytes(), recounted(&segments));
+    assert!(segments.evicted > 6000);
+}
+
+/// The flood of one host, and of a thousand that do not exist, does not touch another's window.
+#[test]
+fn who_holds_little_loses_nothing() {
+    let mut segments = Segments::new(1 << 20);
+    let honest = key(9, 9);
+    for i in 0..100u32 {
+        segments.keep(&honest, new(i * 1000, 1000, 0, true), 0);
+    }
+    for i in 0..5000u32 {
+        segments.keep(&key(1, (i % 50) as u16), new(i * 1000, 1000, 0, true), 0);
+        let ghost = key((i % 200) as u8 + 20, i as u16);
+        segments.keep(&ghost, new(0, 1000, 0, false), 0);
+    }
+    assert!((0..100).all(|i| segments.find(&honest, i * 1000).is_some()));
+    let of = |holder: Holder| segments.holders[&holder].bytes as f64;
+    assert!(
+        of(None) < 1.1 * of(Some([1; 16])),
+        "all ghosts are as one host"
+    );
+}
+
+/// Descending numbers and garbage between good ones took the time of all that is kept, each.
+#[test]
+fn hostile_orders_take_no_longer_than_good_ones() {
+    let time = |order: &dyn Fn(u32) -> u32| {
+        let mut segments = Segments::new(256 << 20);
+        let begin = std::time::Instant::now();
+        for i in 0..20_000 {
+            let mut one = new(order(i), 1, 0, false);
+            one.frame = Box::from([0; 60]);
+            segments.keep(&key(1, 1), one, 0);
+        }
+        assert_eq!(segments.flows[&key(1, 1)].segments.len(), 20_000);
+        begin.elapsed()
+    };
+    let good = time(&|i| i * 2);
+    let descending = time(&|i| 1_000_000 - i * 2);
+    let interleaved = time(&|i| if i % 2 == 0 { i } else { i << 16 >> 1 });
+    assert!(descending < good * 20, "{descending:?}, {good:?}");
+    assert!(interleaved < good * 20, "{interleaved:?}, {good:?}");
+}
