@@ -4,15 +4,19 @@ What the gateway set up, others take away: programs, the mesh interface itself, 
 bridge. It is noticed, said and put back, or status tells the truth.
 """
 
+import contextlib
+import shutil
 import signal
 import socket
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from conftest import StartGateway
 from harness import hooks, net
 from harness.gateway import Gateway, until
+from harness.namespace import run
 from harness.transfer import Transfer, window
 
 pytestmark = pytest.mark.measured
@@ -241,3 +245,59 @@ def test_two_gateways_side_by_side(mesh: net.Network, start: StartGateway, tmp_p
     with download(mesh) as transfer:
         paces(gateway, 10)
         assert transfer.finish().intact
+
+
+@contextlib.contextmanager
+def small_run(folder: Path) -> Iterator[Path]:
+    """The run folder of a gateway, on a file system of its own that is soon full."""
+    folder.mkdir()
+    run("mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder))
+    try:
+        yield folder
+    finally:
+        run("umount", "-l", str(folder))
+
+
+def fill(folder: Path) -> Path:
+    rest = folder / "rest"
+    with contextlib.suppress(OSError), rest.open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(512))
+    return rest
+
+
+def test_a_full_run_folder_hinders_nothing(
+    mesh: net.Network, start: StartGateway, tmp_path: Path
+) -> None:
+    """What it cannot note it does all the same, here filters in the place of links."""
+    with small_run(tmp_path / "run") as folder:
+        gateway = start(mesh, law="even")
+        rest = fill(folder)
+        gateway.send(signal.SIGSTOP)
+        assert hooks.detach(gateway.pid) == 2
+        with hooks.no_tcx(mesh.gateway, "mesh0"):
+            gateway.send(signal.SIGCONT)
+            gateway.logged("not noted", 3)
+            assert gateway.fresh_status()["attached"] == "clsact"
+            with download(mesh) as transfer:
+                paces(gateway, 10)
+                assert transfer.finish().intact
+        rest.unlink()
+        gateway.logged("are noted again", 3)
+        assert gateway.stop() == 0
+    assert "clsact" not in mesh.gateway.run("tc", "qdisc", "show", "dev", "mesh0")
+
+
+def test_a_run_folder_removed_is_made_again(
+    mesh: net.Network, start: StartGateway, tmp_path: Path
+) -> None:
+    gateway = start(mesh, law="even")
+    shutil.rmtree(tmp_path / "run")
+    gateway.logged("socket of status; made again", 3)
+    assert gateway.status()["state"] == "ready"
+    second = gateway.call("gateway", "--mesh", "mesh0", "--config", str(gateway.file))
+    assert second.returncode == 1
+    assert "runs on mesh0 already" in second.stderr
+    gateway.kill()
+    assert gateway.clean().returncode == 0
+    assert "meshpace" not in mesh.gateway.run("iptables-save", "-t", "mangle")

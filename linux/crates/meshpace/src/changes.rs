@@ -135,6 +135,10 @@ fn remove_filters(interface: &str, qdisc: bool) -> Result<()> {
 pub struct Changes {
     file: PathBuf,
     made: Vec<Change>,
+    /// what cannot be noted is made all the same
+    lenient: bool,
+    /// the notes tell of less than there is
+    unwritten: bool,
 }
 
 impl Changes {
@@ -149,7 +153,26 @@ impl Changes {
                 .collect(),
             Err(_) => Vec::new(),
         };
-        Ok(Self { file, made })
+        Ok(Self {
+            file,
+            made,
+            lenient: false,
+            unwritten: false,
+        })
+    }
+
+    /// For a process that undoes its changes itself: a full disk does not hinder it. Only after a kill
+    /// nobody would know of what is not noted.
+    pub fn whatever_can_be_noted(mut self) -> Self {
+        self.lenient = true;
+        self
+    }
+
+    /// Once more what could not be noted, or what somebody removed.
+    pub fn note_again(&mut self) {
+        if self.unwritten || (!self.made.is_empty() && !self.file.exists()) {
+            let _ = self.write();
+        }
     }
 
     /// Notes a change that is about to be made.
@@ -201,7 +224,28 @@ impl Changes {
         self.note(change)
     }
 
-    fn write(&self) -> Result<()> {
+    fn write(&mut self) -> Result<()> {
+        let written = self.write_all();
+        let (failed, failed_before) = (written.is_err(), self.unwritten);
+        self.unwritten = failed;
+        match written {
+            Err(error) if self.lenient => {
+                if !failed_before {
+                    log::warn!(
+                        "{error:#}: what is changed is not noted; after kill -9 --clean will not know of it"
+                    );
+                }
+                Ok(())
+            }
+            Ok(()) if failed_before => {
+                log::info!("{}: all changes are noted again", self.file.display());
+                Ok(())
+            }
+            written => written,
+        }
+    }
+
+    fn write_all(&self) -> Result<()> {
         let new = self.file.with_extension("changes.new");
         if self.made.is_empty() {
             let _ = std::fs::remove_file(&self.file);
@@ -249,6 +293,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn notes_that_cannot_be_written_hinder_only_who_needs_them() {
+        let folder = std::env::temp_dir().join(format!("meshpace-unnoted-{}", std::process::id()));
+        let mut changes = Changes {
+            file: folder.join("m.changes"), // in a folder that is not there
+            made: Vec::new(),
+            lenient: false,
+            unwritten: false,
+        };
+        let sysctl = || Change::Sysctl {
+            path: "/proc/none".into(),
+            was: "1".into(),
+        };
+        assert!(changes.note(sysctl()).is_err());
+        changes.lenient = true;
+        changes.note(sysctl()).unwrap();
+        std::fs::create_dir(&folder).unwrap();
+        changes.note_again();
+        assert!(changes.file.exists());
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
     fn a_kill_while_writing_forgets_nothing() {
         let folder = std::env::temp_dir().join(format!("meshpace-changes-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
@@ -260,6 +326,8 @@ mod tests {
         let mut changes = Changes {
             file: file.clone(),
             made: Vec::new(),
+            lenient: false,
+            unwritten: false,
         };
         changes.note(sysctl("1")).unwrap();
         // A second name of the notes shows whether they are written over or replaced.

@@ -64,6 +64,11 @@ impl Rendered {
     }
 }
 
+/// Whether those who ask find the socket.
+pub fn is_served(mesh: &str) -> bool {
+    socket_path(mesh).exists()
+}
+
 pub fn remove_socket(mesh: &str) {
     let _ = std::fs::remove_file(socket_path(mesh));
 }

@@ -90,7 +90,7 @@ impl Gateway {
             bail!("not permitted: {} missing; run as root", missing.join(", "));
         }
         let lock = control::lock(&mesh, replace)?;
-        let mut changes = Changes::open(&mesh)?;
+        let mut changes = Changes::open(&mesh)?.whatever_can_be_noted();
         match changes.undo_all() {
             Ok(0) => {}
             Ok(_) => log::info!("cleaned up after a gateway that ended without"),
@@ -278,11 +278,27 @@ impl Gateway {
             if Instant::now() >= next_tick {
                 // What was missed while the process stood still is not made up for.
                 next_tick = (next_tick + TICK).max(Instant::now());
+                self.look_after_run_files();
                 self.tick()?;
             }
             self.look_after_mesh();
             self.write_settings()?;
         }
+    }
+
+    /// Socket, lock and notes, whose folder something else may remove.
+    fn look_after_run_files(&mut self) {
+        if !control::is_served(&self.mesh) {
+            let served = control::lock(&self.mesh, false).and_then(|lock| {
+                self._lock = lock;
+                control::serve(&self.mesh, self.shared.clone())
+            });
+            match served {
+                Ok(()) => log::warn!("something else removed the socket of status; made again"),
+                Err(error) => log::debug!("socket of status: {error:#}"),
+            }
+        }
+        self.changes.note_again();
     }
 
     fn look_after_mesh(&mut self) {
