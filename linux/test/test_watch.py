@@ -251,7 +251,7 @@ def test_two_gateways_side_by_side(mesh: net.Network, start: StartGateway, tmp_p
 def small_run(folder: Path) -> Iterator[Path]:
     """The run folder of a gateway, on a file system of its own that is soon full."""
     folder.mkdir()
-    run("mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder))
+    run("mount", "-t", "tmpfs", "-o", "size=64k,mode=700", "tmpfs", str(folder))
     try:
         yield folder
     finally:

@@ -131,6 +131,11 @@ pub fn ask(mesh: Option<&str>) -> Result<Status> {
     serde_json::from_str(&text).with_context(|| format!("answer of the gateway on {mesh}"))
 }
 
+/// Whether the lock is where others look for it.
+pub fn is_locked_in_place(mesh: &str) -> bool {
+    system::run_folder().join(format!("{mesh}.lock")).exists()
+}
+
 /// Takes the lock of an interface; with `replace` from a gateway that runs already.
 pub fn lock(mesh: &str, replace: bool) -> Result<Lock> {
     Owner {

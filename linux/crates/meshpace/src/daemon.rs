@@ -286,14 +286,16 @@ impl Gateway {
         }
     }
 
-    /// Socket, lock and notes, whose folder something else may remove.
+    /// Lock, socket and notes, whose folder something else may remove.
     fn look_after_run_files(&mut self) {
+        if !control::is_locked_in_place(&self.mesh) {
+            match control::lock(&self.mesh, false) {
+                Ok(lock) => self._lock = lock,
+                Err(error) => log::debug!("lock: {error:#}"),
+            }
+        }
         if !control::is_served(&self.mesh) {
-            let served = control::lock(&self.mesh, false).and_then(|lock| {
-                self._lock = lock;
-                control::serve(&self.mesh, self.shared.clone())
-            });
-            match served {
+            match control::serve(&self.mesh, self.shared.clone()) {
                 Ok(()) => log::warn!("something else removed the socket of status; made again"),
                 Err(error) => log::debug!("socket of status: {error:#}"),
             }

@@ -38,7 +38,10 @@ impl Owner<'_> {
         }
         file.set_len(0)?;
         file.rewind()?;
-        writeln!(file, "{}", std::process::id()).with_context(|| path.display().to_string())?;
+        // A full disk takes no number; the lock holds all the same.
+        if let Err(error) = writeln!(file, "{}", std::process::id()) {
+            log::warn!("{}: {error}", path.display());
+        }
         Ok(Lock(file))
     }
 
