@@ -97,11 +97,12 @@ impl Sources {
     }
 
     /// Who answers for an address on the mesh: from memory, like [`lookup`](Sources::lookup). That a
-    /// router does is found out because of the question itself: it is there one refresh later.
+    /// router does is found out because of the question itself, of IPv6 alone, where it matters: it is
+    /// there one refresh later.
     pub fn place(&self, mesh_host: IpAddr) -> Place {
         let host = mesh_host.to_canonical();
         let place = self.tables.place(host);
-        if !matches!(place, Place::OnLink(_)) {
+        if host.is_ipv6() && !matches!(place, Place::OnLink(_)) {
             self.wanted.note(host);
         }
         place
