@@ -8,6 +8,7 @@
 #include <meshpace/wait.h>
 
 #define MOST 16
+#define PROBE_BPS 1500
 
 static struct mp_shares shares;
 static struct mp_share share[MOST];
@@ -16,6 +17,7 @@ static uint64_t now_ns;
 /* A mesh of n hosts: host i takes want[i] bytes/s if it may, each byte costs cost[i] of the air. */
 static double want[MOST], cost[MOST], got[MOST];
 static double noise;
+static bool content[MOST]; /* bound by its own application, server or window */
 static bool hungry; /* whoever gets all it can use wants more all the same */
 
 static void begin(void)
@@ -23,6 +25,8 @@ static void begin(void)
 	memset(&shares, 0, sizeof(shares));
 	memset(share, 0, sizeof(share));
 	memset(got, 0, sizeof(got));
+	memset(want, 0, sizeof(want));
+	memset(content, 0, sizeof(content));
 	now_ns = 1000 * MP_NS_PER_S;
 	noise = 0;
 	hungry = false;
@@ -38,21 +42,25 @@ static void begin_two(double first, double other)
 	want[1] = other;
 }
 
-/* The first takes what it wants of the air, the next of what is left, and so on. */
+/*
+ * The first takes what it wants of the air, the next of what is left, and so on; but whose path is there gets
+ * a packet a second through, by which it was asked (probe.h).
+ */
 static void second(uint32_t n, double air)
 {
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
-		double bps = fmin(want[i], air / cost[i]);
+		double bps = fmin(want[i], fmax(air / cost[i], PROBE_BPS));
 
 		if (share[i].cap_bps)
 			bps = fmin(bps, (double)share[i].cap_bps);
-		air -= bps * cost[i];
+		air = fmax(air - bps * cost[i], 0);
 		bps *= 1 + noise * (2 * random_unit() - 1);
 		got[i] = bps;
 		share[i].delivered_bytes += (uint64_t)bps;
 		share[i].flows = hungry || bps < 0.98 * want[i];
+		share[i].wanting_flows = content[i] ? 0 : share[i].flows;
 	}
 	now_ns += MP_SHARE_STEP_NS;
 	mp_shares_step(&shares, share, n, now_ns);
@@ -361,9 +369,148 @@ static void test_caps_end(void)
 	CHECK_EQUAL(share[0].cap_bps, 0);
 }
 
+/* Nothing of a host moves for so many seconds; its data stays under way. */
+static void stall(uint32_t n, uint32_t host, double air, uint32_t seconds)
+{
+	double wanted = want[host], mean[MOST];
+
+	want[host] = 0;
+	run(n, air, seconds, mean);
+	want[host] = wanted;
+}
+
+/* A host has caps by whom it contends with: near, 4 times as cheap, and far. */
+static void contend(void)
+{
+	double mean[2];
+
+	begin();
+	hungry = true;
+	want[0] = want[1] = 1e9;
+	cost[0] = 1;
+	cost[1] = 4;
+	run(2, 3e6, 60, mean);
+	CHECK(share[0].cap_bps > 0 && share[0].cap_bps < 1000000, "cap %.0f", (double)share[0].cap_bps);
+}
+
+/* Who dies in mid-download, all its data under way for ever, holds nobody: after 4 s nobody has a cap. */
+static void test_who_dies_holds_nobody(void)
+{
+	uint32_t s;
+
+	contend();
+	want[1] = 0;
+	for (s = 0; s < 300; s++) {
+		second(2, 3e6);
+		if (s >= MP_ACTIVE_STEPS + 1)
+			CHECK_EQUAL(share[0].cap_bps, 0);
+	}
+	CHECK(got[0] > 2.99e6, "%.0f of 3000000", got[0]);
+}
+
+/* Its path comes back after 20 s: what was in force is so at once; after two minutes it is a newcomer. */
+static void test_who_comes_back_finds_what_it_had(void)
+{
+	uint64_t cap_bps;
+
+	contend();
+	cap_bps = share[0].cap_bps;
+	stall(2, 1, 3e6, 20);
+	CHECK_EQUAL(share[0].cap_bps, 0);
+	second(2, 3e6);
+	share[1].delivered_bytes += 1500; /* the near host has all the air: a probe's worth */
+	second(2, 3e6);
+	CHECK(fabs((double)share[0].cap_bps - (double)cap_bps) < 0.2 * (double)cap_bps, "%.0f, before %.0f",
+	      (double)share[0].cap_bps, (double)cap_bps);
+	stall(2, 1, 3e6, 120);
+	share[1].delivered_bytes += 1500;
+	second(2, 3e6);
+	CHECK_EQUAL(share[0].cap_bps, 0);
+}
+
+/* Addresses that send and are never answered: no mean, no trial, no cap, whoever else is there. */
+static void test_ghosts_hold_nobody(void)
+{
+	uint32_t s, i;
+
+	begin();
+	hungry = true;
+	want[0] = 1e6;
+	cost[0] = 1;
+	for (s = 0; s < 200; s++) {
+		second(MOST, 3e6);
+		CHECK_EQUAL(share[0].cap_bps, 0);
+		CHECK_EQUAL(shares.attempt, 0);
+		for (i = 1; i < MOST; i++)
+			CHECK_EQUAL(share[i].active, 0);
+	}
+}
+
+/* Who is bound by its own application begins no trial, however little it gets. */
+static void test_who_wants_no_more_begins_nothing(void)
+{
+	double mean[2];
+	uint32_t s;
+
+	begin();
+	want[0] = 1e9;
+	want[1] = 0.05e6;
+	cost[0] = cost[1] = 1;
+	content[1] = true;
+	for (s = 0; s < 300; s++) {
+		second(2, 3e6);
+		CHECK_EQUAL(share[0].cap_bps, 0);
+	}
+	run(2, 3e6, 20, mean);
+	CHECK(mean[0] > 2.9e6, "%.0f", mean[0]);
+}
+
+/* Of four hosts, two near that are capped and two far, one far leaves: within 10 s all the air is used again. */
+static void test_who_leaves_frees_its_part(void)
+{
+	double mean[4], air;
+	uint32_t i;
+
+	begin();
+	hungry = true;
+	for (i = 0; i < 4; i++) {
+		want[i] = 1e9;
+		cost[i] = i < 2 ? 1 : 8;
+	}
+	want[2] = want[3] = 0.3e6; /* the far can use no more */
+	run(4, 6e6, 120, mean);
+	CHECK(share[0].cap_bps > 0, "never capped");
+	want[3] = 0;
+	run(4, 6e6, 10, mean);
+	run(4, 6e6, 5, mean);
+	air = mean[0] + mean[1] + 8 * mean[2];
+	/* The doubling that the third far host would have lost by was taken back: at least half of its part is used. */
+	CHECK(air > 0.8 * 6e6, "%.0f of 6000000", air);
+}
+
+/* A flow wants more unless its sender has no more or the receiver's window is closed. */
+static void test_which_flows_want(void)
+{
+	struct mp_demand bulk = { .outstanding_bytes = 30000, .window_bytes = 65535, .segment_bytes = 1448 };
+	struct mp_demand pushed = bulk, closed = bulk, held = bulk, idle = { .window_bytes = 65535 };
+	struct mp_demand upload = { .recent = true };
+
+	pushed.pushed = true;
+	closed.outstanding_bytes = 64200;
+	held.pushed = held.waits = true;
+	CHECK(mp_flow_wants(&bulk), "bulk");
+	CHECK(!mp_flow_wants(&pushed), "its application is the limit");
+	CHECK(!mp_flow_wants(&closed), "its window is the limit");
+	CHECK(mp_flow_wants(&held), "its last data waits here");
+	CHECK(!mp_flow_wants(&idle) && !mp_flow_moves(&idle), "idle");
+	CHECK(mp_flow_wants(&upload), "an upload a moment ago");
+	CHECK(mp_flow_recent(5 * MP_NS_PER_S, 6 * MP_NS_PER_S - 1), "just now");
+	CHECK(!mp_flow_recent(5 * MP_NS_PER_S, 6 * MP_NS_PER_S), "a second ago");
+}
+
 /*
- * Hosts are counted once one of them has got nothing for two seconds, for two minutes; a trickle is not counted,
- * nor who has wanted nothing for twenty seconds.
+ * Hosts are counted once one of them has got nothing for two seconds and then something again, for two minutes;
+ * a trickle is not counted, nor who has wanted nothing for twenty seconds. Who never gets anything again has left.
  */
 static void test_who_shares_a_lossy_mesh(void)
 {
@@ -374,16 +521,17 @@ static void test_who_shares_a_lossy_mesh(void)
 	want[2] = 0.02e6;
 	run(3, 3e6, 30, mean);
 	CHECK_EQUAL(shares.sharers, 0);
-	want[1] = 0;
-	run(3, 3e6, 1, mean);
+	stall(3, 1, 3e6, 1);
+	run(3, 3e6, 10, mean);
 	CHECK_EQUAL(shares.sharers, 0);
-	run(3, 3e6, 3, mean);
-	CHECK_EQUAL(shares.sharers, 2);
-	want[1] = 0.5e6;
+	stall(3, 1, 3e6, 5);
+	CHECK_EQUAL(shares.sharers, 0);
 	run(3, 3e6, 110, mean);
 	CHECK_EQUAL(shares.sharers, 2);
 	run(3, 3e6, 20, mean);
 	CHECK_EQUAL(shares.sharers, 0);
+	stall(3, 1, 3e6, 5);
+	run(3, 3e6, 5, mean);
 	hungry = false;
 	want[0] = 1e9;
 	want[1] = want[2] = 0;
@@ -416,6 +564,7 @@ static void test_anything(void)
 		for (k = 0; k < n; k++) {
 			share[k].delivered_bytes += random_u64() >> (16 + (random_u64() & 31));
 			share[k].flows = random_u64() & random_u64() & 3;
+			share[k].wanting_flows = random_u64() & share[k].flows;
 		}
 		now_ns += random_u64() >> (24 + (random_u64() & 31));
 		mp_shares_step(&shares, share, n, now_ns);
@@ -469,6 +618,12 @@ int main(int argc, char **argv)
 	test_contention_stays_even();
 	test_what_is_over_holds_nobody();
 	test_caps_end();
+	test_who_dies_holds_nobody();
+	test_who_comes_back_finds_what_it_had();
+	test_ghosts_hold_nobody();
+	test_who_wants_no_more_begins_nothing();
+	test_who_leaves_frees_its_part();
+	test_which_flows_want();
 	test_who_shares_a_lossy_mesh();
 	test_what_flows_are_told();
 	test_anything();

@@ -175,17 +175,28 @@ MeshpaceConnection::UpBytes() const
     return m_upBytes;
 }
 
-bool
-MeshpaceConnection::WantsDown() const
+mp_demand
+MeshpaceConnection::DownDemand() const
 {
-    const bool waits = Holds() && !HeadAcknowledges();
-    return waits || (m_downAcked && mp_seq_before(m_downAck, m_downSent.max_end));
+    const bool underWay = m_downAcked && mp_seq_before(m_downAck, m_downSent.max_end);
+    return {.outstanding_bytes = underWay ? m_downSent.max_end - m_downAck : 0,
+            .window_bytes = m_downAcked ? m_meshWindow << m_meshWindowScale : 0,
+            .segment_bytes = m_downSegmentBytes,
+            .pushed = m_downPushed,
+            .waits = Holds() && !HeadAcknowledges(),
+            .recent = false};
 }
 
-bool
-MeshpaceConnection::WantsUp(uint64_t nowNs) const
+mp_demand
+MeshpaceConnection::UpDemand(uint64_t nowNs) const
 {
-    return m_upDataNs && nowNs - m_upDataNs < MP_SHARE_STEP_NS;
+    const bool underWay = m_upAcked && mp_seq_before(m_upAck, m_upSent.max_end);
+    return {.outstanding_bytes = underWay ? m_upSent.max_end - m_upAck : 0,
+            .window_bytes = 0,
+            .segment_bytes = m_upSegmentBytes,
+            .pushed = m_upPushed,
+            .waits = false,
+            .recent = mp_flow_recent(m_upDataNs, nowNs)};
 }
 
 uint32_t
@@ -269,6 +280,7 @@ MeshpaceConnection::Release(uint64_t nowNs)
     {
         m_path.data_bytes = std::max(m_path.data_bytes, segment->packetBytes);
         m_downSegmentBytes = std::max(m_downSegmentBytes, segment->payloadBytes);
+        m_downPushed = segment->Flags() & TcpHeader::PSH;
         Departed(m_pacer, nowNs);
         mp_sent_record(&m_downSent, segment->Seq(), segment->payloadBytes, nowNs);
         Store(*segment, item);

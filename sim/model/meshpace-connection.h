@@ -151,14 +151,14 @@ class MeshpaceConnection
     /** @return acknowledged by the wired end so far, bytes */
     uint64_t UpBytes() const;
 
-    /** @return whether down data waits or is not acknowledged yet */
-    bool WantsDown() const;
+    /** @return what is known of the demand for down data */
+    mp_demand DownDemand() const;
 
     /**
      * @param nowNs now, ns
-     * @return whether up data has come in the latest second: what waits at its sender is not seen here
+     * @return what is known of the demand for up data
      */
-    bool WantsUp(uint64_t nowNs) const;
+    mp_demand UpDemand(uint64_t nowNs) const;
 
     /** @return payload of the largest down segment, bytes */
     uint32_t DownSegmentBytes() const;
@@ -387,6 +387,7 @@ class MeshpaceConnection
     Time m_lastSeen;
     uint64_t m_upDataNs{0};   //!< when up data came last
     bool m_upPushed{false};   //!< whether its sender had no more then
+    bool m_downPushed{false}; //!< whether the sender of down data had no more after the latest
     uint64_t m_synNs{0};      //!< when the mesh end's SYN passed; 0: it has been answered
     uint64_t m_rttWiredNs{0}; //!< of the handshake; 0: unknown
     uint32_t m_radio{0};

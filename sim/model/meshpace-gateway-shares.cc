@@ -151,13 +151,10 @@ MeshpaceGateway::ShareStep()
 {
     for (const auto& [key, connection] : m_connections)
     {
-        if (!connection->Elsewhere() && connection->WantsDown())
+        if (!connection->Elsewhere())
         {
-            m_hostShares.Wants({key.meshAddress, true});
-        }
-        if (!connection->Elsewhere() && connection->WantsUp(NowNs()))
-        {
-            m_hostShares.Wants({key.meshAddress, false});
+            m_hostShares.Demands({key.meshAddress, true}, connection->DownDemand());
+            m_hostShares.Demands({key.meshAddress, false}, connection->UpDemand(NowNs()));
         }
     }
     m_throttles += m_hostShares.Step(NowNs());

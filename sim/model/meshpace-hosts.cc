@@ -49,9 +49,14 @@ MeshpaceHosts::Delivered(const Key& key, uint64_t bytes)
 }
 
 void
-MeshpaceHosts::Wants(const Key& key)
+MeshpaceHosts::Demands(const Key& key, const mp_demand& demand)
 {
-    m_hosts[key].share.flows++;
+    if (mp_flow_moves(&demand))
+    {
+        auto& share = m_hosts[key].share;
+        share.flows++;
+        share.wanting_flows += mp_flow_wants(&demand);
+    }
 }
 
 uint32_t
@@ -69,6 +74,7 @@ MeshpaceHosts::Step(uint64_t nowNs)
         host.share = *share++;
         host.told = mp_share_told(&m_shares, &host.share);
         host.share.flows = 0;
+        host.share.wanting_flows = 0;
     }
     return capped;
 }

@@ -45,10 +45,11 @@ class MeshpaceHosts
     void Delivered(const Key& key, uint64_t bytes);
 
     /**
-     * Something of a flow waits or is under way.
+     * What is known of a flow's demand, before each step.
      * @param key its host
+     * @param demand the flow's
      */
-    void Wants(const Key& key);
+    void Demands(const Key& key, const mp_demand& demand);
 
     /**
      * @param key a host

@@ -466,7 +466,8 @@ class WantsTestCase : public DiscTestCase
 
     void Expect(bool wants, std::string what)
     {
-        NS_TEST_EXPECT_MSG_EQ(m_gateway->Find(KEY)->WantsDown(), wants, what);
+        const auto demand = m_gateway->Find(KEY)->DownDemand();
+        NS_TEST_EXPECT_MSG_EQ(mp_flow_wants(&demand), wants, what);
     }
 };
 

@@ -3,6 +3,7 @@
 #ifndef MESHPACE_MESHPACE_H
 #define MESHPACE_MESHPACE_H
 
+#include "active.h"
 #include "budget.h"
 #include "dupack.h"
 #include "goodput.h"

@@ -4,8 +4,9 @@
  * flows, so that who opens more gets more, and throttles to the mean at once; here hosts are compared,
  * and the fast are lowered by steps for as long as the slow gain by it:
  *
- *   A host is slow while it wants more than it gets and gets less than MP_SHARE_SLOW of the mean, both
- *   lately and in the long run: hosts that take turns owe each other nothing.
+ *   A host takes part only while it is active, and wants more only where the mesh is what bounds it
+ *   (active.h). It is slow while it wants more than it gets and gets less than MP_SHARE_SLOW of the mean,
+ *   both lately and in the long run: hosts that take turns owe each other nothing.
  *   An attempt begins for who gets less than MP_SHARE_POOR, and goes on while somebody is slow: less than
  *   a tenth is not worth the windows that it costs. Each second every host above the mean is capped nearer
  *   to it, by a sixth of what it is above. From MP_SHARE_SIGN to MP_SHARE_PROOF steps after it began the
@@ -23,13 +24,18 @@
  *   the slow have then lost more than a sixteenth of what the others have gained, caps are what they were,
  *   and stand twice as long before the next test; else it follows at once, from there.
  *
+ *   Who wanted more and is not active any more leaves its part to the others: for MP_SHARE_SETTLES steps caps
+ *   double each second; when who wants more loses by it, the latest doubling is taken back. Who is alone
+ *   has no cap. The caps of a contention with a host that fell silent with data under way are kept for
+ *   MP_SHARE_KEPT steps: when it shows progress again its route has come back, and they are in force again.
+ *
  * A cap thus ends where the slow get what they can use, whatever a packet of theirs costs the air:
  * no rate, hop count or capacity need be known.
  */
 #ifndef MESHPACE_SHARE_H
 #define MESHPACE_SHARE_H
 
-#include "base.h"
+#include "active.h"
 #include "shared.h"
 
 #define MP_SHARE_STEP_NS MP_NS_PER_S
@@ -42,8 +48,15 @@
 #define MP_SHARE_PATIENCE 90u    /* steps after the first vain attempt, or before the first test */
 #define MP_SHARE_PATIENCE_MAX 480u
 #define MP_SHARE_LATELY 20u      /* steps: who is silent for less still shares the mesh */
-#define MP_SHARE_GAP 2u          /* steps without anything: a route may be lost */
+#define MP_SHARE_GAP 2u          /* steps without anything, data under way: a route was lost */
 #define MP_SHARE_LOSSY 120u      /* steps for which that counts */
+/*
+ * Steps in which caps double after somebody has left: from the least part, a tenth of what one of ten hosts'
+ * share becomes, to all takes log2(100) = 7.
+ */
+#define MP_SHARE_SETTLES 7u
+#define MP_SHARE_SMOOTHED 4u     /* steps over which rates are smoothed */
+#define MP_SHARE_KEPT 60u        /* steps: whose path does not answer for a minute is gone (probe.h) */
 #define MP_SHARE_LEAST_BPS 1000u /* bytes/s: nobody is capped below */
 #define MP_SHARE_MAX_BPS 0xffffffffu /* 34 Gbit/s: sums and products of 2^14 hosts fit 64 bits */
 
@@ -51,7 +64,8 @@
 struct mp_share {
 	/* The caller fills in: */
 	uint64_t delivered_bytes; /* so far */
-	uint32_t flows;           /* of it, of which something waits or is under way: it wants more */
+	uint32_t flows;           /* of it, of which something waits or is under way */
+	uint32_t wanting_flows;   /* of those, that want more (mp_flow_wants) */
 	/* The steps fill in: */
 	uint64_t cap_bps;         /* bytes/s; 0: none */
 	uint64_t before_bytes;    /* delivered at the previous step */
@@ -59,8 +73,12 @@ struct mp_share {
 	uint64_t usual_bps;       /* smoothed over twenty-four */
 	uint64_t old_cap_bps;     /* before the attempt or the test */
 	uint64_t was_bps;         /* what it got when that began: what it is compared with */
+	uint64_t kept_cap_bps;    /* its cap when another host fell silent; 0: none */
 	uint32_t wanting;         /* steps in which it wanted, less those in which it did not */
-	uint32_t silent;          /* steps in which it got nothing */
+	uint32_t active;          /* steps for which its latest progress counts; 0: it is not active */
+	uint32_t stalled;         /* steps in which it got nothing, data under way all the time */
+	bool contends;            /* it has wanted more for long, since it became active */
+	bool left;                /* it fell silent with data under way while it did */
 	uint32_t lately;          /* steps for which it still shares the mesh */
 	bool known;               /* it has been through a step */
 	bool slow;                /* the attempt is for it, the test asks whether it loses */
@@ -76,16 +94,25 @@ struct mp_shares {
 	uint32_t stands;     /* steps that they stand before the next test */
 	uint32_t lossy;      /* steps for which the mesh counts as one that loses routes */
 	uint32_t sharers;    /* hosts that share such a mesh (search.h) */
+	uint32_t settles;    /* steps in which caps still double, since somebody left */
+	uint32_t kept;       /* steps for which kept caps may come into force again */
+	uint32_t again;      /* steps since they did in which the mean is still of the time before */
 };
 
-/* The mean rate of the hosts that get at least least_bps or want more; 0 if that is one, or none. */
+/* Whether it is active, and gets so much or wants more. */
+MP_INLINE bool mp_share_counts(const struct mp_share *share, uint64_t least_bps)
+{
+	return share->active && (share->wanting || share->rate_bps >= least_bps);
+}
+
+/* The mean rate of the active hosts that get at least least_bps or want more; 0 if that is one, or none. */
 MP_INLINE uint64_t mp_shares_mean(const struct mp_share *share, uint32_t n, uint64_t least_bps)
 {
 	uint64_t sum_bps = 0;
 	uint32_t i, hosts = 0;
 
 	for (i = 0; i < n; i++)
-		if (share[i].wanting || share[i].rate_bps >= least_bps) {
+		if (mp_share_counts(&share[i], least_bps)) {
 			sum_bps += share[i].rate_bps;
 			hosts++;
 		}
@@ -95,7 +122,8 @@ MP_INLINE uint64_t mp_shares_mean(const struct mp_share *share, uint32_t n, uint
 /*
  * Counts the hosts that share the mesh: those that want more and get at least an eighth of the mean, lately.
  * What they are told of each other costs a mesh that keeps its routes a twentieth of what it carries, and
- * wins one that loses them a tenth: so it counts for a while after somebody who shared the mesh got nothing.
+ * wins one that loses them a tenth: so it counts for a while after somebody who shared the mesh got nothing
+ * though data was under way, and then something again: who never does has left, and lost no route.
  */
 MP_INLINE uint32_t mp_shares_count(struct mp_shares *shares, struct mp_share *share, uint32_t n,
 				   uint64_t mean_bps)
@@ -111,10 +139,99 @@ MP_INLINE uint32_t mp_shares_count(struct mp_shares *shares, struct mp_share *sh
 		if (s->flows && s->rate_bps >= least_bps)
 			s->lately = MP_SHARE_LATELY;
 		hosts += s->lately > 0;
-		if (s->lately && s->silent == MP_SHARE_GAP)
-			shares->lossy = MP_SHARE_LOSSY;
 	}
 	return shares->lossy ? hosts : 0;
+}
+
+/* It has got something in this step. */
+MP_INLINE void mp_share_progress(struct mp_shares *shares, struct mp_share *s)
+{
+	if (s->lately && s->stalled >= MP_SHARE_GAP)
+		shares->lossy = MP_SHARE_LOSSY;
+	s->active = MP_ACTIVE_STEPS;
+	s->stalled = 0;
+}
+
+/* It has got nothing in this step. Returns whether it was active, and contended, until then. */
+MP_INLINE bool mp_share_no_progress(struct mp_share *s)
+{
+	bool contended = s->contends;
+
+	s->stalled = s->flows ? s->stalled + 1 : 0;
+	if (!s->active || --s->active)
+		return false;
+	s->left = s->stalled && contended;
+	s->contends = false;
+	s->wanting = 0;
+	s->slow = false;
+	return contended;
+}
+
+/* Whether it wanted more in this step, counted. */
+MP_INLINE void mp_share_count_wanting(struct mp_share *s)
+{
+	bool wants = s->active && s->wanting_flows;
+
+	s->wanting += wants && s->wanting < MP_SHARE_WANTING;
+	s->wanting -= !wants && s->wanting > 0;
+	s->contends = s->contends || s->wanting >= MP_SHARE_WANTING;
+}
+
+/* Somebody has left: the others' part is greater, and if it comes back it finds what it had. */
+MP_INLINE void mp_shares_leave(struct mp_shares *shares, struct mp_share *share, uint32_t n, bool stalled)
+{
+	uint32_t i;
+
+	shares->settles = MP_SHARE_SETTLES;
+	shares->test = 0;
+	if (!stalled)
+		return;
+	for (i = 0; i < n; i++)
+		if (!shares->kept || share[i].kept_cap_bps == 0)
+			share[i].kept_cap_bps = share[i].cap_bps;
+	shares->kept = MP_SHARE_KEPT;
+}
+
+/* Who had left is back, and wants what it wanted then: what was in force is so again. */
+MP_INLINE void mp_shares_return(struct mp_shares *shares, struct mp_share *share, uint32_t n,
+				struct mp_share *back)
+{
+	uint32_t i;
+
+	back->left = false;
+	if (!shares->kept)
+		return;
+	back->wanting = MP_SHARE_WANTING;
+	shares->settles = 0;
+	shares->again = MP_SHARE_SMOOTHED;
+	for (i = 0; i < n; i++) {
+		struct mp_share *s = &share[i];
+
+		if (s->kept_cap_bps && (!s->cap_bps || s->kept_cap_bps < s->cap_bps))
+			s->cap_bps = s->kept_cap_bps;
+	}
+}
+
+/* Who has become active in this step, who is so no more, and who wants more. */
+MP_INLINE void mp_shares_come_and_go(struct mp_shares *shares, struct mp_share *share, uint32_t n)
+{
+	uint32_t i;
+
+	shares->kept -= shares->kept > 0;
+	shares->again -= shares->again > 0;
+	for (i = 0; i < n; i++) {
+		struct mp_share *s = &share[i];
+
+		if (s->delivered_bytes == s->before_bytes) {
+			if (mp_share_no_progress(s))
+				mp_shares_leave(shares, share, n, s->left);
+		} else {
+			mp_share_progress(shares, s);
+			if (s->left)
+				mp_shares_return(shares, share, n, s);
+		}
+		mp_share_count_wanting(s);
+	}
 }
 
 /*
@@ -128,6 +245,7 @@ MP_INLINE uint64_t mp_shares_measure(struct mp_shares *shares, struct mp_share *
 	uint64_t mean_bps;
 	uint32_t i;
 
+	mp_shares_come_and_go(shares, share, n);
 	for (i = 0; i < n; i++) {
 		struct mp_share *s = &share[i];
 		uint64_t bytes = mp_min_u64(s->delivered_bytes - s->before_bytes, 1ull << 44);
@@ -136,10 +254,7 @@ MP_INLINE uint64_t mp_shares_measure(struct mp_shares *shares, struct mp_share *
 		bps = shares->before_ns ? bps : 0; /* the first step has nothing to compare with */
 		s->rate_bps = s->known ? (3 * s->rate_bps + bps) / 4 : bps;
 		s->usual_bps = s->known ? (23 * s->usual_bps + bps) / 24 : bps;
-		s->silent = s->delivered_bytes == s->before_bytes ? s->silent + 1 : 0;
 		s->before_bytes = s->delivered_bytes;
-		s->wanting += s->flows && s->wanting < MP_SHARE_WANTING;
-		s->wanting -= !s->flows && s->wanting > 0;
 		s->known = shares->before_ns != 0;
 	}
 	shares->before_ns = now_ns;
@@ -172,7 +287,7 @@ MP_INLINE bool mp_shares_uneven(const struct mp_share *share, uint32_t n, uint64
 	for (i = 0; i < n; i++) {
 		const struct mp_share *s = &share[i];
 
-		if (s->wanting || s->rate_bps >= mean_bps) {
+		if (mp_share_counts(s, mean_bps)) {
 			sum_bps += s->usual_bps;
 			hosts++;
 		}
@@ -352,6 +467,28 @@ MP_INLINE void mp_shares_test(struct mp_shares *shares, struct mp_share *share, 
 }
 
 /*
+ * A step after somebody has left: caps double, as a test that does not wait, until who wants more loses by it.
+ * Then the latest doubling was one too many.
+ */
+MP_INLINE void mp_shares_settle(struct mp_shares *shares, struct mp_share *share, uint32_t n,
+				uint64_t mean_bps)
+{
+	uint32_t i;
+
+	shares->attempt = 0;
+	if (shares->settles-- == MP_SHARE_SETTLES) {
+		mp_shares_begin_test(shares, share, n, mean_bps);
+		shares->test = 0;
+	} else if (mp_shares_lost(share, n)) {
+		for (i = 0; i < n; i++)
+			share[i].cap_bps = mp_max_u64(share[i].cap_bps / 2, share[i].old_cap_bps);
+		shares->settles = 0;
+		return;
+	}
+	mp_shares_raise(share, n, 1);
+}
+
+/*
  * A step at now_ns, MP_SHARE_STEP_NS after the previous one, over all n hosts and directions; sets
  * each one's cap_bps. Returns how many have one. The array may change from step to step: an entry
  * that is new is all zero but for what the caller fills in.
@@ -368,7 +505,9 @@ MP_INLINE uint32_t mp_shares_step(struct mp_shares *shares, struct mp_share *sha
 		poor = poor || mp_share_gets_less(&share[i], mean_bps, MP_SHARE_POOR_Q8);
 	}
 	shares->pause -= shares->pause > 0;
-	if (shares->test) {
+	if (shares->settles) {
+		mp_shares_settle(shares, share, n, mean_bps);
+	} else if (shares->test) {
 		mp_shares_test(shares, share, n);
 	} else if (!shares->attempt && shares->stood >= shares->stands && (slow || uneven)) {
 		mp_shares_begin_test(shares, share, n, mean_bps);
@@ -386,8 +525,8 @@ MP_INLINE uint32_t mp_shares_step(struct mp_shares *shares, struct mp_share *sha
 	}
 	for (i = 0; i < n; i++) {
 		if (mean_bps == 0) /* alone */
-			share[i].cap_bps += share[i].cap_bps / 4;
-		if (share[i].cap_bps) /* nobody owes more than the mean */
+			share[i].cap_bps = 0;
+		if (share[i].cap_bps && !shares->again) /* nobody owes more than the mean */
 			share[i].cap_bps = mp_max_u64(share[i].cap_bps, mean_bps);
 		capped += share[i].cap_bps > 0;
 	}
