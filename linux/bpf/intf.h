@@ -118,7 +118,7 @@ struct mp_flow {
 	uint8_t storing;        /* stored_from is valid */
 	uint8_t fin;            /* its sender has finished */
 	uint8_t asked;          /* up: its sender asked for RTT_wired */
-	uint8_t pushed;         /* up: its sender had no more after the latest data */
+	uint8_t pushed;         /* its sender had no more after the latest data */
 	uint8_t two_way;        /* there is, or was, a flow in the other direction too */
 	uint64_t first_ns;      /* first packet */
 	struct mp_sent sent;    /* T1: at the radio (down), at the wired side (up) */

@@ -27,7 +27,6 @@ __attribute__((noinline)) int mp_up_data(struct mp_packet *p)
 	new_data = mp_sent_record(&flow->sent, p->seq, p->payload_bytes, p->now_ns);
 	mp_count_data(flow, p, new_data);
 	flow->ttl = p->ttl;
-	flow->pushed = (p->flags & MP_TCP_PSH) != 0;
 	if (asks)
 		flow->asked = 1;
 	bpf_spin_unlock(&flow->lock);

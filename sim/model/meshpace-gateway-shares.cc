@@ -158,6 +158,7 @@ MeshpaceGateway::ShareStep()
         }
     }
     m_throttles += m_hostShares.Step(NowNs());
+    if (getenv("DBG")) for (const auto& [key, connection] : m_connections) { auto& c=*connection; fprintf(stderr,"%.0f host %x cap %.2f interval %lu us held %u down %lu\n", NowNs()/1e9, key.meshAddress, m_hostShares.CapBps({key.meshAddress,true})*8e-6, c.IntervalNs()/1000, c.HeldPackets(), c.DownBytes()); }
     for (const auto& [key, connection] : m_connections)
     {
         connection->Share(m_hostShares.Told({key.meshAddress, true}),

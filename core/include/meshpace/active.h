@@ -19,7 +19,7 @@
  * lost all of a window tries again after its time-out, at least 1 s (RFC 6298, 2.4), and once more after twice
  * as long (5.5): who has answered neither is not there for now.
  */
-#define MP_ACTIVE_STEPS 3u
+#define MP_ACTIVE_STEPS 2u
 
 /* An upload's data so lately seen means that there is more: what waits at its sender is not seen here. */
 #define MP_ACTIVE_RECENT_NS MP_NS_PER_S

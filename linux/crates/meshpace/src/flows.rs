@@ -23,6 +23,8 @@ pub struct FlowState {
     pub samples: u32,
     pub discarded: u32,
     pub segment_bytes: u32,
+    /// down: that the receiver offers; 0: not known
+    pub window_bytes: u32,
     pub rtt_wired_us: u32,
     pub interval_ns: u64,
     pub floor_ns: u64,
@@ -36,7 +38,7 @@ pub struct FlowState {
     pub local_retransmits: u64,
     pub ttl: u8,
     pub fin: bool,
-    /// up: its sender had no more after the latest data
+    /// its sender had no more after the latest data
     pub pushed: bool,
     /// data has been seen: ack and max_end are valid
     pub acked: bool,
@@ -58,6 +60,7 @@ impl From<&mp_flow> for FlowState {
             samples: estimate.samples,
             discarded: estimate.discarded,
             segment_bytes: flow.segment_bytes,
+            window_bytes: 0,
             rtt_wired_us: flow.rtt_wired_us,
             interval_ns: flow.interval_ns,
             floor_ns: flow.floor_ns,

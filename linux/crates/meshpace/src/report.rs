@@ -7,7 +7,7 @@ use crate::daemon::Gateway;
 use crate::flows::{self, Table};
 use crate::hosts::{address_of, HostPath};
 use crate::intf::{self, mp_flow_key};
-use crate::shares::Caps;
+use crate::shares::Shares;
 use crate::status::{Host, Status};
 
 /// Names of the kernel's counters (enum mp_counter).
@@ -86,18 +86,21 @@ fn hosts_of(gateway: &Gateway, paths: &HashMap<[u8; 16], HostPath>) -> Vec<Host>
                 .map(|a| address_of(a).to_string())
                 .collect(),
             group: gateway.identities.group(&addresses[0]).map(String::from),
-            ..host(&standing, path, gateway.shares.caps())
+            ..host(&standing, path, &gateway.shares)
         }
     };
     hosts.into_iter().map(row).collect()
 }
 
-fn host(address: &[u8; 16], path: &HostPath, caps: &Caps) -> Host {
+fn host(address: &[u8; 16], path: &HostPath, shares: &Shares) -> Host {
     let cap_kbps = |direction| {
-        let cap = caps.get(&(*address, direction));
+        let cap = shares.caps().get(&(*address, direction));
         cap.map(|bps| *bps as f64 * 8.0 / 1e3)
     };
+    let active = |direction| shares.is_active(&(*address, direction));
     Host {
+        active_down: active(intf::mp_direction_MP_DOWN),
+        active_up: active(intf::mp_direction_MP_UP),
         cap_down_kbps: cap_kbps(intf::mp_direction_MP_DOWN),
         cap_up_kbps: cap_kbps(intf::mp_direction_MP_UP),
         address: address_of(address).to_string(),

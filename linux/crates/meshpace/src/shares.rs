@@ -6,10 +6,7 @@ use std::sync::Arc;
 
 use crate::flows::{FlowState, Table};
 use crate::identity::Aliases;
-use crate::intf::{self, mp_flow_key, mp_host_key, mp_share, mp_shares};
-
-/// Data of an upload so lately seen means that there is more: what waits at its sender is not seen here.
-const RECENT_NS: u64 = 1_000_000_000;
+use crate::intf::{self, mp_demand, mp_flow_key, mp_host_key, mp_share, mp_shares};
 
 /// The address that stands for a host, and a direction (enum mp_direction).
 pub type Member = ([u8; 16], u32);
@@ -40,19 +37,32 @@ pub fn key_of((address, direction): &Member) -> mp_host_key {
     }
 }
 
-/// What a host has got since the previous look, and how many of its flows want more.
+/// What a host has got since the previous look, how many of its flows move, and how many want more.
 #[derive(Default)]
 struct News {
     bytes: u64,
     flows: u32,
+    wanting_flows: u32,
 }
 
-/// Of a download whether anything is in the mesh: between two files, or while its sender waits for the
-/// wires, it would get no more if the others got less.
-fn wants(direction: u32, flow: &FlowState, now_ns: u64) -> bool {
-    let outstanding = flow.acked && flow.max_end != flow.ack;
+/// What is known of a flow's demand.
+fn demand(direction: u32, flow: &FlowState, now_ns: u64) -> mp_demand {
+    let under_way = if flow.acked {
+        flow.max_end.wrapping_sub(flow.ack)
+    } else {
+        0
+    };
     let up = direction == intf::mp_direction_MP_UP;
-    outstanding || (up && now_ns.saturating_sub(flow.data_ns) < RECENT_NS)
+    mp_demand {
+        outstanding_bytes: under_way,
+        window_bytes: flow.window_bytes,
+        segment_bytes: flow.segment_bytes,
+        pushed: flow.pushed,
+        // What waits here has not been seen by the BPF program; its sender has more, then.
+        waits: false,
+        // Safe: a plain function of core/.
+        recent: up && unsafe { intf::mp_flow_recent(flow.data_ns, now_ns) },
+    }
 }
 
 /// What was counted since `before`; a count that fell began anew.
@@ -80,6 +90,13 @@ impl Shares {
         self.caps.iter().map(part)
     }
 
+    /// Whether a host has shown progress lately, in one direction.
+    pub fn is_active(&self, member: &Member) -> bool {
+        self.members
+            .get(member)
+            .is_some_and(|share| share.active > 0)
+    }
+
     /// Hosts that share a mesh which loses routes; 0, 1: none do.
     pub fn sharers(&self) -> u32 {
         self.state.sharers
@@ -88,11 +105,18 @@ impl Shares {
     /// A second has passed; returns the members whose caps are others than before. `udp`: bytes so far.
     pub fn step(&mut self, table: &Table, udp: &[(mp_host_key, u64)], now_ns: u64) -> Vec<Member> {
         let news = self.news(table, udp, now_ns);
-        self.members.retain(|member, _| news.contains_key(member));
+        // Who was active a moment ago has to be seen leaving, also when its flows are forgotten already.
+        self.members
+            .retain(|member, share| news.contains_key(member) || share.active > 0 || share.left);
+        for share in self.members.values_mut() {
+            share.flows = 0;
+            share.wanting_flows = 0;
+        }
         for (member, news) in &news {
             let share = self.members.entry(*member).or_default();
             share.delivered_bytes += news.bytes;
             share.flows = news.flows;
+            share.wanting_flows = news.wanting_flows;
         }
         let mut shares: Vec<_> = self.members.values().copied().collect();
         // Safe: a plain function of core/, on as many elements as there are.
@@ -152,7 +176,12 @@ impl Shares {
             let host = self.aliases.standing(key.mesh);
             let news = all.entry((host, key.direction)).or_default();
             news.bytes += since(self.acked.get(key), flow.acked_bytes);
-            news.flows += u32::from(wants(key.direction, flow, now_ns));
+            let demand = demand(key.direction, flow, now_ns);
+            // Safe: plain functions of core/.
+            unsafe {
+                news.flows += u32::from(intf::mp_flow_moves(&demand));
+                news.wanting_flows += u32::from(intf::mp_flow_wants(&demand));
+            }
         }
         for (key, bytes) in udp {
             let member = (self.aliases.standing(key.address), key.direction);
@@ -231,7 +260,8 @@ mod tests {
         assert!(shares.caps().is_empty(), "{:?}", shares.caps());
     }
 
-    /// Else files, which are over before they could use it, would have the others lowered.
+    /// Else files, which are over before they could use it, or a server that sends no more, would have the
+    /// others lowered.
     #[test]
     fn a_download_wants_more_while_it_is_in_the_mesh_an_upload_for_a_second() {
         let over = FlowState {
@@ -240,24 +270,63 @@ mod tests {
             ..Default::default()
         };
         let under_way = FlowState { max_end: 1, ..over };
+        let said_all = FlowState {
+            pushed: true,
+            ..under_way
+        };
         let up = intf::mp_direction_MP_UP;
+        let wants = |direction, flow: &FlowState, now_ns| unsafe {
+            intf::mp_flow_wants(&demand(direction, flow, now_ns))
+        };
         assert!(wants(DOWN, &under_way, 9 * S));
         assert!(!wants(DOWN, &over, S));
+        assert!(!wants(DOWN, &said_all, S), "its application is the limit");
         assert!(wants(up, &over, 2 * S - 1));
         assert!(!wants(up, &over, 2 * S));
     }
 
-    /// Else what waits of each goes on to cost the other its route.
+    /// Else whoever leaves in mid-download has all others throttled, for as long as its flow is remembered.
     #[test]
-    fn hosts_share_a_lossy_mesh_once_one_gets_nothing() {
+    fn who_leaves_holds_nobody() {
         let mut shares = Shares::new(0);
         let mut bytes = [0, 0];
-        for second in 1..=20 {
-            bytes[0] += 50_000;
-            bytes[1] += if second < 15 { 50_000 } else { 0 };
+        for second in 1..=60 {
+            let cap = shares.caps().get(&(host(1), DOWN)).copied();
+            let rate = cap.unwrap_or(500_000).min(500_000);
+            bytes[0] += rate;
+            // The other gets what is left of 600 kB/s, and is gone after half a minute.
+            bytes[1] += if second <= 30 { 600_000 - rate } else { 0 };
             let table = vec![flow(1, 1, bytes[0]), flow(2, 1, bytes[1])];
             shares.step(&table, &[], second * S);
-            assert_eq!(shares.sharers(), if second < 16 { 0 } else { 2 });
+            if second == 30 {
+                assert!(shares.caps().contains_key(&(host(1), DOWN)));
+            }
+            assert!(second < 35 || shares.caps().is_empty(), "{second} s");
+        }
+        assert!(shares.is_active(&(host(1), DOWN)));
+        assert!(!shares.is_active(&(host(2), DOWN)));
+        // An address that is never answered is none.
+        for second in 61..=100 {
+            bytes[0] += 500_000;
+            let ghost = flow(second as u8, 1, 0);
+            shares.step(&vec![flow(1, 1, bytes[0]), ghost], &[], second * S);
+            assert!(!shares.is_active(&(host(second as u8), DOWN)));
+            assert!(shares.caps().is_empty());
+        }
+    }
+
+    /// Else what waits of each goes on to cost the other its route.
+    #[test]
+    fn hosts_share_a_lossy_mesh_once_one_has_lost_its_route() {
+        let mut shares = Shares::new(0);
+        let mut bytes = [0, 0];
+        for second in 1..=25 {
+            bytes[0] += 50_000;
+            let route = !(15..20).contains(&second);
+            bytes[1] += if route { 50_000 } else { 0 };
+            let table = vec![flow(1, 1, bytes[0]), flow(2, 1, bytes[1])];
+            shares.step(&table, &[], second * S);
+            assert_eq!(shares.sharers(), if second < 20 { 0 } else { 2 });
         }
     }
 
@@ -303,7 +372,10 @@ mod tests {
         assert_eq!(shares.members[&(host(1), DOWN)].flows, 1);
         shares.step(&vec![], &[(key, 160)], 4 * S);
         assert_eq!(shares.members[&(host(1), DOWN)].flows, 0, "UDP alone");
-        shares.step(&vec![], &[(key, 160)], 5 * S);
+        for second in 5..=7 {
+            assert!(!shares.members.is_empty(), "it was active a moment ago");
+            shares.step(&vec![], &[(key, 160)], second * S);
+        }
         assert!(shares.members.is_empty(), "silent");
     }
 }

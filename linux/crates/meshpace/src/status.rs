@@ -57,6 +57,11 @@ pub struct Host {
     pub mbps: f64,
     pub mbps_source: String,
     pub signal_dbm: Option<i32>,
+    /// law `even`: new data of it was acknowledged in the latest seconds
+    #[serde(default)]
+    pub active_down: bool,
+    #[serde(default)]
+    pub active_up: bool,
     /// law `even`: what the host may get, payload; None: no cap
     pub cap_down_kbps: Option<f64>,
     pub cap_up_kbps: Option<f64>,
