@@ -16,8 +16,8 @@
 
 /*
  * Steps of a second in which a host shows no progress before it is not active any more. A sender that has
- * lost all of a window tries again after its time-out, at least 1 s (RFC 6298, 2.4), and once more after twice
- * as long (5.5): who has answered neither is not there for now.
+ * lost all of a window tries again after its time-out, at least 1 s (RFC 6298, 2.4): who has not answered
+ * that is not there for now. To be wrong costs little: with its next progress all is as it was (share.h).
  */
 #define MP_ACTIVE_STEPS 2u
 
