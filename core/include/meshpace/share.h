@@ -25,7 +25,7 @@
  *   and stand twice as long before the next test; else it follows at once, from there.
  *
  *   Who wanted more and is not active any more leaves its part to the others: for MP_SHARE_SETTLES steps caps
- *   double each second; when who wants more loses by it, the latest doubling is taken back. Who is alone
+ *   double each second; when who wants more loses by it, the latest are taken back. Who is alone
  *   has no cap. The caps of a contention with a host that fell silent with data under way are kept for
  *   MP_SHARE_KEPT steps: when it shows progress again its route has come back, and they are in force again.
  *
@@ -183,7 +183,6 @@ MP_INLINE void mp_shares_leave(struct mp_shares *shares, struct mp_share *share,
 	uint32_t i;
 
 	shares->settles = MP_SHARE_SETTLES;
-	shares->test = 0;
 	if (!stalled)
 		return;
 	for (i = 0; i < n; i++)
@@ -381,9 +380,9 @@ MP_INLINE void mp_shares_raise(struct mp_share *share, uint32_t n, uint64_t part
 	for (i = 0; i < n; i++) {
 		struct mp_share *s = &share[i];
 
-		s->cap_bps += s->cap_bps / parts;
 		if (s->cap_bps > 2 * mp_max_u64(s->rate_bps, MP_SHARE_LEAST_BPS))
 			s->cap_bps = 0;
+		s->cap_bps += s->cap_bps / parts;
 	}
 }
 
@@ -466,26 +465,40 @@ MP_INLINE void mp_shares_test(struct mp_shares *shares, struct mp_share *share, 
 	shares->stands = (uint32_t)mp_min_u64(2 * shares->stands, MP_SHARE_PATIENCE_MAX);
 }
 
-/*
- * A step after somebody has left: caps double, as a test that does not wait, until who wants more loses by it.
- * Then the latest doubling was one too many.
- */
-MP_INLINE void mp_shares_settle(struct mp_shares *shares, struct mp_share *share, uint32_t n,
-				uint64_t mean_bps)
+/* Whether somebody who wants more has lost more than a sixteenth of what it had since caps began to double. */
+MP_INLINE bool mp_shares_lose(const struct mp_share *share, uint32_t n)
 {
 	uint32_t i;
 
+	for (i = 0; i < n; i++)
+		if (share[i].wanting >= MP_SHARE_WANTING &&
+		    share[i].rate_bps < share[i].was_bps - share[i].was_bps / 16)
+			return true;
+	return false;
+}
+
+/*
+ * A step after somebody has left: caps double, until who wants more loses by it. Rates are smoothed, so that a
+ * loss shows a step late: the latest two doublings were too many.
+ */
+MP_INLINE void mp_shares_settle(struct mp_shares *shares, struct mp_share *share, uint32_t n)
+{
+	bool begins = shares->settles == MP_SHARE_SETTLES, loses;
+	uint32_t i;
+
 	shares->attempt = 0;
-	if (shares->settles-- == MP_SHARE_SETTLES) {
-		mp_shares_begin_test(shares, share, n, mean_bps);
-		shares->test = 0;
-	} else if (mp_shares_lost(share, n)) {
-		for (i = 0; i < n; i++)
-			share[i].cap_bps = mp_max_u64(share[i].cap_bps / 2, share[i].old_cap_bps);
-		shares->settles = 0;
-		return;
+	shares->test = 0;
+	for (i = 0; i < n; i++) {
+		struct mp_share *s = &share[i];
+
+		s->was_bps = begins ? s->rate_bps : mp_max_u64(s->was_bps, s->rate_bps);
+		s->old_cap_bps = begins ? s->cap_bps : s->old_cap_bps;
 	}
-	mp_shares_raise(share, n, 1);
+	loses = mp_shares_lose(share, n);
+	for (i = 0; i < n; i++)
+		share[i].cap_bps = loses ? mp_max_u64(share[i].cap_bps / 4, share[i].old_cap_bps) :
+					   mp_min_u64(2 * share[i].cap_bps, MP_SHARE_MAX_BPS);
+	shares->settles = loses ? 0 : shares->settles - 1;
 }
 
 /*
@@ -506,7 +519,7 @@ MP_INLINE uint32_t mp_shares_step(struct mp_shares *shares, struct mp_share *sha
 	}
 	shares->pause -= shares->pause > 0;
 	if (shares->settles) {
-		mp_shares_settle(shares, share, n, mean_bps);
+		mp_shares_settle(shares, share, n);
 	} else if (shares->test) {
 		mp_shares_test(shares, share, n);
 	} else if (!shares->attempt && shares->stood >= shares->stands && (slow || uneven)) {
