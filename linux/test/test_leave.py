@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The law `even`: who leaves, in whatever way, holds nobody. Default configuration, unmodified senders."""
+"""The law `even`, default configuration, unmodified senders: who leaves, however, holds nobody."""
 
 import contextlib
 import socket
