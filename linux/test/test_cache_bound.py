@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The retransmit cache beside flows that are never acknowledged: bounded, and of use to others."""
+
+import socket
+import struct
+import time
+from collections.abc import Iterator
+
+import pytest
+from conftest import StartGateway
+from harness import net
+from harness.capture import ACK
+from harness.fuzz import Fields, ipv4, tcp
+from harness.gateway import host
+from harness.lossy import Radio
+from harness.transfer import Transfer, window
+
+pytestmark = pytest.mark.measured
+
+RADIO, ADDRESS = Radio(delay_ms=4.0, loss=0.02, seed=9), "10.2.0.2"
+STORE_MIB = 4
+# What the allocator keeps beside, and the daemon's tables.
+BESIDE_MIB = 16
+PAYLOAD = 1448
+# Together more than twice the bound.
+SECONDS, PACKETS_PER_S = 7.0, 5000
+SEQ_AT = 14 + 20 + 4
+
+
+def unanswered(network: net.Network, flows: int) -> Iterator[bytearray]:
+    """Segments of so many flows by turns, to hosts of the mesh that do not exist."""
+    head = network.gateway.mac("eth0") + network.wired.mac("eth0") + b"\x08\x00"
+    wired = socket.inet_aton(net.WIRED4)
+    frames = []
+    for index in range(flows):
+        mesh = struct.pack("!BBH", 10, 9, index)
+        segment = tcp(mesh, wired, Fields(80, 5000, 0, 1, ACK), bytes(PAYLOAD))
+        frames.append(bytearray(head + ipv4(wired, mesh, segment, 64)))
+    seq = 0
+    while True:
+        for frame in frames:
+            struct.pack_into("!I", frame, SEQ_AT, seq)
+            yield frame
+        seq += PAYLOAD
+
+
+def pour(network: net.Network, flows: int) -> int:
+    """Sends them for so long; how many."""
+    frames, count, begin = unanswered(network, flows), 0, time.monotonic()
+    with network.wired.socket(socket.AF_PACKET, socket.SOCK_RAW) as sender:
+        sender.bind(("eth0", 0))
+        while (passed := time.monotonic() - begin) < SECONDS:
+            for _ in range(int(passed * PACKETS_PER_S) - count):
+                sender.send(next(frames))
+                count += 1
+            time.sleep(0.002)
+    return count
+
+
+@pytest.mark.parametrize("flows", [1, 1000])
+def test_what_is_never_acknowledged_has_its_bound(start: StartGateway, flows: int) -> None:
+    with net.relayed(RADIO) as network:
+        hosts = [host(ADDRESS, 20.0, 1)]
+        gateway = start(network, law="even", store_mib=STORE_MIB, host=hosts)
+        at_first = gateway.memory_kib()
+        sent = pour(network, flows)
+        assert sent * PAYLOAD > 2 * (STORE_MIB + BESIDE_MIB) << 20
+        options = window(64 * 1024)
+        # Who begins while the cache is full is paced, and his losses are mended from it.
+        with Transfer(network.wired, network.host, ADDRESS, options=options) as transfer:
+            more = pour(network, flows)
+            gateway.fresh_status()
+            flow = gateway.flow(transfer.receiver_port)
+            counters = gateway.fresh_status()["counters"]
+            grown = gateway.memory_kib() - at_first
+            assert transfer.finish().intact
+    print(f"{sent + more} packets, grown by {grown} KiB, {flow}, {counters}")
+    assert grown < (STORE_MIB + BESIDE_MIB) * 1024
+    assert counters["store_bytes"] <= STORE_MIB << 20
+    assert counters["segments_evicted"] > sent / 2
+    assert flow
+    assert flow["interval_us"] > 0
+    assert flow["local_retransmits"] > 5
+    assert flow["retransmits"] < flow["local_retransmits"]
