@@ -3,9 +3,8 @@
 //! budget.h), and whose turn it is: the host's that was asked longest ago, and of its flows likewise.
 use std::collections::HashMap;
 
+use crate::identity::{Address, Aliases};
 use crate::intf::{mp_ask_spend, mp_budget, mp_flow_key, mp_probe, MP_PROBE_END_NS};
-
-type Address = [u8; 16];
 
 /// By now every budget is full again, and whose turn it was is forgotten.
 const REMEMBERED_NS: u64 = MP_PROBE_END_NS;
@@ -25,12 +24,14 @@ pub struct Asks {
 
 impl Asks {
     /// Puts those that are due in the order of their turns.
-    pub fn by_turns(&self, due: &mut [(mp_flow_key, mp_probe)]) {
+    pub fn by_turns(&self, due: &mut [(mp_flow_key, mp_probe)], aliases: &Aliases) {
         let latest_ns = |host: &Address| self.hosts.get(host).map_or(0, |host| host.latest_ns);
-        due.sort_by_cached_key(|(key, probe)| (latest_ns(&key.mesh), probe.latest_ns));
+        due.sort_by_cached_key(|(key, probe)| {
+            (latest_ns(&aliases.standing(key.mesh)), probe.latest_ns)
+        });
     }
 
-    /// Whether the host may be asked now; then it counts as asked.
+    /// Whether the host, by the address that stands for it, may be asked now; then it counts as asked.
     pub fn spend(&mut self, host: &Address, now_ns: u64) -> bool {
         let mut budget = self
             .hosts
@@ -77,7 +78,7 @@ mod tests {
         let mut asked = 0;
         for second in 1..=20 {
             let now_ns = second * S;
-            asks.by_turns(&mut flows);
+            asks.by_turns(&mut flows, &Aliases::default());
             let mut all = 0;
             for (key, probe) in &mut flows {
                 if asks.spend(&key.mesh, now_ns) {

@@ -326,7 +326,7 @@ impl Gateway {
         }
         let asks = self.config.law == Law::Even && self.holds();
         if let Some(prompts) = self.prompts.as_mut().filter(|_| asks) {
-            prompts.tick(&self.maps, &table, now);
+            prompts.tick(&self.maps, &table, &self.shares.aliases, now);
         }
         let mut hosts = flows::hosts_of(&table);
         for (address, _) in self.share(&table, now)? {
@@ -351,6 +351,7 @@ impl Gateway {
         cache::Round {
             acked: downloads.map(|(key, flow)| (*key, acked(flow))).collect(),
             probes,
+            aliases: self.shares.aliases.clone(),
         }
     }
 

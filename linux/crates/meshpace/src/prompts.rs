@@ -11,6 +11,7 @@ use std::sync::Arc;
 use crate::asks::Asks;
 use crate::flows::{FlowState, Table};
 use crate::hosts::address_of;
+use crate::identity::Aliases;
 use crate::intf::{
     mp_direction_MP_UP, mp_flow, mp_flow_key, mp_probe, mp_probe_sent, mp_prompt_due,
 };
@@ -59,8 +60,8 @@ impl Prompts {
     }
 
     /// A second has passed.
-    pub fn tick(&mut self, maps: &Maps, table: &Table, now_ns: u64) {
-        for (key, ack) in self.due.now(table, now_ns) {
+    pub fn tick(&mut self, maps: &Maps, table: &Table, aliases: &Aliases, now_ns: u64) {
+        for (key, ack) in self.due.now(table, aliases, now_ns) {
             if let Some(frame) = maps.flow(&key).and_then(|flow| latest_ack(&flow)) {
                 self.port.send(&frame);
             }
@@ -100,7 +101,12 @@ impl Prompts {
 
 impl Due {
     /// The uploads whose senders are woken up now, each with its acknowledgement.
-    pub fn now(&mut self, table: &Table, now_ns: u64) -> Vec<(mp_flow_key, u32)> {
+    pub fn now(
+        &mut self,
+        table: &Table,
+        aliases: &Aliases,
+        now_ns: u64,
+    ) -> Vec<(mp_flow_key, u32)> {
         let mut before = std::mem::take(&mut self.asked);
         let (mut due, mut acks) = (Vec::new(), HashMap::new());
         let uploads = |(key, _): &&(mp_flow_key, FlowState)| key.direction == mp_direction_MP_UP;
@@ -113,8 +119,8 @@ impl Due {
             self.asked.insert(*key, probe);
         }
         self.asks.forget(now_ns);
-        self.asks.by_turns(&mut due);
-        due.retain(|(key, _)| self.asks.spend(&key.mesh, now_ns));
+        self.asks.by_turns(&mut due, aliases);
+        due.retain(|(key, _)| self.asks.spend(&aliases.standing(key.mesh), now_ns));
         self.waited += (acks.len() - due.len()) as u64;
         for (key, probe) in &mut due {
             // Safe: a plain function of core/.

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 use crate::asks::Asks;
+use crate::identity::{Address, Aliases};
 use crate::intf::{
     mp_credit, mp_credit_earn, mp_credit_spend, mp_flow_key, mp_probe_due, mp_probe_sent,
 };
@@ -57,6 +58,18 @@ pub struct Round {
     pub acked: HashMap<mp_flow_key, Acked>,
     /// whether stalled paths are asked
     pub probes: bool,
+    /// what is one host
+    pub aliases: Arc<Aliases>,
+}
+
+/// Of which flow a segment is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Of {
+    /// what is kept under its key is another connection's
+    NewFlow,
+    /// nothing of it was acknowledged yet
+    Unanswered,
+    Answered,
 }
 
 /// Where frames leave, and where BPF hears of what was ordered and did not.
@@ -67,8 +80,9 @@ pub trait Way {
 
 pub struct Cache<W> {
     segments: Segments,
-    copies: HashMap<[u8; 16], mp_credit>,
+    copies: HashMap<Address, mp_credit>,
     probes: Asks,
+    aliases: Arc<Aliases>,
     gauge: Arc<Gauge>,
     way: W,
 }
@@ -84,21 +98,24 @@ impl<W: Way> Cache<W> {
             segments: Segments::new(budget),
             copies: HashMap::new(),
             probes: Asks::default(),
+            aliases: Arc::default(),
             gauge,
             way,
         }
     }
 
-    /// A data packet leaves. `first`: of a new flow; what is kept under its key is another connection's.
-    pub fn keep(&mut self, key: &mp_flow_key, new: New, first: bool, now_ns: u64) {
-        if first {
+    /// A data packet leaves.
+    pub fn keep(&mut self, key: &mp_flow_key, new: New, of: Of, now_ns: u64) {
+        if of == Of::NewFlow {
             self.segments.forget(key);
         }
-        if self.copies.len() < HOSTS_MAX || self.copies.contains_key(&key.mesh) {
+        let host = self.aliases.standing(key.mesh);
+        if self.copies.len() < HOSTS_MAX || self.copies.contains_key(&host) {
             // Safe: a plain function of core/.
-            unsafe { mp_credit_earn(self.copies.entry(key.mesh).or_default()) };
+            unsafe { mp_credit_earn(self.copies.entry(host).or_default()) };
         }
-        self.segments.keep(key, new, now_ns);
+        let holder = (of == Of::Answered).then_some(host);
+        self.segments.keep(key, new, holder, now_ns);
         self.show();
     }
 
@@ -119,7 +136,7 @@ impl<W: Way> Cache<W> {
             self.way.unsent(key, seq);
             return;
         };
-        let credit = self.copies.get_mut(&key.mesh);
+        let credit = self.copies.get_mut(&self.aliases.standing(key.mesh));
         // Safe: a plain function of core/.
         if !credit.is_some_and(|credit| unsafe { mp_credit_spend(credit) }) {
             add(&self.gauge.over_budget);
@@ -143,6 +160,7 @@ impl<W: Way> Cache<W> {
 
     /// Once a second.
     pub fn round(&mut self, round: &Round, now_ns: u64) {
+        self.aliases = round.aliases.clone();
         self.tidy(&round.acked, now_ns);
         if round.probes {
             self.ask(&round.acked, now_ns);
@@ -164,7 +182,8 @@ impl<W: Way> Cache<W> {
         }
         if self.copies.len() > HOSTS_MAX / 2 {
             let flows = self.segments.flows.keys();
-            let here: std::collections::HashSet<_> = flows.map(|key| key.mesh).collect();
+            let here: std::collections::HashSet<_> =
+                flows.map(|key| self.aliases.standing(key.mesh)).collect();
             self.copies.retain(|host, _| here.contains(host));
         }
     }
@@ -182,9 +201,9 @@ impl<W: Way> Cache<W> {
                 due.push((*key, flow.probe));
             }
         }
-        self.probes.by_turns(&mut due);
+        self.probes.by_turns(&mut due, &self.aliases);
         for (key, _) in due {
-            if self.probes.spend(&key.mesh, now_ns) {
+            if self.probes.spend(&self.aliases.standing(key.mesh), now_ns) {
                 self.probe(&key, now_ns);
             } else {
                 add(&self.gauge.probes_waited);

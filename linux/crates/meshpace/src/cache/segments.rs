@@ -6,6 +6,7 @@
 //! host together: addresses that do not exist cannot take more from anybody by being many.
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use crate::identity::Address;
 use crate::intf::{mp_flow_key, mp_probe};
 use crate::packet;
 
@@ -35,8 +36,6 @@ pub struct New {
     pub end: u32,
     /// all before is acknowledged
     pub ack: u32,
-    /// something of its flow was acknowledged
-    pub answered: bool,
     pub l3: u16,
     pub l4: u16,
     pub frame: Box<[u8]>,
@@ -45,7 +44,7 @@ pub struct New {
 pub struct Segment {
     end: u64,
     serial: u64,
-    answered: bool,
+    holder: Holder,
     l3: u16,
     l4: u16,
     frame: Box<[u8]>,
@@ -63,8 +62,8 @@ pub struct Flow {
     pub probe: mp_probe,
 }
 
-/// None: the flows that were never acknowledged.
-type Holder = Option<[u8; 16]>;
+/// The host, by the address that stands for it; None: the flows that were never acknowledged.
+pub type Holder = Option<Address>;
 type Place = (mp_flow_key, u64);
 
 #[derive(Default)]
@@ -95,10 +94,6 @@ impl Segment {
     /// What it takes in memory.
     fn bytes(&self) -> u64 {
         self.frame.len() as u64 + SEGMENT_BYTES
-    }
-
-    fn holder(&self, key: &mp_flow_key) -> Holder {
-        self.answered.then_some(key.mesh)
     }
 }
 
@@ -156,7 +151,7 @@ impl Segments {
     }
 
     /// Keeps a segment, unless it is acknowledged or, sent again by the wired end, here already.
-    pub fn keep(&mut self, key: &mp_flow_key, new: New, now_ns: u64) {
+    pub fn keep(&mut self, key: &mp_flow_key, new: New, holder: Holder, now_ns: u64) {
         self.acknowledge(key, new.ack);
         let fresh = !self.flows.contains_key(key);
         let flow = self.flows.entry(*key).or_insert_with(|| Flow::new(new.ack));
@@ -172,13 +167,13 @@ impl Segments {
         let segment = Segment {
             end: at + u64::from(new.end.wrapping_sub(new.seq)),
             serial: self.serial,
-            answered: new.answered,
+            holder,
             l3: new.l3,
             l4: new.l4,
             frame: new.frame,
         };
         self.serial += 1;
-        let (serial, bytes, holder) = (segment.serial, segment.bytes(), segment.holder(key));
+        let (serial, bytes) = (segment.serial, segment.bytes());
         flow.bytes += bytes;
         flow.segments.insert(at, segment);
         self.bytes += bytes;
@@ -238,7 +233,7 @@ impl Segments {
         let bytes = segment.bytes();
         flow.bytes -= bytes;
         self.bytes -= bytes;
-        self.change(segment.holder(key), |holding| {
+        self.change(segment.holder, |holding| {
             holding.bytes -= bytes;
             holding.oldest.remove(&segment.serial);
         });

@@ -12,16 +12,19 @@ fn key(host: u8, port: u16) -> mp_flow_key {
     }
 }
 
-fn new(seq: u32, bytes: u32, ack: u32, answered: bool) -> New {
+fn new(seq: u32, bytes: u32, ack: u32) -> New {
     New {
         seq,
         end: seq.wrapping_add(bytes),
         ack,
-        answered,
         l3: 0,
         l4: 0,
         frame: vec![0; FRAME].into(),
     }
+}
+
+fn keep(segments: &mut Segments, key: &mp_flow_key, new: New, answered: bool) {
+    segments.keep(key, new, answered.then_some(key.mesh), 0);
 }
 
 /// As recounted from what is there.
@@ -40,7 +43,7 @@ fn a_hole_is_filled_across_the_wrap_and_a_second_copy_is_not_kept() {
     let (mut segments, flow) = (Segments::new(1 << 20), key(1, 1));
     let begin = u32::MAX - 9;
     for (seq, bytes) in [(begin, 10), (10, 10), (10, 10), (12, 6), (0, 10), (20, 10)] {
-        segments.keep(&flow, new(seq, bytes, begin, true), 0);
+        keep(&mut segments, &flow, new(seq, bytes, begin), true);
     }
     let ends: Vec<_> = segments.flows[&flow]
         .segments
@@ -56,16 +59,16 @@ fn a_hole_is_filled_across_the_wrap_and_a_second_copy_is_not_kept() {
 #[test]
 fn what_is_acknowledged_goes_and_a_flow_with_its_last() {
     let (mut segments, flow) = (Segments::new(1 << 20), key(1, 1));
-    segments.keep(&flow, new(0, 10, 0, true), 0);
-    segments.keep(&flow, new(10, 10, 0, true), 0);
+    keep(&mut segments, &flow, new(0, 10, 0), true);
+    keep(&mut segments, &flow, new(10, 10, 0), true);
     segments.acknowledge(&flow, 15);
     assert!(segments.find(&flow, 5).is_none());
     assert!(segments.flows.get_mut(&flow).unwrap().first().is_some());
-    segments.keep(&flow, new(5, 5, 15, true), 0);
+    keep(&mut segments, &flow, new(5, 5, 15), true);
     assert!(segments.find(&flow, 5).is_none(), "acknowledged before");
     segments.acknowledge(&flow, 20);
     assert_eq!((segments.bytes(), segments.flows.len()), (0, 0));
-    segments.keep(&flow, new(20, 10, 20, true), 0);
+    keep(&mut segments, &flow, new(20, 10, 20), true);
     segments.forget(&flow);
     assert_eq!((segments.bytes(), recounted(&segments)), (0, 0));
 }
@@ -76,8 +79,13 @@ fn numbers_wrap_and_wrap() {
     let (mut segments, flow) = (Segments::new(1 << 30), key(1, 1));
     let (step, mut ack) = (1 << 30, 0u32);
     for _ in 0..40 {
-        segments.keep(&flow, new(ack, step, ack, true), 0);
-        segments.keep(&flow, new(ack.wrapping_add(step), step, ack, true), 0);
+        keep(&mut segments, &flow, new(ack, step, ack), true);
+        keep(
+            &mut segments,
+            &flow,
+            new(ack.wrapping_add(step), step, ack),
+            true,
+        );
         assert!(segments.find(&flow, ack.wrapping_add(step)).is_some());
         assert!(segments.find(&flow, ack.wrapping_sub(1)).is_none());
         ack = ack.wrapping_add(step);
@@ -92,12 +100,12 @@ fn the_budget_is_never_exceeded() {
     let budget = 1 << 20;
     let mut segments = Segments::new(budget);
     for i in 0..4000u32 {
-        segments.keep(&key(1, 1), new(i * 1000, 1000, 0, false), 0);
+        keep(&mut segments, &key(1, 1), new(i * 1000, 1000, 0), false);
         assert!(segments.flows[&key(1, 1)].bytes <= budget / FLOWS_LEAST);
     }
     for i in 0..4000u32 {
         let flow = key((i % 7) as u8, (i % 900) as u16);
-        segments.keep(&flow, new(!i, 1, !i, i % 3 == 0), 0);
+        keep(&mut segments, &flow, new(!i, 1, !i), i % 3 == 0);
         assert!(segments.bytes() <= budget);
     }
     assert_eq!(segments.bytes(), recounted(&segments));
@@ -110,12 +118,17 @@ fn who_holds_little_loses_nothing() {
     let mut segments = Segments::new(1 << 20);
     let honest = key(9, 9);
     for i in 0..100u32 {
-        segments.keep(&honest, new(i * 1000, 1000, 0, true), 0);
+        keep(&mut segments, &honest, new(i * 1000, 1000, 0), true);
     }
     for i in 0..5000u32 {
-        segments.keep(&key(1, (i % 50) as u16), new(i * 1000, 1000, 0, true), 0);
+        keep(
+            &mut segments,
+            &key(1, (i % 50) as u16),
+            new(i * 1000, 1000, 0),
+            true,
+        );
         let ghost = key((i % 200) as u8 + 20, i as u16);
-        segments.keep(&ghost, new(0, 1000, 0, false), 0);
+        keep(&mut segments, &ghost, new(0, 1000, 0), false);
     }
     assert!((0..100).all(|i| segments.find(&honest, i * 1000).is_some()));
     let of = |holder: Holder| segments.holders[&holder].bytes as f64;
@@ -132,9 +145,9 @@ fn hostile_orders_take_no_longer_than_good_ones() {
         let mut segments = Segments::new(256 << 20);
         let begin = std::time::Instant::now();
         for i in 0..20_000 {
-            let mut one = new(order(i), 1, 0, false);
+            let mut one = new(order(i), 1, 0);
             one.frame = Box::from([0; 60]);
-            segments.keep(&key(1, 1), one, 0);
+            keep(&mut segments, &key(1, 1), one, false);
         }
         assert_eq!(segments.flows[&key(1, 1)].segments.len(), 20_000);
         begin.elapsed()

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle, RingBufferBuilder};
 
-use super::{Cache, Gauge, New, Round, Way};
+use super::{Cache, Gauge, New, Of, Round, Way};
 use crate::errors::{Context, Result};
 use crate::intf::{
     mp_event, mp_event_kind_MP_EVENT_RETRANSMIT, mp_event_kind_MP_EVENT_STORE,
@@ -46,8 +46,14 @@ fn take(cache: &mut Cache<Out>, bytes: &[u8]) {
     if event.kind == mp_event_kind_MP_EVENT_RETRANSMIT {
         cache.send_again(&event.key, event.seq);
     } else if let Some(new) = read_store_event(&event, bytes) {
-        let first = event.kind == mp_event_kind_MP_EVENT_STORE_FIRST;
-        cache.keep(&event.key, new, first, now_ns());
+        let of = if event.kind == mp_event_kind_MP_EVENT_STORE_FIRST {
+            Of::NewFlow
+        } else if event.kind == mp_event_kind_MP_EVENT_STORE {
+            Of::Answered
+        } else {
+            Of::Unanswered
+        };
+        cache.keep(&event.key, new, of, now_ns());
     }
 }
 
@@ -62,7 +68,6 @@ fn read_store_event(event: &mp_event, bytes: &[u8]) -> Option<New> {
         seq: event.seq,
         end: event.end,
         ack: event.ack,
-        answered: event.kind == mp_event_kind_MP_EVENT_STORE,
         l3: u16::from_ne_bytes(l3.try_into().ok()?),
         l4: u16::from_ne_bytes(l4.try_into().ok()?),
         frame: frame.into(),

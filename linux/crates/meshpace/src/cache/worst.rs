@@ -5,8 +5,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{Acked, Cache, Gauge, New, Round, Way};
+use super::{Acked, Cache, Gauge, New, Of, Round, Way};
 use crate::flows::FlowState;
+use crate::identity::Aliases;
 use crate::intf::{
     mp_direction_MP_DOWN, mp_direction_MP_UP, mp_flow_key, MP_ASKS_PER_S, MP_COPIES_SAVED,
     MP_DATA_PER_COPY, MP_HOST_ASKS_PER_S,
@@ -241,13 +242,17 @@ impl World {
             seq,
             end,
             ack: flow.ack,
-            answered: flow.acked_bytes > 0,
             l3: 0,
             l4: 20,
             frame: frame(host, port),
         };
         let down = key(host, port, mp_direction_MP_DOWN);
-        self.cache.keep(&down, new, first, now_ns);
+        let of = match flow.acked_bytes {
+            _ if first => Of::NewFlow,
+            0 => Of::Unanswered,
+            _ => Of::Answered,
+        };
+        self.cache.keep(&down, new, of, now_ns);
         *self.data.entry(host).or_insert(0) += 1;
     }
 
@@ -272,6 +277,7 @@ impl World {
         let round = Round {
             acked,
             probes: true,
+            aliases: Arc::default(),
         };
         self.cache.round(&round, self.now_ns as u64);
         for (host, port) in self.cache.way.frames.drain(..) {
@@ -293,7 +299,10 @@ impl World {
                 (key(*host, *port, mp_direction_MP_UP), state)
             })
             .collect();
-        for (key, _) in self.due.now(&table, self.now_ns as u64) {
+        for (key, _) in self
+            .due
+            .now(&table, &Aliases::default(), self.now_ns as u64)
+        {
             let at = (key.mesh[0], key.mesh_port);
             assert!(
                 self.flows[&at].acked_bytes > 0,
