@@ -104,7 +104,7 @@ void ref_sent_record(struct ref_sent *sent, uint64_t seq, uint64_t end, uint64_t
 uint64_t ref_sent_ack(struct ref_sent *sent, uint64_t ack, uint64_t now_ns)
 {
 	bool idle = sent->n && now_ns > sent->list[sent->n - 1].t1_ns + REF_IDLE_NS;
-	uint64_t una = sent->una, rtt_ns = 0;
+	uint64_t una = sent->una, newest = 0, rtt_ns = 0;
 
 	if (ack <= una)
 		return 0;
@@ -114,8 +114,10 @@ uint64_t ref_sent_ack(struct ref_sent *sent, uint64_t ack, uint64_t now_ns)
 
 		if (old->seq < ack && old->again > una && old->again > old->seq)
 			return 0; /* bytes sent more than once among those now acknowledged */
-		if (old->end == ack && !old->forgotten && !idle)
+		if (old->end <= ack && old->end > una && old->end > newest && !old->forgotten && !idle) {
+			newest = old->end;
 			rtt_ns = now_ns - old->t1_ns;
+		}
 	}
 	return rtt_ns;
 }

@@ -63,7 +63,7 @@ struct ref_sent {
 };
 
 void ref_sent_record(struct ref_sent *sent, uint64_t seq, uint64_t end, uint64_t now_ns);
-/* Karn's rule: RTT in ns of the segment that ends at ack; 0 when it is no sample. */
+/* Karn's rule: RTT in ns of the newest segment that ack is the first to cover; 0 when it is no sample. */
 uint64_t ref_sent_ack(struct ref_sent *sent, uint64_t ack, uint64_t now_ns);
 
 /* Goodput control, figure 6 of MSWiM (figure 7 of the journal). */

@@ -61,11 +61,18 @@ static void test_hops_of_ttl(void)
 	CHECK_EQUAL(mp_hops_of_ttl(0), 0);
 	CHECK_EQUAL(mp_hops_of_ttl(64), 1);
 	CHECK_EQUAL(mp_hops_of_ttl(61), 4);
-	CHECK_EQUAL(mp_hops_of_ttl(1), 64);
-	CHECK_EQUAL(mp_hops_of_ttl(65), 64);
+	CHECK_EQUAL(mp_hops_of_ttl(30), 35);
+	CHECK_EQUAL(mp_hops_of_ttl(94), 35);
 	CHECK_EQUAL(mp_hops_of_ttl(128), 1);
-	CHECK_EQUAL(mp_hops_of_ttl(129), 127);
+	CHECK_EQUAL(mp_hops_of_ttl(221), 35);
 	CHECK_EQUAL(mp_hops_of_ttl(255), 1);
+	/* Wider than any mesh: the host began with another TTL. */
+	CHECK_EQUAL(mp_hops_of_ttl(1), 0);
+	CHECK_EQUAL(mp_hops_of_ttl(29), 0);
+	CHECK_EQUAL(mp_hops_of_ttl(65), 0);
+	CHECK_EQUAL(mp_hops_of_ttl(93), 0);
+	CHECK_EQUAL(mp_hops_of_ttl(129), 0);
+	CHECK_EQUAL(mp_hops_of_ttl(220), 0);
 }
 
 static void test_path_edges(void)

@@ -189,6 +189,32 @@ static void test_part_sent_again(void)
 	CHECK_EQUAL(flow.samples, 0);
 }
 
+/*
+ * Who never acknowledges a segment's end is paced too: each segment is sampled by the first ACK behind
+ * it. Two ACKs for a segment give one sample.
+ */
+static void test_off_the_ends(void)
+{
+	uint32_t i;
+
+	begin(UINT32_MAX - 20000, 5 * MS);
+	for (i = 0; i < 40; i++) {
+		flow.now_ns += 10 * MS;
+		send_new(1000);
+		if (i < 4)
+			continue;
+		acknowledge(flow.end[i - 4] - 600, true);
+		acknowledge(flow.end[i - 4] - 1, true);
+	}
+	CHECK_EQUAL(flow.samples, 35);
+	CHECK_EQUAL(flow.sent.count, 5);
+	/* Part of a segment that was sent again: which copy was it, and who waited for it? */
+	transmit(flow.end[35], flow.end[36]);
+	flow.now_ns += 10 * MS;
+	acknowledge(flow.end[35] + 1, true);
+	CHECK_EQUAL(flow.samples, 35);
+}
+
 /* A paced host records departures ahead of the clock: ACKs of earlier segments still count. */
 static void test_departure_ahead(void)
 {
@@ -252,6 +278,7 @@ int main(int argc, char **argv)
 	test_full_ring();
 	test_hole_off_the_record();
 	test_part_sent_again();
+	test_off_the_ends();
 	test_departure_ahead();
 	test_departures_out_of_order();
 	test_idle();

@@ -113,15 +113,21 @@ MP_INLINE uint64_t mp_uneven_delay_ns(const struct mp_path *path, uint64_t delay
 	return (uint64_t)(sum_ns & ~(sum_ns >> 63));
 }
 
+/* No mesh is wider: NET_DIAMETER of AODV (RFC 3561, section 10). */
+#define MP_TTL_HOPS_MAX 35u
+
 /*
  * Hops to the host whose packet arrives with this TTL (hop limit), where the hosts between are
- * routers: it began at 64, 128 or 255. 0 for TTL 0, unknown.
+ * routers: it began at 64, 128 or 255. 0, unknown, where that gives more hops than a mesh has: the packet
+ * began with another TTL, as those of a phone that hides its tethering do (65), or of a host that wants
+ * the law of a long path.
  */
 MP_INLINE uint32_t mp_hops_of_ttl(uint8_t ttl)
 {
 	uint32_t first = ttl <= 64 ? 64 : ttl <= 128 ? 128 : 255;
+	uint32_t hops = first - ttl + 1;
 
-	return ttl ? first - ttl + 1 : 0;
+	return hops <= MP_TTL_HOPS_MAX ? hops : 0;
 }
 
 #endif

@@ -5,8 +5,11 @@
  *
  * New segments enter a ring in sequence order, ACKs take them out from its old
  * end. When the ring is full a segment goes unrecorded: fewer samples, never a
- * wrong one. Karn's rule: an ACK that covers a retransmitted segment gives no
- * sample, neither for that segment (which copy is acknowledged?) nor for a later
+ * wrong one. An ACK answers the newest segment that it covers wholly: one that
+ * ends within the next segment gives a sample that is too long by that segment's
+ * wait. Without that a receiver who never acknowledges a segment's end would
+ * have no samples, and so be unpaced. Karn's rule: an ACK that covers a retransmitted
+ * segment, or a part of one, gives no sample, neither for that segment (which copy is acknowledged?) nor for a later
  * one that only waited behind the hole. So the mark of a retransmission goes on
  * every segment that it touches and on the first that ends where it ends or beyond,
  * whose ACK covers it; when there is none the flow is barred until such an ACK.
@@ -111,15 +114,23 @@ MP_INLINE bool mp_sent_record(struct mp_sent *sent, uint32_t seq, uint32_t len, 
 	return true;
 }
 
+/* Part of the oldest segment is acknowledged, whose first byte follows before: it was sent again. */
+MP_INLINE bool mp_sent_part_again(const struct mp_sent *sent, uint32_t before, uint32_t ack)
+{
+	const struct mp_sent_slot *slot = &sent->slot[sent->oldest % MP_SENT_SLOTS];
+
+	return sent->count > 0 && before != ack && (slot->t1_tick & MP_SENT_AGAIN);
+}
+
 /*
  * An ACK for everything before ack arrives at now_ns (T2). Returns the RTT of
- * the segment that ends at ack, in ticks and at least 1, or 0 when there is no
- * valid sample: no such segment on record, or Karn's rule.
+ * the newest segment that it is the first to cover, in ticks and at least 1, or 0
+ * when there is no valid sample: no such segment on record, or Karn's rule.
  */
 MP_INLINE uint32_t mp_sent_ack(struct mp_sent *sent, uint32_t ack, uint64_t now_ns)
 {
 	uint32_t now_tick = (uint32_t)(now_ns >> MP_TICK_SHIFT);
-	uint32_t rtt_ticks = 0;
+	uint32_t rtt_ticks = 0, end = ack;
 	bool again;
 	uint32_t i;
 
@@ -135,12 +146,14 @@ MP_INLINE uint32_t mp_sent_ack(struct mp_sent *sent, uint32_t ack, uint64_t now_
 			break;
 		again = again || (slot->t1_tick & MP_SENT_AGAIN);
 		/* Ticks wrap as sequence numbers do; what has not left yet cannot be answered. */
-		if (slot->end == ack && mp_seq_up_to(slot->t1_tick, now_tick))
-			rtt_ticks = (uint32_t)mp_max_u64(now_tick - slot->t1_tick, 1);
+		rtt_ticks = mp_seq_up_to(slot->t1_tick, now_tick)
+				    ? (uint32_t)mp_max_u64(now_tick - slot->t1_tick, 1)
+				    : 0;
+		end = slot->end;
 		sent->oldest = (uint16_t)((sent->oldest + 1) % MP_SENT_SLOTS);
 		sent->count--;
 	}
-	return again ? 0 : rtt_ticks;
+	return again || mp_sent_part_again(sent, end, ack) ? 0 : rtt_ticks;
 }
 
 #endif
