@@ -124,8 +124,10 @@ PROBE(dupack)
 	struct probe *p = &probe;
 
 	(void)context;
-	p->out[8] = mp_dupack_count(&p->dupack, p->ack, p->len, p->us, p->sent.max_end);
+	p->out[8] = mp_dupack_count(&p->dupack, p->ack, p->len == 0, p->us, p->sent.max_end);
 	p->out[9] = mp_dupack_verdict(&p->dupack, p->bytes & 2, p->now_ns, p->rtt_ns);
+	if (mp_dupack_repeats(&p->dupack, p->ack))
+		mp_dupack_sent(&p->dupack, p->ack + p->len);
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "flows.h"
 #include "handshake.h"
 #include "store.h"
+#include "tcpopt.h"
 
 /*
  * From here on the store has every segment: without a copy, from the next one on; behind a gap, from
@@ -86,6 +87,7 @@ __attribute__((noinline)) int mp_down_again(struct mp_packet *p)
 	bpf_spin_lock(&flow->lock);
 	mp_departed(&flow->pacer, mp_max_u64(flow->pacer.last_ns, p->now_ns));
 	mp_sent_record(&flow->sent, p->seq, p->payload_bytes, p->now_ns);
+	mp_dupack_sent(&flow->dupack, p->seq + p->payload_bytes);
 	flow->local_retransmits++;
 	bpf_spin_unlock(&flow->lock);
 	return 0;
@@ -109,7 +111,7 @@ __attribute__((noinline)) int mp_down_no_data(struct mp_packet *p)
 	if (flow->pacer.started)
 		p->departure_ns = mp_max_u64(flow->pacer.last_ns, p->departure_ns);
 	if (p->flags & MP_TCP_FIN)
-		flow->fin = 1;
+		mp_count_fin(flow, p);
 	bpf_spin_unlock(&flow->lock);
 	return 0;
 }
@@ -192,13 +194,13 @@ __attribute__((noinline)) int mp_down_learn(struct mp_packet *p)
 }
 
 /* An ACK from the mesh. Returns what becomes of it, an enum mp_ack_verdict; sets p->acks. */
-__attribute__((noinline)) int mp_down_ack(struct mp_packet *p)
+__attribute__((noinline)) int mp_down_ack(struct __sk_buff *skb, struct mp_packet *p)
 {
 	uint32_t verdict = MP_ACK_FORWARD;
 	struct mp_news news = {};
 	struct mp_flow_key key;
 	struct mp_flow *flow;
-	bool stored, unsent;
+	bool stored, unsent, repeats;
 
 	if (!p)
 		return MP_ACK_FORWARD;
@@ -206,23 +208,26 @@ __attribute__((noinline)) int mp_down_ack(struct mp_packet *p)
 	flow = mp_find_flow(&key);
 	if (!flow)
 		return MP_ACK_FORWARD;
-	/* Asked only of what may be a duplicate: most ACKs are none. */
-	unsent = p->ack == flow->dupack.ack && mp_is_unsent(&key, p->ack);
 	if (flow->known_changes != mp_settings.changes)
 		news = mp_look_up_news(&key);
+	/* Asked only of what may be a duplicate: most ACKs are none. */
+	repeats = mp_dupack_repeats(&flow->dupack, p->ack);
+	unsent = repeats && mp_is_unsent(&key, p->ack);
+	p->bare = mp_is_pure_ack(p) && !(repeats && mp_says_more(skb, p));
 	bpf_spin_lock(&flow->lock);
 	mp_take_news(flow, &news);
 	if (mp_count_ack(flow, p)) {
-		mp_dupack_count(&flow->dupack, p->ack, p->payload_bytes, p->window,
-				flow->sent.max_end);
-		p->rtt_ticks = mp_sent_ack(&flow->sent, p->ack, p->now_ns);
 		p->acks = true;
+		p->rtt_ticks = mp_sent_ack(&flow->sent, p->ack, p->now_ns);
 		stored = mp_settings.local_retransmission && flow->storing && !unsent &&
 			 mp_seq_up_to(flow->stored_from, p->ack);
-		verdict = mp_dupack_verdict(&flow->dupack, stored && mp_is_pure_ack(p), p->now_ns,
-					    mp_window_mean_ns(&flow->estimate.window));
+		if (mp_dupack_count(&flow->dupack, p->ack, p->bare, p->window, flow->sent.max_end))
+			verdict = mp_dupack_verdict(&flow->dupack, stored, p->now_ns,
+						    mp_window_mean_ns(&flow->estimate.window));
 	}
 	bpf_spin_unlock(&flow->lock);
+	if (!p->acks)
+		mp_count(MP_COUNT_ACKS_IGNORED);
 	if (verdict == MP_ACK_RETRANSMIT && !mp_order_retransmission(&key, p->ack))
 		return MP_ACK_FORWARD;
 	return (int)verdict;

@@ -42,6 +42,25 @@ struct {
 	__type(value, struct mp_host);
 } mp_hosts SEC(".maps");
 
+/*
+ * Bytes of each host, one direction, that flows had acknowledged which BPF has ended: with those of the
+ * flows in the table they are all that was delivered, and that never shrinks.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, struct mp_host_key);
+	__type(value, uint64_t);
+} mp_ended SEC(".maps");
+
+/* Likewise of flows that the daemon has ended, which cannot add to a number that BPF adds to. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, struct mp_host_key);
+	__type(value, uint64_t);
+} mp_expired SEC(".maps");
+
 /* Least intervals that goodput control sets, in ns; only throttled flows are in it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -76,6 +95,43 @@ MP_INLINE struct mp_flow *mp_flow_of(const struct mp_packet *p, enum mp_directio
 	return mp_find_flow(&key);
 }
 
+MP_INLINE void mp_add_ended(const struct mp_flow_key *key, uint64_t acked_bytes)
+{
+	struct mp_host_key host = { .direction = key->direction };
+	uint64_t none = 0, *bytes;
+
+	if (acked_bytes == 0)
+		return;
+	__builtin_memcpy(host.address, key->mesh, sizeof(host.address));
+	bytes = bpf_map_lookup_elem(&mp_ended, &host);
+	if (!bytes) {
+		bpf_map_update_elem(&mp_ended, &host, &none, BPF_NOEXIST);
+		bytes = bpf_map_lookup_elem(&mp_ended, &host);
+	}
+	if (bytes)
+		__sync_fetch_and_add(bytes, acked_bytes);
+}
+
+/* Takes a flow out of the table, and keeps what it had acknowledged. False: it was not there. */
+__attribute__((noinline)) int mp_end_flow(const struct mp_flow_key *of)
+{
+	const struct mp_flow *flow;
+	struct mp_flow_key key;
+	uint64_t acked_bytes;
+
+	if (!of)
+		return false;
+	key = *of;
+	flow = bpf_map_lookup_elem(&mp_flows, &key);
+	if (!flow)
+		return false;
+	acked_bytes = flow->acked_bytes;
+	if (bpf_map_delete_elem(&mp_flows, &key))
+		return false;
+	mp_add_ended(&key, acked_bytes);
+	return true;
+}
+
 /* A place for a new flow, empty now; NULL only if the map has none. */
 MP_INLINE struct mp_flow_key *mp_take_place(uint64_t now_ns)
 {
@@ -97,7 +153,7 @@ MP_INLINE struct mp_flow_key *mp_take_place(uint64_t now_ns)
 		if (!flow)
 			break;
 	}
-	if (oldest && longest_ns != ~0ull && bpf_map_delete_elem(&mp_flows, oldest) == 0)
+	if (oldest && longest_ns != ~0ull && mp_end_flow(oldest))
 		mp_count(MP_COUNT_FLOWS_EVICTED);
 	return oldest;
 }
@@ -139,21 +195,25 @@ MP_INLINE struct mp_flow *mp_find_or_create_flow(const struct mp_flow_key *key, 
 	return flow;
 }
 
-/* A connection begins anew or is reset: both its flows are forgotten. */
-MP_INLINE void mp_forget_connection(const struct mp_packet *p)
-{
-	struct mp_flow_key down = mp_key_of(p, MP_DOWN), up = mp_key_of(p, MP_UP);
-
-	bpf_map_delete_elem(&mp_flows, &down);
-	bpf_map_delete_elem(&mp_flows, &up);
-}
-
 /* A packet of the flow passes; under its lock. */
 MP_INLINE void mp_touch(struct mp_flow *flow, const struct mp_packet *p)
 {
 	if (flow->first_ns == 0)
 		flow->first_ns = p->now_ns;
 	flow->last_ns = p->now_ns;
+}
+
+/* Whether all of the flow's data ends here, or the FIN behind it, which takes a number. Under its lock. */
+MP_INLINE bool mp_ends_at(const struct mp_flow *flow, uint32_t seq)
+{
+	return seq == flow->sent.max_end || (flow->fin && seq == flow->sent.max_end + 1);
+}
+
+/* A FIN without data passes. One that does not fit is another's. Under the flow's lock. */
+MP_INLINE void mp_count_fin(struct mp_flow *flow, const struct mp_packet *p)
+{
+	if (flow->acked && mp_ends_at(flow, p->seq))
+		flow->fin = 1;
 }
 
 /* The flow's data passes; new: not sent before. Under its lock. */
@@ -172,20 +232,36 @@ MP_INLINE void mp_count_data(struct mp_flow *flow, const struct mp_packet *p, bo
 		flow->retransmits += p->segments;
 	if (p->segment_bytes > flow->segment_bytes)
 		flow->segment_bytes = p->segment_bytes;
-	if (p->flags & MP_TCP_FIN)
+	/* Who sends on has not finished, whatever was said. */
+	if (p->flags & MP_TCP_FIN && p->seq + p->payload_bytes == flow->sent.max_end)
 		flow->fin = 1;
+	else if (new_data)
+		flow->fin = 0;
+}
+
+/* The largest window that TCP can have (RFC 7323): so far back an ACK may come late. */
+#define MP_TCP_WINDOW_MAX (1u << 30)
+
+/*
+ * Whether an ACK is for data that was sent, or for the FIN behind it, and not older than any window: what
+ * its receiver would take (RFC 5961, section 5).
+ */
+MP_INLINE bool mp_ack_fits(const struct mp_flow *flow, uint32_t ack)
+{
+	return flow->acked && mp_seq_up_to(ack, flow->sent.max_end + 1) &&
+	       mp_seq_up_to(flow->ack - MP_TCP_WINDOW_MAX, ack);
 }
 
 /*
- * An acknowledgement of the flow's data passes; under its lock. One for data that was never
- * sent counts for nothing: returns false.
+ * An acknowledgement of the flow's data passes; under its lock. One that does not fit counts for
+ * nothing: returns false.
  */
 MP_INLINE bool mp_count_ack(struct mp_flow *flow, const struct mp_packet *p)
 {
 	uint32_t max_end = flow->sent.max_end;
 	uint32_t ack = p->ack;
 
-	if (!flow->acked || mp_seq_before(max_end + 1, ack))
+	if (!mp_ack_fits(flow, ack))
 		return false;
 	mp_touch(flow, p);
 	if (mp_seq_before(max_end, ack))

@@ -14,6 +14,7 @@
 #include "intf.h"
 
 #include "caps.h"
+#include "connection.h"
 #include "down.h"
 #include "gate.h"
 #include "option.h"
@@ -23,10 +24,20 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* A new connection under old ports, or the end of one. */
-MP_INLINE bool mp_begins_or_breaks(const struct mp_packet *p)
+/*
+ * A SYN or RST from the end whose data goes this way. Returns whether it does nothing else: it waits for
+ * nothing and acknowledges no data.
+ */
+MP_INLINE bool mp_begins_or_breaks(struct mp_packet *p, uint32_t direction)
 {
-	return (p->flags & MP_TCP_RST) || (p->flags & (MP_TCP_SYN | MP_TCP_ACK)) == MP_TCP_SYN;
+	if (p->flags & MP_TCP_RST) {
+		mp_connection_breaks(p, direction);
+		return true;
+	}
+	if (!(p->flags & MP_TCP_SYN))
+		return false;
+	mp_connection_begins(p, direction);
+	return direction == MP_UP || !(p->flags & MP_TCP_ACK);
 }
 
 /* From the mesh back into the mesh: no flow of the gateway's. */
@@ -77,15 +88,15 @@ int mp_to_mesh(struct __sk_buff *skb)
 		return TC_ACT_UNSPEC;
 	if (!mp_read_packet(skb, &p, true))
 		return mp_other_to_mesh(skb, &p);
-	if (mp_begins_or_breaks(&p)) {
-		mp_forget_connection(&p);
+	if (mp_begins_or_breaks(&p, MP_DOWN))
 		return TC_ACT_UNSPEC;
-	}
 	if (skb->mark == MP_MARK_LOCAL) {
 		if (p.payload_bytes > 0)
 			mp_down_again(&p);
 		return TC_ACT_UNSPEC;
 	}
+	if (mp_settings.blanks)
+		mp_blank_told(skb, &p);
 	mp_respect_own_pacing(skb, &p);
 	if (p.segments > 1)
 		mp_count(MP_COUNT_SUPER_PACKETS);
@@ -111,9 +122,9 @@ int mp_to_mesh(struct __sk_buff *skb)
 	return TC_ACT_UNSPEC;
 }
 
-MP_INLINE int mp_ack_from_mesh(struct mp_packet *p)
+MP_INLINE int mp_ack_from_mesh(struct __sk_buff *skb, struct mp_packet *p)
 {
-	int verdict = mp_down_ack(p);
+	int verdict = mp_down_ack(skb, p);
 
 	if (p->acks)
 		mp_down_learn(p);
@@ -138,11 +149,9 @@ int mp_from_mesh(struct __sk_buff *skb)
 	}
 	if (mp_settings.option == MP_OPTION_ASKED)
 		mp_take_question(skb, &p);
-	if (mp_begins_or_breaks(&p))
-		mp_forget_connection(&p);
-	if (p.flags & MP_TCP_SYN)
+	if (p.flags & MP_TCP_SYN && !(p.flags & MP_TCP_RST))
 		mp_handshake_begins(&p);
-	if (p.flags & (MP_TCP_SYN | MP_TCP_RST))
+	if (mp_begins_or_breaks(&p, MP_UP))
 		return TC_ACT_UNSPEC;
 	if (p.payload_bytes > 0 && !mp_police_passes(skb, &p))
 		return TC_ACT_SHOT;
@@ -150,5 +159,5 @@ int mp_from_mesh(struct __sk_buff *skb)
 		mp_up_data(&p);
 	else if (p.flags & MP_TCP_FIN)
 		mp_up_fin(&p);
-	return p.flags & MP_TCP_ACK && !p.one_way ? mp_ack_from_mesh(&p) : TC_ACT_UNSPEC;
+	return p.flags & MP_TCP_ACK && !p.one_way ? mp_ack_from_mesh(skb, &p) : TC_ACT_UNSPEC;
 }

@@ -163,6 +163,7 @@ struct mp_settings {
 	uint8_t local_retransmission;
 	uint8_t aliases;              /* hosts have caps, and some have several addresses */
 	uint8_t udp_waits;            /* some host has a cap: UDP is held, too */
+	uint8_t blanks;               /* what senders are told is the gateway's alone: others' is blanked */
 	uint32_t sharers;             /* hosts that share a mesh which loses routes (law even) */
 	uint32_t changes;             /* of paths and floors so far, from 1; flows then look them up */
 };
@@ -214,6 +215,12 @@ enum mp_counter {
 	MP_COUNT_WAIT_MARKED,   /* likewise, by ECN instead */
 	MP_COUNT_UP_DROPPED,    /* data from hosts whose cap it exceeded */
 	MP_COUNT_UP_MARKED,     /* likewise, by ECN instead */
+	MP_COUNT_OPTIONS_SIGNED, /* not written, since the ACK is signed (TCP-MD5, TCP-AO) */
+	MP_COUNT_OPTIONS_BLANKED, /* of ours, but from the wires: forged, or another gateway's */
+	MP_COUNT_RESETS_IGNORED, /* RSTs that do not fit the sequence, or of which none is known */
+	MP_COUNT_ACKS_IGNORED,  /* ACKs that do not fit the sequence */
+	MP_COUNT_DUPACKS_MPTCP, /* repeated ACKs that carry a message of MPTCP's, not taken for duplicates */
+	MP_COUNT_DUPACKS_DSACK, /* likewise, that tell that something came twice */
 	MP_COUNTERS
 };
 

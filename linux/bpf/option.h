@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * RTT_wired, or what a flow shares, into a pure ACK: eight more bytes at its end, where its options end.
- * And the sender's question for it, which goes no further than here.
+ * And the sender's question for it, which goes no further than here; nor does what others tell in our name.
  */
 #ifndef MESHPACE_BPF_OPTION_H
 #define MESHPACE_BPF_OPTION_H
 
-#include "packet.h"
+#include "tcpopt.h"
 
-#define MP_TCP_HEADER_MIN 20u
-#define MP_TCP_HEADER_MAX 60u
 #define MP_TCP_OFFSET_AT 12u    /* data offset and flags, 16 bits */
-#define MP_TCP_CHECKSUM_AT 16u
 #define MP_IPV4_LENGTH_AT 2u
 #define MP_IPV4_CHECKSUM_AT 10u
 #define MP_IPV6_LENGTH_AT 4u
@@ -54,8 +51,8 @@ MP_INLINE long mp_lengthen_tcp(struct __sk_buff *skb, const struct mp_packet *p,
 }
 
 /*
- * Appends RTT_wired to the pure ACK p, or what it tells of others. Where the header has no room the ACK
- * goes without. When it fails half-way the ACK is broken and must be dropped: returns false then; a later
+ * Appends RTT_wired to the pure ACK p, or what it tells of others. Where the header has no room, or is
+ * signed, the ACK goes without. When it fails half-way the ACK is broken and must be dropped: returns false then; a later
  * ACK says the same.
  */
 __attribute__((noinline)) int mp_append_option(struct __sk_buff *skb, struct mp_packet *p,
@@ -68,6 +65,10 @@ __attribute__((noinline)) int mp_append_option(struct __sk_buff *skb, struct mp_
 	if (p->tcp_bytes + MP_OPTION_BYTES > MP_TCP_HEADER_MAX ||
 	    skb->len != p->l3 + p->ip_bytes) {
 		mp_count(MP_COUNT_OPTIONS_NO_ROOM);
+		return true;
+	}
+	if (mp_is_signed(skb, p)) {
+		mp_count(MP_COUNT_OPTIONS_SIGNED);
 		return true;
 	}
 	if (bpf_skb_change_tail(skb, p->frame_bytes + MP_OPTION_BYTES, 0)) {
@@ -87,28 +88,6 @@ __attribute__((noinline)) int mp_append_option(struct __sk_buff *skb, struct mp_
 	return true;
 }
 
-/* More options than any usual header has; NOPs count too. */
-#define MP_OPTIONS_WALKED 12
-
-/* Whether an option of its own begins at this offset: the same bytes may stand in a timestamp. */
-MP_INLINE bool mp_option_begins_at(struct __sk_buff *skb, const struct mp_packet *p, uint32_t at)
-{
-	uint32_t option = p->l4 + MP_TCP_HEADER_MIN;
-	uint8_t head[2];
-	int i;
-
-	for (i = 0; i < MP_OPTIONS_WALKED; i++) {
-		if (option >= at)
-			return option == at;
-		if (bpf_skb_load_bytes(skb, option, head, sizeof(head)) || head[0] == MP_TCPOPT_END)
-			return false;
-		if (head[0] != MP_TCPOPT_NOP && head[1] < 2)
-			return false;
-		option += head[0] == MP_TCPOPT_NOP ? 1 : head[1];
-	}
-	return false;
-}
-
 /*
  * Reads whether a packet from the mesh asks, and blanks the question out with NOPs: no host or
  * firewall in the Internet has to bear with it. A failure leaves it as it is.
@@ -121,12 +100,57 @@ __attribute__((noinline)) int mp_take_question(struct __sk_buff *skb, struct mp_
 		return 0;
 	at = p->l4 + p->tcp_bytes - MP_ASK_BYTES;
 	if (bpf_skb_load_bytes(skb, at, &question, sizeof(question)) ||
-	    !mp_ask_read((const uint8_t *)&question) || !mp_option_begins_at(skb, p, at))
+	    !mp_ask_read((const uint8_t *)&question))
+		return 0;
+	/* The same bytes may stand in a timestamp; and a signed packet stays as it is. */
+	mp_read_options(skb, p);
+	if ((p->options & (MP_SEEN_ASK | MP_SEEN_SIGNATURE)) != MP_SEEN_ASK)
 		return 0;
 	p->asks = true;
 	mp_count(MP_COUNT_ASKS);
 	if (bpf_skb_store_bytes(skb, at, &nops, sizeof(nops), 0) == 0)
 		bpf_l4_csum_replace(skb, p->l4 + MP_TCP_CHECKSUM_AT, question, nops, 4);
+	return 0;
+}
+
+/*
+ * Blanks the option at p->told_at, at an odd place or an even one. The checksum is of words of two bytes:
+ * the twelve bytes compared begin at an even place, and lie inside the packet whatever ends it.
+ */
+MP_INLINE long mp_blank_one(struct __sk_buff *skb, const struct mp_packet *p)
+{
+	const uint32_t nops[2] = { 0x01010101u, 0x01010101u };
+	uint32_t at = (uint32_t)p->l4 + p->told_at;
+	uint32_t from = at - 4 + (p->told_at & 1);
+	uint32_t before[3], after[3];
+	int64_t sum;
+
+	if (bpf_skb_load_bytes(skb, from, before, sizeof(before)) ||
+	    bpf_skb_store_bytes(skb, at, nops, sizeof(nops), 0) ||
+	    bpf_skb_load_bytes(skb, from, after, sizeof(after)))
+		return -1;
+	sum = bpf_csum_diff(before, sizeof(before), after, sizeof(after), 0);
+	return bpf_l4_csum_replace(skb, (uint32_t)p->l4 + MP_TCP_CHECKSUM_AT, 0, (uint64_t)sum, 0);
+}
+
+/*
+ * What a packet from the wires tells in our name is forged, or of a gateway further out, whose RTT_wired
+ * is of another place and whose caps are of another mesh: it goes no further. A signed packet comes from
+ * its connection's other end itself, and stays as it is.
+ */
+__attribute__((noinline)) int mp_blank_told(struct __sk_buff *skb, struct mp_packet *p)
+{
+	uint32_t i;
+
+	if (!p || mp_has_plain_options(skb, p))
+		return 0;
+	for (i = 0; i < MP_TCP_OPTIONS_MAX / MP_OPTION_BYTES; i++) {
+		mp_read_options(skb, p);
+		if ((p->options & (MP_SEEN_TOLD | MP_SEEN_SIGNATURE)) != MP_SEEN_TOLD ||
+		    mp_blank_one(skb, p))
+			return 0;
+		mp_count(MP_COUNT_OPTIONS_BLANKED);
+	}
 	return 0;
 }
 

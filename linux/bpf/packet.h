@@ -41,7 +41,11 @@ struct mp_packet {
 	bool v6;
 	bool asks;              /* its sender wants to know RTT_wired */
 	bool one_way;           /* known to have no flow in the other direction */
-	bool acks;              /* acknowledges data of a flow to the mesh */
+	bool acks;              /* acknowledges data of a flow that is known */
+	bool bare;              /* an ACK that carries nothing else */
+	uint32_t options;       /* what its TCP options say, of enum mp_seen */
+	uint32_t options_at;    /* as far as they have been read */
+	uint32_t told_at;       /* the first that tells something, from the TCP header on; 0: none */
 	bool tells_shared;      /* that, and not RTT_wired */
 	struct mp_shared shared; /* what its receiver is told of others */
 	uint32_t rtt_ticks;     /* the sample that it gives; 0: none */

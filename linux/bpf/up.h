@@ -44,7 +44,7 @@ __attribute__((noinline)) int mp_up_fin(struct mp_packet *p)
 	if (!flow)
 		return 0;
 	bpf_spin_lock(&flow->lock);
-	flow->fin = 1;
+	mp_count_fin(flow, p);
 	bpf_spin_unlock(&flow->lock);
 	return 0;
 }
@@ -58,7 +58,8 @@ MP_INLINE uint64_t mp_ack_departure(const struct mp_flow *flow, const struct mp_
 	uint32_t bytes = p->ack - flow->ack;
 	struct mp_host_key host;
 
-	if (!mp_settings.stamp || !mp_settings.pace || !flow->acked || !mp_is_pure_ack(p))
+	if (!mp_settings.stamp || !mp_settings.pace || !mp_ack_fits(flow, p->ack) ||
+	    !mp_is_pure_ack(p))
 		return p->departure_ns;
 	if (bytes - 1 >= 1u << 31) /* nothing new */
 		return mp_max_u64(p->departure_ns, flow->pacer.last_ns);
@@ -76,7 +77,8 @@ MP_INLINE void mp_keep_ack(struct __sk_buff *skb, const struct mp_packet *p, str
 {
 	uint32_t bytes = p->frame_bytes;
 
-	if (!mp_settings.law.hop_wait_ns || !mp_is_pure_ack(p) || skb->vlan_present)
+	if (!mp_settings.law.hop_wait_ns || !mp_is_pure_ack(p) || !mp_ack_fits(flow, p->ack) ||
+	    skb->vlan_present)
 		return;
 	/* The compiler knows the bounds already and would drop what the verifier needs. */
 	asm volatile("" : "+r"(bytes));
@@ -106,7 +108,8 @@ __attribute__((noinline)) uint32_t mp_up_ack(struct __sk_buff *skb, struct mp_pa
 	bpf_spin_lock(&flow->lock);
 	if (mp_is_pure_ack(p))
 		flow->pacer.last_ns = p->departure_ns;
-	if (mp_count_ack(flow, p))
+	p->acks = mp_count_ack(flow, p);
+	if (p->acks)
 		rtt_wired_us = mp_rtt_wired_us(mp_sent_ack(&flow->sent, p->ack, p->departure_ns));
 	if (rtt_wired_us) {
 		flow->rtt_wired_us = rtt_wired_us;
@@ -115,6 +118,8 @@ __attribute__((noinline)) uint32_t mp_up_ack(struct __sk_buff *skb, struct mp_pa
 	tell = mp_settings.option == MP_OPTION_ALWAYS ||
 	       (mp_settings.option == MP_OPTION_ASKED && flow->asked);
 	bpf_spin_unlock(&flow->lock);
+	if (!p->acks)
+		mp_count(MP_COUNT_ACKS_IGNORED);
 	return tell ? rtt_wired_us : 0;
 }
 

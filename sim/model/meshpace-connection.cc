@@ -320,7 +320,9 @@ MeshpaceConnection::AckFromMesh(const TcpSegment& segment, uint64_t nowNs)
     const auto ack = segment.Ack();
     m_meshWindow = segment.Window();
     m_path.ack_bytes = segment.packetBytes - segment.payloadBytes;
-    mp_dupack_count(&m_dupack, ack, segment.payloadBytes, m_meshWindow, m_downSent.max_end);
+    const bool bare = segment.payloadBytes == 0;
+    const bool duplicate =
+        mp_dupack_count(&m_dupack, ack, bare, m_meshWindow, m_downSent.max_end) > 0;
     m_downBytes += NewlyAcknowledged(ack, m_downAck, m_downAcked);
     if (const auto rttTicks = mp_sent_ack(&m_downSent, ack, nowNs))
     {
@@ -329,6 +331,10 @@ MeshpaceConnection::AckFromMesh(const TcpSegment& segment, uint64_t nowNs)
         m_statistics.Count(m_estimate, IntervalNs(), taken || m_settings.law.constant);
     }
     DropAcknowledged(ack);
+    if (!duplicate)
+    {
+        return MP_ACK_FORWARD;
+    }
     const bool stored = !m_stored.empty() && m_stored.front().seq == ack;
     return mp_dupack_verdict(&m_dupack, stored, nowNs, mp_window_mean_ns(&m_estimate.window));
 }
@@ -371,6 +377,7 @@ MeshpaceConnection::Retransmit(uint64_t nowNs)
     const auto& stored = m_stored.front();
     mp_departed(&m_pacer, nowNs);
     mp_sent_record(&m_downSent, stored.seq, stored.end - stored.seq, nowNs);
+    mp_dupack_sent(&m_dupack, stored.end);
     m_statistics.localRetransmits++;
     return CopyOf(stored.item);
 }

@@ -6,7 +6,8 @@
  *
  * The pseudocode retransmits on every duplicate ACK. A window of them follows a
  * single loss, so a hole is filled once, again only after two RTT_wireless
- * without effect, and after three tries the sender is let in on it.
+ * without effect, and after three tries the sender is let in on it. Those three are
+ * for the whole segment: a receiver that acknowledges it byte by byte gets no more copies.
  */
 #ifndef MESHPACE_DUPACK_H
 #define MESHPACE_DUPACK_H
@@ -25,7 +26,8 @@ struct mp_dupack {
 	uint32_t ack;        /* highest ACK seen */
 	uint32_t window;     /* advertised with it, unscaled */
 	uint32_t count;      /* duplicates of it */
-	uint32_t tries;      /* local retransmissions of the segment it asks for */
+	uint32_t tries;      /* local retransmissions of the segment it asks for, */
+	uint32_t tried_end;  /* which ends here, as far as it is known */
 	uint64_t retried_ns; /* the latest of them */
 	bool started;
 };
@@ -33,14 +35,15 @@ struct mp_dupack {
 /*
  * Counts an ACK: returns how many duplicates of it there are by now, 0 when it is
  * none. Duplicate as in RFC 5681: it acknowledges nothing new while data is
- * outstanding (sent up to max_end), carries no payload and does not change the window.
+ * outstanding (sent up to max_end), does not change the window, and is bare: it carries
+ * neither payload nor a message of its own, by a D-SACK (RFC 2883) that nothing was lost
+ * but something came twice, or of MPTCP's (RFC 8684).
  */
-MP_INLINE uint32_t mp_dupack_count(struct mp_dupack *dup, uint32_t ack, uint32_t payload_bytes,
-				   uint32_t window, uint32_t max_end)
+MP_INLINE uint32_t mp_dupack_count(struct mp_dupack *dup, uint32_t ack, bool bare, uint32_t window,
+				   uint32_t max_end)
 {
 	if (dup->started && ack == dup->ack) {
-		bool duplicate = payload_bytes == 0 && window == dup->window &&
-				 mp_seq_before(ack, max_end);
+		bool duplicate = bare && window == dup->window && mp_seq_before(ack, max_end);
 
 		dup->window = window;
 		if (!duplicate)
@@ -52,13 +55,27 @@ MP_INLINE uint32_t mp_dupack_count(struct mp_dupack *dup, uint32_t ack, uint32_t
 	dup->ack = ack;
 	dup->window = window;
 	dup->count = 0;
-	dup->tries = 0;
+	if (mp_seq_up_to(dup->tried_end, ack))
+		dup->tries = 0;
 	dup->started = true;
 	return 0;
 }
 
+/* Whether this ACK would be the same one again: only then it matters whether it is bare. */
+MP_INLINE bool mp_dupack_repeats(const struct mp_dupack *dup, uint32_t ack)
+{
+	return dup->started && ack == dup->ack;
+}
+
+/* A segment that ends at end was sent again. */
+MP_INLINE void mp_dupack_sent(struct mp_dupack *dup, uint32_t end)
+{
+	if (dup->tries > 0 && mp_seq_before(dup->tried_end, end))
+		dup->tried_end = end;
+}
+
 /*
- * What becomes of the duplicate ACK just counted: stored tells whether the gateway
+ * What becomes of the duplicate ACK just counted, and of no other: stored tells whether the gateway
  * still holds the segment, rtt_ns is the mean RTT_wireless.
  */
 MP_INLINE enum mp_ack_verdict mp_dupack_verdict(struct mp_dupack *dup, bool stored,
@@ -72,7 +89,8 @@ MP_INLINE enum mp_ack_verdict mp_dupack_verdict(struct mp_dupack *dup, bool stor
 		return MP_ACK_WITHHOLD;
 	if (dup->tries >= MP_LOCAL_TRIES)
 		return MP_ACK_FORWARD;
-	dup->tries++;
+	if (dup->tries++ == 0)
+		dup->tried_end = dup->ack + 1; /* more is known when it is sent */
 	dup->retried_ns = now_ns;
 	return MP_ACK_RETRANSMIT;
 }

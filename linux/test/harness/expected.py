@@ -8,7 +8,7 @@ import struct
 from collections import Counter
 from dataclasses import dataclass, field
 
-from harness.capture import ACK, RST, SYN, Frame
+from harness.capture import RST, SYN, Frame
 
 _VLAN = (0x8100, 0x88A8)
 # The kernel takes the outermost tag off before the hooks; they look behind two more.
@@ -100,14 +100,13 @@ class Expected:
 
     def _follow(self, reading: Reading, to_mesh: bool) -> None:
         """
-        A flow begins with its first data; SYN and RST forget both flows of a connection. (One
-        begun by a SYN that asks for RTT_wired is not followed.)
+        A flow begins with its first data. A SYN or RST of one end alone changes none; that a SYN is
+        answered by the other end, and its flows begin anew, does not come about among these frames.
         """
         mesh, wired = (
             (reading.target, reading.source) if to_mesh else (reading.source, reading.target)
         )
-        if reading.flags & RST or reading.flags & (SYN | ACK) == SYN:
-            self.flows -= {(mesh, wired, way) for way in (True, False)}
+        if reading.flags & RST:
             return
         flow = (mesh, wired, to_mesh)
         if reading.payload and not reading.flags & SYN and flow not in self.flows:

@@ -241,6 +241,7 @@ impl Gateway {
             local_retransmission: (self.holds() && config.local_retransmission).into(),
             aliases: (!self.shares.caps().is_empty() && !self.shares.aliases.is_empty()).into(),
             udp_waits: (!self.shares.caps().is_empty()).into(),
+            blanks: self.holds().into(),
             sharers: self.shares.sharers(),
             changes: self.maps.changes(),
         }

@@ -209,7 +209,12 @@ impl Pacer {
         let flow = self.flows.entry(segment.key);
         let flow = flow.or_insert_with(|| Paced::new(now));
         flow.seen_ns = now;
-        let bytes = flow.acknowledge(segment.ack);
+        let own = mp_flow_key {
+            direction: intf::mp_direction_MP_UP,
+            ..segment.key
+        };
+        let sent = || self.maps.flow(&own).map(|flow| flow.sent.max_end);
+        let bytes = flow.acknowledge(segment.ack, sent);
         self.hosts.ack_departure(&member, bytes, now)
     }
 

@@ -20,8 +20,9 @@ pub struct Paced {
     read_ns: u64,
     wait: mp_wait,
     pub seen_ns: u64,
-    /// what the wired end has acknowledged of the host's own data
+    /// what the wired end has acknowledged of the host's own data, and what was sent of it
     acked: Option<u32>,
+    sent: Option<u32>,
 }
 
 impl Paced {
@@ -36,11 +37,22 @@ impl Paced {
             wait: mp_wait::default(),
             seen_ns: now,
             acked: None,
+            sent: None,
         }
     }
 
-    /// Takes an acknowledgement; returns how many bytes are new in it.
-    pub fn acknowledge(&mut self, ack: u32) -> u32 {
+    /// Takes an acknowledgement; returns how many bytes are new in it. `sent` tells where the data that
+    /// was sent ends, and None where that is not known. An acknowledgement of more is forged, and counts
+    /// for nothing: those that follow, which are true, would else be old.
+    pub fn acknowledge(&mut self, ack: u32, sent: impl FnOnce() -> Option<u32>) -> u32 {
+        // A FIN takes a number, too.
+        let beyond = |end: Option<u32>| end.is_none_or(|end| before(end.wrapping_add(1), ack));
+        if beyond(self.sent) {
+            self.sent = sent();
+        }
+        if beyond(self.sent) {
+            return 0;
+        }
         let new = ack.wrapping_sub(self.acked.unwrap_or(ack)) as i32;
         if new >= 0 {
             self.acked = Some(ack);
@@ -88,10 +100,46 @@ impl Paced {
     }
 }
 
+/// Whether a sequence number lies before another.
+fn before(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) < 0
+}
+
 /// A packet in the queue.
 pub struct Waiting {
     pub id: u32,
     /// 0: none
     pub payload_bytes: u32,
     pub not_before: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ack_of_what_was_never_sent_changes_nothing() {
+        let mut flow = Paced::new(0);
+        let first = u32::MAX - 1000;
+        let end = first.wrapping_add(4000);
+        assert_eq!(flow.acknowledge(first, || Some(end)), 0);
+        assert_eq!(
+            flow.acknowledge(first.wrapping_add(1 << 30), || Some(end)),
+            0
+        );
+        assert_eq!(flow.acknowledge(first.wrapping_add(3000), || None), 3000);
+        // The FIN's number is behind the data, and of more data the flow has to be asked.
+        assert_eq!(flow.acknowledge(end.wrapping_add(1), || None), 1001);
+        let more = end.wrapping_add(1449);
+        assert_eq!(flow.acknowledge(more, || Some(more)), 1448);
+        assert_eq!(flow.acknowledge(end, || None), 0);
+    }
+
+    #[test]
+    fn a_flow_of_which_nothing_is_known_acknowledges_nothing() {
+        let mut flow = Paced::new(0);
+        assert_eq!(flow.acknowledge(7, || None), 0);
+        assert_eq!(flow.acknowledge(1007, || Some(1007)), 0);
+        assert_eq!(flow.acknowledge(2007, || Some(2007)), 1000);
+    }
 }

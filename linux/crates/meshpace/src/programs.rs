@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The BPF programs: loading, and their maps.
+use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -86,6 +87,8 @@ impl Programs {
             caps: self.map("mp_caps")?,
             aliases: self.map("mp_aliases")?,
             udp: self.map("mp_udp")?,
+            ended: self.map("mp_ended")?,
+            expired: self.map("mp_expired")?,
             marks: self.map("mp_marks")?,
             counters: self.map("mp_counters")?,
             settings: self.map(".data.settings")?,
@@ -149,6 +152,8 @@ pub struct Maps {
     caps: MapHandle,
     aliases: MapHandle,
     udp: MapHandle,
+    ended: MapHandle,
+    expired: MapHandle,
     marks: MapHandle,
     counters: MapHandle,
     settings: MapHandle,
@@ -157,6 +162,17 @@ pub struct Maps {
     unsent: MapHandle,
     /// of paths and floors; flows look them up when they hear of a new number
     changes: AtomicU32,
+}
+
+fn count_of(map: &MapHandle, key: &[u8]) -> Option<u64> {
+    let bytes = map.lookup(key, MapFlags::ANY).ok().flatten()?;
+    Some(u64::from_ne_bytes(bytes.get(..8)?.try_into().ok()?))
+}
+
+/// A map's sums of hosts.
+fn counts(map: &MapHandle) -> Vec<(mp_host_key, u64)> {
+    let count = |key: Vec<u8>| Some((mp_host_key::from_bytes(&key)?, count_of(map, &key)?));
+    map.keys().filter_map(count).collect()
 }
 
 /// Flows read by one system call.
@@ -269,9 +285,12 @@ impl Maps {
         }
     }
 
-    /// Forgets a flow; one that is not there is as good.
+    /// Forgets a flow, but for what was delivered; one that is not there is as good.
     pub fn remove_flow(&self, key: &mp_flow_key) {
-        let _ = self.flows.delete(key.bytes());
+        let acked_bytes = self.flow(key).map_or(0, |flow| flow.acked_bytes);
+        if self.flows.delete(key.bytes()).is_ok() && acked_bytes > 0 {
+            self.add_expired(key, acked_bytes);
+        }
         let _ = self.floors.delete(key.bytes());
     }
 
@@ -341,14 +360,34 @@ impl Maps {
             .context("marks")
     }
 
+    /// Only the daemon writes there: no sum is lost between reading and writing.
+    fn add_expired(&self, key: &mp_flow_key, acked_bytes: u64) {
+        let host = mp_host_key {
+            address: key.mesh,
+            direction: key.direction,
+        };
+        let was = count_of(&self.expired, host.bytes()).unwrap_or(0);
+        let sum = was + acked_bytes;
+        // Without room for one more host the oldest one makes some; then it is as if it were new.
+        let _ = self
+            .expired
+            .update(host.bytes(), &sum.to_ne_bytes(), MapFlags::ANY);
+    }
+
+    /// Bytes of each host, each direction, that flows had acknowledged which have left the table: with
+    /// those of the flows in it they are all that was delivered, and that shrinks only where a host
+    /// that was silent for long is forgotten among thousands of others.
+    pub fn ended_bytes(&self) -> Vec<(mp_host_key, u64)> {
+        let mut sums: HashMap<mp_host_key, u64> = HashMap::new();
+        for (host, bytes) in counts(&self.ended).into_iter().chain(counts(&self.expired)) {
+            *sums.entry(host).or_default() += bytes;
+        }
+        sums.into_iter().collect()
+    }
+
     /// Bytes of UDP so far, to and from each host.
     pub fn udp_bytes(&self) -> Vec<(mp_host_key, u64)> {
-        let count = |key: Vec<u8>| {
-            let bytes = self.udp.lookup(&key, MapFlags::ANY).ok().flatten()?;
-            let count = u64::from_ne_bytes(bytes.get(..8)?.try_into().ok()?);
-            Some((mp_host_key::from_bytes(&key)?, count))
-        };
-        self.udp.keys().filter_map(count).collect()
+        counts(&self.udp)
     }
 
     pub fn counter(&self, counter: intf::mp_counter) -> u64 {

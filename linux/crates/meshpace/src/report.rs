@@ -24,6 +24,12 @@ const COUNTERS: [(&str, intf::mp_counter); 21] = [
     ("options_written", intf::mp_counter_MP_COUNT_OPTIONS),
     ("options_no_room", intf::mp_counter_MP_COUNT_OPTIONS_NO_ROOM),
     ("options_failed", intf::mp_counter_MP_COUNT_OPTIONS_FAILED),
+    ("options_signed", intf::mp_counter_MP_COUNT_OPTIONS_SIGNED),
+    ("options_blanked", intf::mp_counter_MP_COUNT_OPTIONS_BLANKED),
+    ("resets_ignored", intf::mp_counter_MP_COUNT_RESETS_IGNORED),
+    ("acks_ignored", intf::mp_counter_MP_COUNT_ACKS_IGNORED),
+    ("dupacks_mptcp", intf::mp_counter_MP_COUNT_DUPACKS_MPTCP),
+    ("dupacks_dsack", intf::mp_counter_MP_COUNT_DUPACKS_DSACK),
     ("super_packets", intf::mp_counter_MP_COUNT_SUPER_PACKETS),
     ("segments_stored", intf::mp_counter_MP_COUNT_STORED),
     (
