@@ -88,6 +88,8 @@ int mp_to_mesh(struct __sk_buff *skb)
 		return TC_ACT_UNSPEC;
 	if (!mp_read_packet(skb, &p, true))
 		return mp_other_to_mesh(skb, &p);
+	if (mp_settings.blanks)
+		mp_blank_told(skb, &p);
 	if (mp_begins_or_breaks(&p, MP_DOWN))
 		return TC_ACT_UNSPEC;
 	if (skb->mark == MP_MARK_LOCAL) {
@@ -95,8 +97,6 @@ int mp_to_mesh(struct __sk_buff *skb)
 			mp_down_again(&p);
 		return TC_ACT_UNSPEC;
 	}
-	if (mp_settings.blanks)
-		mp_blank_told(skb, &p);
 	mp_respect_own_pacing(skb, &p);
 	if (p.segments > 1)
 		mp_count(MP_COUNT_SUPER_PACKETS);

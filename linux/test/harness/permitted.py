@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
 The changes that a gateway may make to a packet: RTT_wired appended to a pure ACK to the
-mesh, the question for it blanked out on its way from there, the timestamp blanked in an ACK that
-it sends again. Taken back by other arithmetic
-than they were made with, so that a wrong one shows.
+mesh, the question for it blanked out on its way from there, what others tell in the gateway's
+name blanked on its way to there, the timestamp blanked in an ACK that it sends again. Taken back
+by other arithmetic than they were made with, so that a wrong one shows.
 """
 
 import struct
@@ -14,7 +14,8 @@ from harness.capture import ACK, FIN, RST, SYN
 from harness.expected import TCP, read
 
 OPTION_BYTES = 8
-_HEAD = bytes([254, 8, 0x6D, 0x70])
+_HEAD, _SHARED = bytes([254, 8, 0x6D, 0x70]), bytes([254, 8, 0x6D, 0x73])
+_SIGNATURES = (19, 29)
 QUESTION, NOPS = bytes([254, 4, 0x6D, 0x70]), bytes([1, 1, 1, 1])
 
 
@@ -116,6 +117,59 @@ def questions_put_back(
                 back[frame] += blanked
                 questions += blanked
     return +back, questions
+
+
+def told_at(frame: bytes) -> list[int]:
+    """Where a TCP packet tells RTT_wired, or what a flow shares; none where it is signed."""
+    if read(frame).kind != TCP:
+        return []
+    _, tcp, end = _offsets(frame)
+    at, found = tcp + 20, []
+    while at + 1 < end and frame[at] != 0:
+        if frame[at] == 1:
+            at += 1
+            continue
+        length = frame[at + 1]
+        if length < 2 or at + length > end:
+            break
+        if frame[at] in _SIGNATURES:
+            return []
+        if length == OPTION_BYTES and frame[at : at + 4] in (_HEAD, _SHARED):
+            found.append(at)
+        at += length
+    return found
+
+
+def without_told(frame: bytes) -> list[bytes]:
+    """What becomes of a packet to the mesh that tells something: as long as it was."""
+    _, tcp, _ = _offsets(frame)
+    before, after = frame[tcp:] + bytes(len(frame) % 2), bytearray(frame)
+    for at in told_at(frame):
+        after[at : at + OPTION_BYTES] = bytes([1] * OPTION_BYTES)
+    now = bytes(after[tcp:]) + bytes(len(frame) % 2)
+    changed = [a - b for a, b in zip(_words(before), _words(now), strict=True)]
+    made = []
+    for sum_ in _sums(struct.unpack_from("!H", frame, tcp + 16)[0], *changed):
+        struct.pack_into("!H", after, tcp + 16, sum_)
+        made.append(bytes(after))
+    return made
+
+
+def _words(data: bytes) -> tuple[int, ...]:
+    even = data[: len(data) // 2 * 2]
+    return struct.unpack(f"!{len(even) // 2}H", even)
+
+
+def with_told_blanked(control: Counter[bytes], arrived: Counter[bytes]) -> Counter[bytes]:
+    """The control run's packets as the gateway should let them pass to the mesh."""
+    blanked: Counter[bytes] = Counter()
+    for frame, count in control.items():
+        if not told_at(frame):
+            blanked[frame] += count
+            continue
+        ways = without_told(frame)
+        blanked[next((way for way in ways if way in arrived), ways[0])] += count
+    return blanked
 
 
 def _skeleton(frame: bytes) -> bytes | None:

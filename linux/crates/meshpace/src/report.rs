@@ -11,7 +11,7 @@ use crate::shares::Shares;
 use crate::status::{Host, Status};
 
 /// Names of the kernel's counters (enum mp_counter).
-const COUNTERS: [(&str, intf::mp_counter); 21] = [
+const COUNTERS: &[(&str, intf::mp_counter)] = &[
     ("tcp", intf::mp_counter_MP_COUNT_TCP),
     ("other", intf::mp_counter_MP_COUNT_OTHER),
     ("fragments", intf::mp_counter_MP_COUNT_FRAGMENTS),
