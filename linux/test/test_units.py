@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from harness import net
 from harness.confined import UNITS, command, values
-from harness.gateway import Gateway, until
+from harness.gateway import PROGRAM, Gateway, until
 from harness.lossy import Radio
 from harness.sender import NAME, Sender, registered
 from harness.transfer import Transfer
@@ -47,8 +47,9 @@ class Confined(Gateway):
     """The gateway as its unit runs it."""
 
     def _command(self, *words: str) -> list[str]:
-        entered = super()._command()
-        return [*entered[:-1], *command(GATEWAY, entered[-1], *words)]
+        # `ip netns exec` would hide the mount of bpffs, and a unit may not mount one.
+        entered = ["nsenter", f"--net=/run/netns/{self.namespace.name}"]
+        return [*entered, *command(GATEWAY, str(PROGRAM), *words)]
 
 
 def test_the_gateway_works_confined(network: net.Network, tmp_path: Path) -> None:
@@ -64,6 +65,7 @@ def test_the_gateway_works_confined(network: net.Network, tmp_path: Path) -> Non
         gateway.logged("configuration read again")
         assert gateway.fresh_status()["release"] == "nfqueue"
         limit_kib = int(values(GATEWAY, "MemoryMax")[0].removesuffix("M")) * 1024
+        print(f"{gateway.memory_kib()} KiB, tables {gateway.memlock_kib()} KiB")
         assert gateway.memory_kib() + gateway.memlock_kib() < limit_kib / 2
         threads = len(list(Path(f"/proc/{gateway.pid}/task").iterdir()))
         assert threads < int(values(GATEWAY, "TasksMax")[0]) / 2
