@@ -292,6 +292,29 @@ impl Changes {
 mod tests {
     use super::*;
 
+    /// Else the next start, or the end, would undo on the new interface what was changed on the old one.
+    #[test]
+    fn what_was_changed_on_an_interface_is_forgotten_with_it() {
+        let filters = |interface: &str, qdisc| Change::Filters {
+            interface: interface.into(),
+            qdisc,
+        };
+        let mut changes = Changes {
+            file: std::env::temp_dir().join("meshpace-none").join("m.changes"),
+            made: vec![filters("mesh0", true), filters("mesh1", false)],
+            lenient: true,
+            unwritten: false,
+        };
+        assert!(changes.has_made_clsact("mesh0") && !changes.has_made_clsact("mesh1"));
+        changes.note_anew(filters("mesh1", true)).unwrap();
+        assert_eq!(
+            changes.made,
+            [filters("mesh0", true), filters("mesh1", true)]
+        );
+        changes.leave("mesh0", None).unwrap();
+        assert_eq!(changes.made, [filters("mesh1", true)]);
+    }
+
     #[test]
     fn notes_that_cannot_be_written_hinder_only_who_needs_them() {
         let folder = std::env::temp_dir().join(format!("meshpace-unnoted-{}", std::process::id()));
