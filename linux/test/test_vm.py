@@ -21,7 +21,9 @@ PYTHON = HERE.parents[1] / ".venv" / "bin" / "python"
 
 HOPS = ["vm/inside/mesh80211s.py", "vm/inside/batman.py"]
 SPACING = ["vm/inside/fq.py"]
-WATCH = ["vm/inside/watch.py"]
+# And programs put back where there is no tcx (6.1).
+WATCH = ["vm/inside/watch.py", "test_watch.py"]
+WATCH_TESTS = "filters_taken"
 # Of these, the cases of release by fq, which only works in here.
 NATIVE = ["test_failopen.py", "test_order.py"]
 FULL_NATIVE = [*NATIVE, "test_integrity.py", "test_option.py"]
@@ -42,7 +44,7 @@ class Choice:
 
 EVERYTHING = Choice(
     [*HOPS, *SPACING, *WATCH, *FULL_NATIVE, *SENDER, *VERIFIER],
-    f"inside or [fq or verifier or {SENDER_TESTS}",
+    f"inside or [fq or verifier or {SENDER_TESTS} or {WATCH_TESTS}",
 )
 # A slow machine does not release gaps of 2 ms in time: those are for --full, which runs everything
 # in both. Together ten minutes.
@@ -50,7 +52,7 @@ DEFAULT = {
     "6.1": Choice(
         [*HOPS, *SPACING, *WATCH, *NATIVE, *SENDER, *VERIFIER],
         "(inside and not waits and not 0.5ms and not 2ms) or waits_is_lost[stop"
-        f" or ([fq and not fd00) or verifier or {SENDER_TESTS}",
+        f" or ([fq and not fd00) or verifier or {SENDER_TESTS} or {WATCH_TESTS}",
     ),
     "6.12": Choice(
         [*HOPS, *SPACING, *SENDER, *VERIFIER],

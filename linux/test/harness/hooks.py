@@ -11,9 +11,9 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
-from harness.namespace import Namespace, run
+from harness.namespace import Namespace
 
-_PROG_LOAD, _PROG_QUERY, _LINK_CREATE = 5, 16, 28
+_PROG_LOAD, _PROG_QUERY, _LINK_CREATE, _LINK_BY_ID, _LINK_DETACH = 5, 16, 28, 30, 34
 _SCHED_CLS, _TCX_INGRESS, _TCX_EGRESS = 3, 46, 47
 # r0 = -1 (the next program decides); exit
 _NOTHING = bytes.fromhex("b7000000ffffffff9500000000000000")
@@ -33,7 +33,7 @@ class _Load(ctypes.Structure):
 
 
 class _Link(ctypes.Structure):
-    """The part that BPF_LINK_CREATE needs."""
+    """The part that BPF_LINK_CREATE needs; the first alone is a link's number or descriptor."""
 
     _fields_ = (
         ("program", ctypes.c_uint32),
@@ -79,14 +79,19 @@ def count(namespace: Namespace, interface: str) -> int:
 
 
 def detach(pid: int) -> int:
-    """Takes off what a process has attached by tcx, as an administrator may; how many that were."""
+    """Takes off what a process has attached by tcx, as `bpftool link detach` does; how many."""
     links = set()
     for file in Path(f"/proc/{pid}/fdinfo").iterdir():
         text = file.read_text()
         if "link_type:\ttcx" in text and "ifindex:\t0\n" not in text:
             links |= set(re.findall(r"^link_id:\s*(\d+)", text, re.MULTILINE))
-    for link in links:
-        run("bpftool", "link", "detach", "id", link)
+    with contextlib.ExitStack() as stack:
+        # Held, they still exist when the owner gives them up meanwhile.
+        held = [_bpf(_LINK_BY_ID, _Link(int(link))) for link in links]
+        for fd in held:
+            stack.callback(os.close, fd)
+        for fd in held:
+            _bpf(_LINK_DETACH, _Link(fd))
     return len(links)
 
 
