@@ -88,6 +88,8 @@ int mp_to_mesh(struct __sk_buff *skb)
 		return TC_ACT_UNSPEC;
 	if (!mp_read_packet(skb, &p, true))
 		return mp_other_to_mesh(skb, &p);
+	if (skb->mark != MP_MARK_LOCAL)
+		mp_count(p.v6 ? MP_COUNT_LEFT6 : MP_COUNT_LEFT4);
 	if (mp_settings.blanks)
 		mp_blank_told(skb, &p);
 	if (mp_begins_or_breaks(&p, MP_DOWN))

@@ -221,6 +221,8 @@ enum mp_counter {
 	MP_COUNT_ACKS_IGNORED,  /* ACKs that do not fit the sequence */
 	MP_COUNT_DUPACKS_MPTCP, /* repeated ACKs that carry a message of MPTCP's, not taken for duplicates */
 	MP_COUNT_DUPACKS_DSACK, /* likewise, that tell that something came twice */
+	MP_COUNT_LEFT4,         /* TCP to the mesh that came from elsewhere, IPv4; without the daemon's own */
+	MP_COUNT_LEFT6,         /* likewise, IPv6 */
 	MP_COUNTERS
 };
 

@@ -5,6 +5,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::bypass::{Bypass, Look};
 use crate::cache::{self, Acked, Gauge, Living};
 use crate::changes::Changes;
 use crate::config::{Config, Law, OptionPolicy, ReleaseChoice, Source};
@@ -51,8 +52,11 @@ pub struct Gateway {
     /// beats as long as all is well; without it packets pass
     heart: Option<Heart>,
     /// that bring packets before the daemon
-    #[allow(dead_code)]
     rules: Option<Rules>,
+    bypass: Bypass,
+    /// why packets do not come before the daemon
+    unpaced: Option<String>,
+    complaint: Option<String>,
     /// what waits goes first, nothing is paced any more
     ending: bool,
     hosts: Hosts,
@@ -154,6 +158,9 @@ impl Gateway {
             liveness,
             heart: None,
             rules: None,
+            bypass: Bypass::new(Instant::now()),
+            unpaced: None,
+            complaint: None,
             ending: false,
             hosts: Hosts::new(sources),
             set_up: Release::Observe,
@@ -217,9 +224,17 @@ impl Gateway {
 
     /// How packets are held at the moment: not at all while something is missing for it.
     pub fn release(&self) -> Release {
-        match self.watch.fault() {
-            Some(_) => Release::Observe,
-            None => self.set_up,
+        match (self.watch.fault(), &self.unpaced) {
+            (None, None) => self.set_up,
+            _ => Release::Observe,
+        }
+    }
+
+    /// "ready", or why packets pass as without meshpace at the moment.
+    pub fn state(&self) -> String {
+        match (self.watch.fault(), &self.unpaced) {
+            (None, Some(why)) => why.clone(),
+            _ => self.watch.state(),
         }
     }
 
@@ -280,10 +295,15 @@ impl Gateway {
                 // What was missed while the process stood still is not made up for.
                 next_tick = (next_tick + TICK).max(Instant::now());
                 self.look_after_run_files();
-                self.tick()?;
+                if let Err(error) = self.tick() {
+                    self.complain(Some(error));
+                }
             }
             self.look_after_mesh();
-            self.write_settings()?;
+            self.watch_rules();
+            if let Err(error) = self.write_settings() {
+                self.complain(Some(error));
+            }
         }
     }
 
@@ -304,6 +324,60 @@ impl Gateway {
         self.changes.note_again();
     }
 
+    /// What failed once in a round may work in the next: it is said, once, and the gateway goes on.
+    fn complain(&mut self, error: Option<crate::errors::Error>) {
+        let complaint = error.map(|error| format!("{error:#}"));
+        if let Some(text) = complaint.as_ref().filter(|_| complaint != self.complaint) {
+            log::error!("{text}; the gateway goes on without");
+        }
+        self.complaint = complaint;
+    }
+
+    /// What brings packets before the daemon may have been removed by something else.
+    fn watch_rules(&mut self) {
+        let (Some(rules), None) = (&self.rules, self.watch.fault()) else {
+            return;
+        };
+        let now = Instant::now();
+        let count = |counter| self.maps.counter(counter);
+        let load = |version: usize| self.queue.let_go[version].load(Ordering::Relaxed);
+        let look = self.bypass.compare(now, || {
+            let left = [
+                intf::mp_counter_MP_COUNT_LEFT4,
+                intf::mp_counter_MP_COUNT_LEFT6,
+            ];
+            (left.map(count), [load(0), load(1)])
+        });
+        if look == Look::Nothing {
+            return;
+        }
+        let why = match rules.put_back() {
+            Ok(back) if back.is_empty() => self.bypass.goes_on(now).then(|| {
+                format!(
+                    "TCP to {} does not pass netfilter's POSTROUTING (flow offload, or a bridge?)",
+                    self.mesh
+                )
+            }),
+            Ok(back) => {
+                let back = back.join(" and ");
+                log::warn!(
+                    "{back}, removed by something else (a firewall loaded again?), is put back"
+                );
+                self.bypass.mended();
+                None
+            }
+            Err(error) => Some(format!(
+                "its rules are gone and cannot be put back: {error:#}"
+            )),
+        };
+        match (&self.unpaced, &why) {
+            (None, Some(why)) => log::error!("{}: nothing is paced: {why}", self.mesh),
+            (Some(_), None) => log::info!("{}: packets are paced again", self.mesh),
+            _ => {}
+        }
+        self.unpaced = why;
+    }
+
     fn look_after_mesh(&mut self) {
         if !self.watch.check(self.set_up, &mut self.changes) {
             return;
@@ -322,15 +396,18 @@ impl Gateway {
         let controlled = self.config.controls_goodput() && self.holds();
         let floors = self.goodput.tick(if controlled { &table } else { &[] });
         for (key, floor_ns) in floors {
-            self.maps.set_floor(&key, floor_ns)?;
-            report::throttle(&key, floor_ns, &table);
+            // One that cannot be written is tried again when it changes.
+            match self.maps.set_floor(&key, floor_ns) {
+                Ok(()) => report::throttle(&key, floor_ns, &table),
+                Err(error) => log::warn!("{}: not throttled: {error:#}", flows::name(&key)),
+            }
         }
         let asks = self.config.law == Law::Even && self.holds();
         if let Some(prompts) = self.prompts.as_mut().filter(|_| asks) {
             prompts.tick(&self.maps, &table, &self.shares.aliases, now);
         }
         let mut hosts = flows::hosts_of(&table);
-        for (address, _) in self.share(&table, now)? {
+        for (address, _) in self.share(&table, now) {
             hosts.entry(address).or_insert(0);
         }
         let paths = self.hosts.refresh(&self.maps, &self.config, &hosts)?;
@@ -357,7 +434,7 @@ impl Gateway {
     }
 
     /// Sets what hosts may get; returns those that have a cap.
-    fn share(&mut self, table: &Table, now: u64) -> Result<Vec<Member>> {
+    fn share(&mut self, table: &Table, now: u64) -> Vec<Member> {
         let udp = self.maps.udp_bytes();
         let regrouped = self.identify(table, &udp);
         let changed = if self.config.shares_evenly() && self.holds() {
@@ -369,15 +446,17 @@ impl Gateway {
         for member in changed.iter().filter(|member| !caps.contains_key(*member)) {
             self.maps.lift_cap(&shares::key_of(member));
         }
+        let mut refusal = None;
         for (member, cap_bps, flow_bps) in self.shares.parts() {
-            self.maps
-                .set_cap(&shares::key_of(&member), cap_bps, flow_bps)?;
+            let key = shares::key_of(&member);
+            refusal = self.maps.set_cap(&key, cap_bps, flow_bps).err().or(refusal);
         }
         if !changed.is_empty() || regrouped {
             let aliases = self.shares.aliases.clone();
             self.queue.caps.publish(caps.clone(), aliases);
         }
-        Ok(caps.keys().copied().collect())
+        self.complain(refusal);
+        self.shares.caps().keys().copied().collect()
     }
 
     /// Finds out which addresses in use are one host; whether that has changed.

@@ -2,6 +2,7 @@
 //! meshpace: TCP made fast and fair across multihop Wi-Fi meshes.
 mod asks;
 mod attach;
+mod bypass;
 mod cache;
 mod changes;
 mod cli;

@@ -55,6 +55,8 @@ pub struct Control {
     pub pass: AtomicBool,
     pub stop: AtomicBool,
     pub held: AtomicU64,
+    /// TCP packets that were let go, of IPv4 and IPv6
+    pub let_go: [AtomicU64; 2],
     pub dropped: AtomicU64,
     pub udp_dropped: AtomicU64,
     /// the law `even`: long waits are ended
@@ -244,7 +246,7 @@ impl Pacer {
         let flow = self.flows.get(&segment.key);
         let waiting = flow.map_or(0, |flow| flow.waiting.len());
         if flow.is_none() && self.flows.len() >= self.most_flows {
-            return self.queue.decide(id, Verdict::Accept); // unpaced, as when the table is full
+            return self.let_go(id, &segment.key); // unpaced, as when the table is full
         }
         let not_before = if pass {
             now
@@ -253,7 +255,7 @@ impl Pacer {
         };
         // What carries no data waits by its host's cap, and so as not to overtake what waits.
         if waiting == 0 && !has_data && not_before <= now {
-            return self.queue.decide(id, Verdict::Accept);
+            return self.let_go(id, &segment.key);
         }
         if waiting >= FLOW_PACKETS {
             self.control.dropped.fetch_add(1, Ordering::Relaxed);
@@ -375,7 +377,13 @@ impl Pacer {
             unsafe { intf::mp_departed(&mut flow.pacer, departure) };
         }
         self.control.waiting.fetch_sub(1, Ordering::Relaxed);
-        self.queue.decide(head.id, Verdict::Accept);
+        self.let_go(head.id, &key);
+    }
+
+    fn let_go(&mut self, id: u32, key: &mp_flow_key) {
+        let version = usize::from(!is_v4(&key.mesh));
+        self.control.let_go[version].fetch_add(1, Ordering::Relaxed);
+        self.queue.decide(id, Verdict::Accept);
     }
 
     /// Sleeps until a packet comes or the next one is due.
@@ -422,6 +430,11 @@ impl Pacer {
         }
         Ok(())
     }
+}
+
+/// ::ffff:a.b.c.d
+fn is_v4(address: &[u8; 16]) -> bool {
+    address[..12] == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff]
 }
 
 fn key_bytes(key: &mp_flow_key) -> [u8; 40] {

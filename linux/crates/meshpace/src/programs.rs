@@ -99,14 +99,9 @@ impl Programs {
         })
     }
 
-    /// Gives netfilter's question a name in a BPF file system.
-    pub fn pin_gate(&mut self, path: &std::path::Path) -> Result<()> {
-        let gate = self
-            .object
-            .progs_mut()
-            .find(|program| program.name() == GATE);
-        let mut gate = gate.ok_or_else(|| anyhow!("no program {GATE}"))?;
-        gate.pin(path).with_context(|| path.display().to_string())
+    /// Netfilter's question, for who pins it.
+    pub fn gate(&self) -> Result<OwnedFd> {
+        self.program(GATE)
     }
 
     /// The two programs, to be attached.

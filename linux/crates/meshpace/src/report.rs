@@ -42,6 +42,8 @@ const COUNTERS: &[(&str, intf::mp_counter)] = &[
     ("wait_marked", intf::mp_counter_MP_COUNT_WAIT_MARKED),
     ("up_dropped", intf::mp_counter_MP_COUNT_UP_DROPPED),
     ("up_marked", intf::mp_counter_MP_COUNT_UP_MARKED),
+    ("left_ipv4", intf::mp_counter_MP_COUNT_LEFT4),
+    ("left_ipv6", intf::mp_counter_MP_COUNT_LEFT6),
 ];
 
 fn counters(gateway: &Gateway) -> BTreeMap<String, u64> {
@@ -143,7 +145,7 @@ pub fn status(
         mesh: gateway.mesh.clone(),
         wired: gateway.wired.clone(),
         law: gateway.config.law.to_string(),
-        state: gateway.watch.state(),
+        state: gateway.state(),
         release: gateway.release().to_string(),
         attached: gateway.watch.attached(),
         goodput_control: gateway.config.controls_goodput(),

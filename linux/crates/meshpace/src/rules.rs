@@ -2,6 +2,7 @@
 //! The netfilter rules that bring packets before the daemon: `-m bpf` asks a program of ours for each packet
 //! (linux/bpf/gate.h), which says no as soon as the daemon is not well.
 use std::ffi::CString;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use crate::changes::{Change, Changes};
@@ -15,8 +16,9 @@ const BPFFS: &str = "/sys/fs/bpf";
 const COMMENT: &str = "meshpace";
 
 /// The rules of one gateway.
-#[allow(dead_code, reason = "held to be looked after")]
 pub struct Rules {
+    gate: OwnedFd,
+    pin: PathBuf,
     /// iptables and ip6tables, as far as they work here
     commands: Vec<&'static str>,
     rule: Vec<String>,
@@ -102,6 +104,16 @@ pub fn remove(command: &str, rule: &[String]) -> Result<()> {
     Ok(())
 }
 
+fn pin_to(program: &OwnedFd, path: &Path) -> Result<()> {
+    let name = CString::new(path.as_os_str().as_encoded_bytes())?;
+    // Safe: an open descriptor and a terminated string.
+    match unsafe { libbpf_sys::bpf_obj_pin(program.as_raw_fd(), name.as_ptr()) } {
+        0 => Ok(()),
+        error => Err(std::io::Error::from_raw_os_error(-error))
+            .with_context(|| format!("pinning {}", path.display())),
+    }
+}
+
 fn append(command: &str, rule: &[String]) -> Result<()> {
     let words: Vec<_> = ["-A"]
         .into_iter()
@@ -122,7 +134,8 @@ impl Rules {
         let pin = pin(mesh);
         changes.note(Change::Pin { path: pin.clone() })?;
         let _ = std::fs::remove_file(&pin); // of a gateway whose notes are lost
-        programs.pin_gate(&pin).context("pinning")?;
+        let gate = programs.gate()?;
+        pin_to(&gate, &pin)?;
         let rule = rule(mesh, &pin, queue);
         let (mut commands, mut refusals) = (Vec::new(), Vec::new());
         for command in ["iptables", "ip6tables"] {
@@ -145,7 +158,28 @@ impl Rules {
             (false, Some(error)) => log::warn!("one IP version goes unpaced: {error:#}"),
             _ => {}
         }
-        Ok(Self { commands, rule })
+        Ok(Self {
+            gate,
+            pin,
+            commands,
+            rule,
+        })
+    }
+
+    /// Puts back what something else removed; returns what that was.
+    pub fn put_back(&self) -> Result<Vec<String>> {
+        let mut back = Vec::new();
+        for command in &self.commands {
+            if !listed(command, &self.rule)?.is_empty() {
+                continue;
+            }
+            if !self.pin.exists() {
+                pin_to(&self.gate, &self.pin)?;
+            }
+            append(command, &self.rule)?;
+            back.push(format!("the rule of {command}"));
+        }
+        Ok(back)
     }
 }
 

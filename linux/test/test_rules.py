@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What brings packets before the daemon, when something else removes it: a firewall reloaded."""
+
+import time
+
+import pytest
+from conftest import StartGateway
+from harness import lossy, net
+from harness.gateway import Gateway, host, until
+from harness.transfer import Transfer
+
+pytestmark = pytest.mark.measured
+
+RADIO = lossy.Radio(delay_ms=10.0, kbps=5000, queue=50)
+FLUSH = ("iptables", "-t", "mangle", "-F")
+# The issue's: pacing again after so long. Status is as of the latest second.
+WITHIN_S, STATUS_S = 3.0, 1.0
+
+
+def held(gateway: Gateway) -> int:
+    return int(gateway.status()["counters"]["paced"])
+
+
+def paces(gateway: Gateway) -> None:
+    before = held(gateway)
+    until(lambda: held(gateway) > before + 20, WITHIN_S + STATUS_S, gateway)
+
+
+def test_a_rule_that_is_removed_is_put_back(start: StartGateway, full: bool) -> None:
+    """Else a firewall's reload ends pacing, and nobody is told."""
+    with net.over_radio(RADIO) as network:
+        gateway = start(network, law="even", host=[host(net.host4(0), 11.0)])
+        with Transfer(network.wired, network.host, net.host4(0)) as run:
+            time.sleep(2)
+            slowest = 0.0
+            for _ in range(20 if full else 3):
+                paces(gateway)
+                told = len(gateway.log)
+                network.gateway.run(*FLUSH)
+                began = time.monotonic()
+                rules = ("iptables", "-t", "mangle", "-S", "POSTROUTING")
+                until(lambda: "NFQUEUE" in network.gateway.run(*rules), WITHIN_S, gateway)  # noqa: B023
+                slowest = max(slowest, time.monotonic() - began)
+                paces(gateway)
+                assert any("iptables" in line and "put back" in line for line in gateway.log[told:])
+            print(f"put back after {slowest:.2f} s at most")
+            assert gateway.status()["state"] == "ready"
+            assert run.finish().intact
+
+
+def test_what_goes_around_is_told(network: net.Network, start: StartGateway) -> None:
+    """Else status says that packets are paced that never come before the daemon."""
+    gateway = start(network, law="even")
+    assert gateway.status()["release"] == "nfqueue"
+    # What is accepted before our rule never comes to it; so it is with flow offload.
+    first = ("-I", "POSTROUTING", "1", "-o", "mesh0", "-j", "ACCEPT")
+    network.gateway.run("iptables", "-t", "mangle", *first)
+    with Transfer(network.wired, network.host, net.host4(0), options={}) as run:
+        until(lambda: gateway.status()["release"] == "observe", 10, gateway)
+        assert "POSTROUTING" in gateway.status()["state"]
+        gateway.logged("nothing is paced", 1)
+        network.gateway.run("iptables", "-t", "mangle", "-D", "POSTROUTING", "1")
+        until(lambda: gateway.status()["release"] == "nfqueue", 10, gateway)
+        assert run.finish().intact
