@@ -2,14 +2,14 @@
 """What brings packets before the daemon, when something else removes it: a firewall reloaded."""
 
 import time
+from pathlib import Path
 
 import pytest
 from conftest import StartGateway
 from harness import lossy, net
 from harness.gateway import Gateway, host, until
+from harness.traces import Traces, left_behind
 from harness.transfer import Transfer
-
-pytestmark = pytest.mark.measured
 
 RADIO = lossy.Radio(delay_ms=10.0, kbps=5000, queue=50)
 FLUSH = ("iptables", "-t", "mangle", "-F")
@@ -26,6 +26,7 @@ def paces(gateway: Gateway) -> None:
     until(lambda: held(gateway) > before + 20, WITHIN_S + STATUS_S, gateway)
 
 
+@pytest.mark.measured
 def test_a_rule_that_is_removed_is_put_back(start: StartGateway, full: bool) -> None:
     """Else a firewall's reload ends pacing, and nobody is told."""
     with net.over_radio(RADIO) as network:
@@ -48,6 +49,7 @@ def test_a_rule_that_is_removed_is_put_back(start: StartGateway, full: bool) -> 
             assert run.finish().intact
 
 
+@pytest.mark.measured
 def test_what_goes_around_is_told(network: net.Network, start: StartGateway) -> None:
     """Else status says that packets are paced that never come before the daemon."""
     gateway = start(network, law="even")
@@ -62,3 +64,25 @@ def test_what_goes_around_is_told(network: net.Network, start: StartGateway) -> 
         network.gateway.run("iptables", "-t", "mangle", "-D", "POSTROUTING", "1")
         until(lambda: gateway.status()["release"] == "nfqueue", 10, gateway)
         assert run.finish().intact
+
+
+def test_two_gateways_on_one_box(network: net.Network, start: StartGateway, tmp_path: Path) -> None:
+    """Each has a queue of its own, else the second would only look on; neither touches the other's."""
+    before = Traces.of(network.gateway)
+    first = start(network, law="even")
+    network.gateway.ip("link", "add", "mesh1", "type", "veth", "peer", "name", "far1")
+    network.gateway.ip("link", "set", "mesh1", "up")
+    second = Gateway(network.gateway, tmp_path, "nfqueue", {"law": "even"}, mesh="mesh1")
+    rules = ("iptables", "-t", "mangle", "-S", "POSTROUTING")
+    try:
+        assert second.start().status()["release"] == "nfqueue"
+        found = network.gateway.run(*rules)
+        assert "--queue-num 28016" in found and "--queue-num 28017" in found
+        assert first.stop() == 0
+        found = network.gateway.run(*rules)
+        assert "mesh0" not in found and "-o mesh1" in found
+        assert second.stop() == 0
+    finally:
+        second.end()
+        network.gateway.ip("link", "del", "mesh1")
+    assert not left_behind(network.gateway, before)

@@ -11,6 +11,7 @@
 #define MESHPACE_WAIT_H
 
 #include "base.h"
+#include "pace.h"
 
 #define MP_WAIT_PACKETS 8u       /* never less: who has fewer under way notices a loss only in time */
 #define MP_WAIT_ROUND_NS 100000000ull /* the least round trip that CoDel reckons with */
@@ -63,6 +64,15 @@ MP_INLINE bool mp_wait_ends(struct mp_wait *wait, uint64_t wait_ns, uint64_t tar
 	wait->count++;
 	wait->next_ns = now_ns + mp_wait_gap_ns(2 * round_ns, wait->count);
 	return true;
+}
+
+/*
+ * Whether a packet would wait too long by any law: longer than the farthest departure is ahead, where that is
+ * more than a few packets. By then its sender has given it up for lost.
+ */
+MP_INLINE bool mp_wait_beyond(uint64_t wait_ns, uint64_t interval_ns)
+{
+	return wait_ns > mp_max_u64(MP_HORIZON_NS, MP_WAIT_PACKETS * interval_ns);
 }
 
 #endif

@@ -129,13 +129,13 @@ impl Gateway {
             &mut SetUp {
                 mesh: &mesh,
                 wired: &wired,
-                queue: config.queue,
                 programs: &mut programs,
                 changes: &mut changes,
                 serve_queue: &mut || {
                     let (maps, queue) = (maps.clone(), queue.clone());
-                    queue_thread = Some(nfqueue::start(&config, maps, queue, liveness.clone())?);
-                    Ok(())
+                    let (number, thread) = nfqueue::start(&config, maps, queue, liveness.clone())?;
+                    queue_thread = Some(thread);
+                    Ok(number)
                 },
             },
         );

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::Config;
-use crate::errors::{anyhow, Context, Result};
+use crate::errors::{anyhow, bail, Context, Result};
 use crate::hostpace::{HostPaces, Published, Turn, Who};
 use crate::intf::{self, mp_flow_key};
 use crate::liveness::{self, Liveness};
@@ -24,9 +24,11 @@ use crate::system::now_ns;
 
 /// Enough for IPv6 and TCP headers with all options, and for a long IPv4 header.
 const COPIED_BYTES: u32 = 128;
-const QUEUE_PACKETS: u32 = 65_535;
-/// So many waiting packets of a flow are beyond any window: the path is broken, or it is an attack.
-const FLOW_PACKETS: usize = 8192;
+/// Packets in the kernel's queue, unread and waiting: at 100 Mbit/s a second, which the windows of all flows
+/// together seldom are. Of 1500 bytes each takes 2304 of the kernel's memory: 18 MiB. More pass unpaced.
+const QUEUE_PACKETS: u32 = 8192;
+/// Numbers that are tried where the configuration has none: of so many gateways on one box.
+const NUMBERS: u16 = 64;
 /// An empty queue is forgotten after this: no departure is further ahead than core/'s horizon.
 const FORGET_NS: u64 = 4_000_000_000;
 const TIDY_NS: u64 = 1_000_000_000;
@@ -92,19 +94,34 @@ struct Pacer {
     most_flows: usize,
 }
 
+/// Binds the queue that is asked for, or the first that is free: on one box there may be two gateways.
+fn bind(wanted: Option<u16>) -> Result<(u16, Queue)> {
+    let numbers = match wanted {
+        Some(number) => number..=number,
+        None => Config::QUEUE..=Config::QUEUE + NUMBERS - 1,
+    };
+    let mut refusal = None;
+    for number in numbers.clone() {
+        match Queue::bind(number, COPIED_BYTES, QUEUE_PACKETS) {
+            Ok(queue) => return Ok((number, queue)),
+            Err(error) => refusal = Some(error),
+        }
+    }
+    let refusal = refusal.map_or_else(String::new, |error| error.to_string());
+    bail!("netfilter queue {numbers:?}: {refusal}; is another program using it? set another queue")
+}
+
 /// Binds the queue and runs it in a thread; the rule is to be set afterwards.
 pub fn start(
     config: &Config,
     maps: Arc<Maps>,
     control: Arc<Control>,
     liveness: Arc<Liveness>,
-) -> Result<std::thread::JoinHandle<()>> {
-    let (number, most_flows) = (config.queue, config.max_flows as usize);
-    let queue = Queue::bind(number, COPIED_BYTES, QUEUE_PACKETS).with_context(|| {
-        format!("netfilter queue {number}: is another program using it? set another queue")
-    })?;
+) -> Result<(u16, std::thread::JoinHandle<()>)> {
+    let most_flows = config.max_flows as usize;
+    let (number, queue) = bind(config.queue)?;
     liveness.queue.made();
-    std::thread::Builder::new()
+    let thread = std::thread::Builder::new()
         .name("nfqueue".into())
         .spawn(move || {
             // Timers are rounded up by 50 us else.
@@ -125,7 +142,8 @@ pub fn start(
                 panic!("the netfilter queue failed: {error:#}");
             }
         })
-        .map_err(|error| anyhow!("thread: {error}"))
+        .map_err(|error| anyhow!("thread: {error}"))?;
+    Ok((number, thread))
 }
 
 impl Pacer {
@@ -220,11 +238,22 @@ impl Pacer {
         self.hosts.ack_departure(&member, bytes, now)
     }
 
+    /// Whether a packet that comes now would wait longer than any may, whatever the law.
+    fn waits_beyond_all_bounds(&self, segment: &Segment) -> bool {
+        let flow = self.flows.get(&segment.key);
+        flow.is_some_and(|flow| flow.waits_beyond_all_bounds(self.turn_ns(segment)))
+    }
+
+    /// How far apart packets like this leave by the turns of its host; 0: it takes none.
+    fn turn_ns(&self, segment: &Segment) -> u64 {
+        let member = self.down_to(&segment.key);
+        self.hosts.turn_interval_ns(&member, segment.payload_bytes)
+    }
+
     /// Whether data is to be lost, since all of its flow's waits too long; or has it marked, which the
     /// BPF program does to the flow's next one.
     fn is_lost(&mut self, segment: &Segment, now: u64) -> bool {
-        let member = self.down_to(&segment.key);
-        let turn_ns = self.hosts.turn_interval_ns(&member, segment.payload_bytes);
+        let turn_ns = self.turn_ns(segment);
         let Some(flow) = self.flows.get_mut(&segment.key) else {
             return false;
         };
@@ -257,7 +286,7 @@ impl Pacer {
         if waiting == 0 && !has_data && not_before <= now {
             return self.let_go(id, &segment.key);
         }
-        if waiting >= FLOW_PACKETS {
+        if self.waits_beyond_all_bounds(segment) {
             self.control.dropped.fetch_add(1, Ordering::Relaxed);
             return self.queue.decide(id, Verdict::Drop);
         }

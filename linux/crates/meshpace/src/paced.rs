@@ -80,6 +80,14 @@ impl Paced {
         }
     }
 
+    /// Whether one that comes now would wait longer than any may, whatever the law.
+    pub fn waits_beyond_all_bounds(&self, turn_ns: u64) -> bool {
+        let interval = self.interval_ns.max(turn_ns);
+        let wait = self.waiting.len() as u64 * interval;
+        // Safe: a plain function of core/.
+        unsafe { intf::mp_wait_beyond(wait, interval) }
+    }
+
     /// Whether one that comes now is to be lost, since all of a round trip waited too long: for the law's
     /// interval, or for its turns each `turn_ns`. In line with other flows it is not the one that keeps
     /// the path busy, so that a quarter of the packets do: with all of them a lost one, which waits

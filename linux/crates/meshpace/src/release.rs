@@ -41,11 +41,10 @@ const HORIZON_NS: u64 = 4_000_000_000;
 pub struct SetUp<'a> {
     pub mesh: &'a str,
     pub wired: &'a [String],
-    pub queue: u16,
     pub programs: &'a mut Programs,
     pub changes: &'a mut Changes,
-    /// starts whoever decides on the packets of the netfilter queue
-    pub serve_queue: &'a mut dyn FnMut() -> Result<()>,
+    /// starts whoever decides on the packets of a netfilter queue, and says which that is
+    pub serve_queue: &'a mut dyn FnMut() -> Result<u16>,
 }
 
 /// Sets up the release that is asked for, or with "auto" what is right and works.
@@ -195,6 +194,6 @@ fn switch_off(interface: &str, offload: Offload, changes: &mut Changes) -> Resul
 }
 
 fn set_up_nfqueue(with: &mut SetUp) -> Result<Rules> {
-    (with.serve_queue)()?;
-    Rules::add(with.mesh, with.queue, with.programs, with.changes)
+    let queue = (with.serve_queue)()?;
+    Rules::add(with.mesh, queue, with.programs, with.changes)
 }

@@ -147,8 +147,8 @@ pub struct Config {
     pub idle_timeout_s: u64,
     /// memory for segments kept for local retransmission, MiB
     pub store_mib: u32,
-    /// number of the netfilter queue
-    pub queue: u16,
+    /// number of the netfilter queue; none: the first from [`Config::QUEUE`] on that is free
+    pub queue: Option<u16>,
     /// where Prometheus may ask; none: nowhere
     pub metrics: Option<SocketAddr>,
     pub default_path: DefaultPath,
@@ -192,7 +192,7 @@ impl Default for Config {
             max_flows: 16384,
             idle_timeout_s: 180,
             store_mib: 32,
-            queue: 28016,
+            queue: None,
             metrics: None,
             default_path: DefaultPath::default(),
             host: Vec::new(),
@@ -204,6 +204,9 @@ impl Default for Config {
 }
 
 impl Config {
+    /// Where the numbers of our netfilter queues begin, "mp" in ASCII.
+    pub const QUEUE: u16 = 0x6d70;
+
     /// Reads and checks a file; the error names file, key and remedy in one line.
     pub fn read(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path)
