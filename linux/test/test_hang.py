@@ -57,10 +57,10 @@ HANGS: dict[str, hang.Hang] = {
 }
 
 
-@pytest.mark.parametrize(("law", "how"), [("gap", "stopped"), *(("even", how) for how in HANGS)])
-def test_packets_pass_a_daemon_that_hangs(start: StartGateway, law: str, how: str) -> None:
+@pytest.mark.parametrize(("by", "how"), [("gap", "stopped"), *(("even", how) for how in HANGS)])
+def test_packets_pass_a_daemon_that_hangs(start: StartGateway, by: str, how: str) -> None:
     """Else the gateway, the only way to the Internet, is a hole that swallows everything."""
-    with download(start, law) as (gateway, run, before):
+    with download(start, by) as (gateway, run, before):
         with HANGS[how](gateway.pid):
             time.sleep(GRACE_S)
             hung = kbps(run, HUNG_S)
