@@ -200,7 +200,7 @@ __attribute__((noinline)) int mp_down_ack(struct __sk_buff *skb, struct mp_packe
 	struct mp_news news = {};
 	struct mp_flow_key key;
 	struct mp_flow *flow;
-	bool stored, unsent, repeats;
+	bool stored, repeats;
 
 	if (!p)
 		return MP_ACK_FORWARD;
@@ -212,14 +212,13 @@ __attribute__((noinline)) int mp_down_ack(struct __sk_buff *skb, struct mp_packe
 		news = mp_look_up_news(&key);
 	/* Asked only of what may be a duplicate: most ACKs are none. */
 	repeats = mp_dupack_repeats(&flow->dupack, p->ack);
-	unsent = repeats && mp_is_unsent(&key, p->ack);
 	p->bare = mp_is_pure_ack(p) && !(repeats && mp_says_more(skb, p));
 	bpf_spin_lock(&flow->lock);
 	mp_take_news(flow, &news);
 	if (mp_count_ack(flow, p)) {
 		p->acks = true;
 		p->rtt_ticks = mp_sent_ack(&flow->sent, p->ack, p->now_ns);
-		stored = mp_settings.local_retransmission && flow->storing && !unsent &&
+		stored = mp_settings.local_retransmission && flow->storing &&
 			 mp_seq_up_to(flow->stored_from, p->ack);
 		if (mp_dupack_count(&flow->dupack, p->ack, p->bare, p->window, flow->sent.max_end))
 			verdict = mp_dupack_verdict(&flow->dupack, stored, p->now_ns,
@@ -228,6 +227,9 @@ __attribute__((noinline)) int mp_down_ack(struct __sk_buff *skb, struct mp_packe
 	bpf_spin_unlock(&flow->lock);
 	if (!p->acks)
 		mp_count(MP_COUNT_ACKS_IGNORED);
+	/* Looked up last, and seldom: before the lock the verifier would walk through all of this twice. */
+	if (verdict != MP_ACK_FORWARD && mp_is_unsent(&key, p->ack))
+		return MP_ACK_FORWARD;
 	if (verdict == MP_ACK_RETRANSMIT && !mp_order_retransmission(&key, p->ack))
 		return MP_ACK_FORWARD;
 	return (int)verdict;
