@@ -21,6 +21,8 @@ PYTHON = HERE.parents[1] / ".venv" / "bin" / "python"
 
 HOPS = ["vm/inside/mesh80211s.py", "vm/inside/batman.py"]
 SPACING = ["vm/inside/fq.py"]
+# Release where there is no iptables.
+NFTABLES = ["vm/inside/nft.py"]
 # And programs put back where there is no tcx (6.1).
 WATCH = ["vm/inside/watch.py", "test_watch.py"]
 WATCH_TESTS = "filters_taken"
@@ -43,14 +45,14 @@ class Choice:
 
 
 EVERYTHING = Choice(
-    [*HOPS, *SPACING, *WATCH, *FULL_NATIVE, *SENDER, *VERIFIER],
+    [*HOPS, *SPACING, *NFTABLES, *WATCH, *FULL_NATIVE, *SENDER, *VERIFIER],
     f"inside or [fq or verifier or {SENDER_TESTS} or {WATCH_TESTS}",
 )
 # A slow machine does not release gaps of 2 ms in time: those are for --full, which runs everything
 # in both. Together ten minutes.
 DEFAULT = {
     "6.1": Choice(
-        [*HOPS, *SPACING, *WATCH, *NATIVE, *SENDER, *VERIFIER],
+        [*HOPS, *SPACING, *NFTABLES, *WATCH, *NATIVE, *SENDER, *VERIFIER],
         "(inside and not waits and not 0.5ms and not 2ms) or waits_is_lost[stop"
         f" or ([fq and not fd00) or verifier or {SENDER_TESTS} or {WATCH_TESTS}",
     ),

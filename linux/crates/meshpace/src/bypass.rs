@@ -76,6 +76,13 @@ impl Bypass {
         Look::Rules
     }
 
+    /// Rules were found missing by other means: whether it is time to look.
+    pub fn may_look(&mut self, now: Instant) -> bool {
+        let may = now - self.looked >= EVERY;
+        self.looked = if may { now } else { self.looked };
+        may
+    }
+
     /// Rules were put back: what went around has an end.
     pub fn mended(&mut self) {
         self.since = None;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::attach::{FILTER_HANDLE, FILTER_PRIORITY};
 use crate::errors::{Context, Result};
-use crate::{offload, release, rules, system};
+use crate::{iptables, nftables, offload, release, system};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "lowercase")]
@@ -25,6 +25,8 @@ pub enum Change {
     },
     /// A netfilter rule; `command` is iptables or ip6tables, `rule` what follows -A or -D.
     Rule { command: String, rule: Vec<String> },
+    /// A table of nftables, of the family inet.
+    Table { table: String },
     /// A file of a BPF file system.
     Pin { path: PathBuf },
     /// A BPF file system was mounted.
@@ -56,7 +58,8 @@ impl Change {
                 arguments.extend(was.iter().map(String::as_str));
                 system::run("tc", &arguments).map(drop)
             }
-            Self::Rule { command, rule } => rules::remove(command, rule),
+            Self::Rule { command, rule } => iptables::remove(command, rule),
+            Self::Table { table } => nftables::delete(table),
             Self::Pin { path } => remove_pin(path),
             Self::BpfFs { path } => unmount_empty(path),
             Self::Filters { interface, qdisc } => remove_filters(interface, *qdisc),
@@ -72,7 +75,11 @@ impl Change {
             | Self::Fq { interface, .. }
             | Self::GsoSegs { interface, .. }
             | Self::Filters { interface, .. } => Some(interface),
-            Self::Rule { .. } | Self::Pin { .. } | Self::BpfFs { .. } | Self::Sysctl { .. } => None,
+            Self::Rule { .. }
+            | Self::Table { .. }
+            | Self::Pin { .. }
+            | Self::BpfFs { .. }
+            | Self::Sysctl { .. } => None,
         }
     }
 
@@ -82,7 +89,11 @@ impl Change {
             | Self::Fq { interface, .. }
             | Self::GsoSegs { interface, .. }
             | Self::Filters { interface, .. } => Some(interface),
-            Self::Rule { .. } | Self::Pin { .. } | Self::BpfFs { .. } | Self::Sysctl { .. } => None,
+            Self::Rule { .. }
+            | Self::Table { .. }
+            | Self::Pin { .. }
+            | Self::BpfFs { .. }
+            | Self::Sysctl { .. } => None,
         }
     }
 }

@@ -52,7 +52,7 @@ pub struct Gateway {
     /// beats as long as all is well; without it packets pass
     heart: Option<Heart>,
     /// that bring packets before the daemon
-    rules: Option<Rules>,
+    rules: Option<Arc<Rules>>,
     bypass: Bypass,
     /// why packets do not come before the daemon
     unpaced: Option<String>,
@@ -196,7 +196,11 @@ impl Gateway {
             )?;
         }
         self.write_settings()?;
-        self.heart = Some(Heart::start(self.maps.clone(), self.liveness.clone())?);
+        self.heart = Some(Heart::start(
+            self.maps.clone(),
+            self.liveness.clone(),
+            self.rules.clone(),
+        )?);
         self.watch.attach(&mut self.changes)?;
         self.tick()?;
         control::serve(&self.mesh, self.shared.clone())?;
@@ -255,7 +259,7 @@ impl Gateway {
             option: self.option_policy() as u8,
             local_retransmission: (self.holds() && config.local_retransmission).into(),
             aliases: (!self.shares.caps().is_empty() && !self.shares.aliases.is_empty()).into(),
-            udp_waits: (!self.shares.caps().is_empty()).into(),
+            udp_waits: self.udp_waits().into(),
             blanks: self.holds().into(),
             sharers: self.shares.sharers(),
             changes: self.maps.changes(),
@@ -271,8 +275,15 @@ impl Gateway {
         }
     }
 
+    fn udp_waits(&self) -> bool {
+        !self.shares.caps().is_empty()
+    }
+
     fn write_settings(&self) -> Result<()> {
         self.liveness.main.made();
+        self.liveness
+            .udp_waits
+            .store(self.udp_waits(), Ordering::Relaxed);
         let ends_waits = self.config.law == Law::Even;
         self.queue.ends_waits.store(ends_waits, Ordering::Relaxed);
         // Intervals that nobody measures any more are obeyed by nobody.
@@ -348,7 +359,8 @@ impl Gateway {
             ];
             (left.map(count), [load(0), load(1)])
         });
-        if look == Look::Nothing {
+        let gone = self.liveness.rules_gone.swap(false, Ordering::Relaxed);
+        if look == Look::Nothing && !(gone && self.bypass.may_look(now)) {
             return;
         }
         let why = match rules.put_back() {

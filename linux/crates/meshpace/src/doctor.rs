@@ -200,6 +200,10 @@ fn netfilter() -> Finding {
         ];
         in_own_namespace(|| system::run(command, &rule).map(drop))
     };
+    let nftables = in_own_namespace(crate::nftables::works);
+    if nftables.is_ok() {
+        return finding(what, Grade::Ok, "nftables, IPv4 and IPv6", "");
+    }
     match (add("iptables"), add("ip6tables")) {
         (Ok(()), Ok(())) => finding(what, Grade::Ok, "IPv4 and IPv6", ""),
         (Ok(()), Err(e)) => finding(
@@ -218,7 +222,7 @@ fn netfilter() -> Finding {
             what,
             Grade::Note,
             format!("not available: {e:#}"),
-            "flows are measured and not paced; install iptables, enable xt_NFQUEUE",
+            "flows are measured and not paced; install nftables with nft_queue, or iptables with xt_NFQUEUE and xt_bpf",
         ),
     }
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use crate::errors::{Context, Result};
 use crate::intf::{mp_beat_fresh, mp_beat_of, MP_BEAT_EVERY_NS};
 use crate::programs::Maps;
+use crate::rules::Rules;
 use crate::system::now_ns;
 
 /// Threads that packets wait for give a sign at least this often.
@@ -37,6 +38,10 @@ pub struct Liveness {
     pub queue: Progress,
     /// sends segments again, for which duplicate ACKs are withheld
     pub cache: Progress,
+    /// some host has a cap: UDP is held, too
+    pub udp_waits: AtomicBool,
+    /// what brings packets before the daemon was found missing
+    pub rules_gone: AtomicBool,
 }
 
 impl Liveness {
@@ -106,7 +111,11 @@ pub struct Heart {
 }
 
 impl Heart {
-    pub fn start(maps: Arc<Maps>, liveness: Arc<Liveness>) -> Result<Self> {
+    pub fn start(
+        maps: Arc<Maps>,
+        liveness: Arc<Liveness>,
+        rules: Option<Arc<Rules>>,
+    ) -> Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let ends = stop.clone();
         let mut watchdog = Watchdog::wanted();
@@ -114,7 +123,14 @@ impl Heart {
             let now = now_ns();
             // An error of one write costs a beat; the next comes soon.
             let _ = maps.set_beat(liveness.beat_ns(now));
-            if let Some(watchdog) = watchdog.as_mut().filter(|_| liveness.is_well()) {
+            if !liveness.is_well() {
+                return;
+            }
+            let udp_waits = liveness.udp_waits.load(Ordering::Relaxed);
+            if rules.as_ref().is_some_and(|rules| !rules.beat(udp_waits)) {
+                liveness.rules_gone.store(true, Ordering::Relaxed);
+            }
+            if let Some(watchdog) = &mut watchdog {
                 watchdog.tell(now);
             }
         };
@@ -156,6 +172,7 @@ mod tests {
             main: Progress((main_s * S).into()),
             queue: Progress((queue_s * S).into()),
             cache: Progress((cache_s * S).into()),
+            ..Default::default()
         }
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! How packets wait for their departure: in sch_fq, in a netfilter queue, or not at all.
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -48,7 +49,7 @@ pub struct SetUp<'a> {
 }
 
 /// Sets up the release that is asked for, or with "auto" what is right and works.
-pub fn set_up(choice: ReleaseChoice, with: &mut SetUp) -> Result<(Release, Option<Rules>)> {
+pub fn set_up(choice: ReleaseChoice, with: &mut SetUp) -> Result<(Release, Option<Arc<Rules>>)> {
     match choice {
         ReleaseChoice::Observe => Ok((Release::Observe, None)),
         ReleaseChoice::Fq => {
@@ -58,15 +59,17 @@ pub fn set_up(choice: ReleaseChoice, with: &mut SetUp) -> Result<(Release, Optio
             );
             set_up_fq(with).map(|()| (Release::Fq, None))
         }
-        ReleaseChoice::Nfqueue => set_up_nfqueue(with).map(|rules| (Release::Nfqueue, Some(rules))),
+        ReleaseChoice::Nfqueue => {
+            set_up_nfqueue(with).map(|rules| (Release::Nfqueue, Some(Arc::new(rules))))
+        }
         ReleaseChoice::Auto => Ok(nfqueue_or_observe(with)),
     }
 }
 
 /// Never fq by itself: unpaced flows do better than flows under a law that hears of them too late.
-fn nfqueue_or_observe(with: &mut SetUp) -> (Release, Option<Rules>) {
+fn nfqueue_or_observe(with: &mut SetUp) -> (Release, Option<Arc<Rules>>) {
     match set_up_nfqueue(with) {
-        Ok(rules) => return (Release::Nfqueue, Some(rules)),
+        Ok(rules) => return (Release::Nfqueue, Some(Arc::new(rules))),
         Err(error) => log::info!("release by nfqueue is not possible: {error:#}"),
     }
     log::warn!("no way to hold packets: flows are measured, not paced (see meshpace doctor)");
