@@ -32,6 +32,9 @@ struct probe {
 	struct mp_probe asked;
 	struct mp_budget host, all;
 	struct mp_credit copies;
+	struct mp_unanswered unanswered;
+	struct mp_unanswered_queue queue[2];
+	struct mp_unanswered_rate rate;
 	uint8_t option[MP_TCP_OPTIONS_MAX];
 	uint64_t out[16];
 };
@@ -61,6 +64,7 @@ PROBE(even);
 PROBE(police);
 PROBE(signalled);
 PROBE(asks);
+PROBE(unanswered);
 
 /* Each law, as the input has it. */
 MP_INLINE struct mp_law probe_law(uint32_t which)
@@ -276,5 +280,22 @@ PROBE(asks)
 	if (p->bytes & 2)
 		mp_credit_earn(&p->copies);
 	p->out[10] = mp_credit_spend(&p->copies);
+	return 0;
+}
+
+PROBE(unanswered)
+{
+	struct probe *p = &probe;
+	uint64_t bps = mp_unanswered_step(&p->rate, p->number);
+
+	(void)context;
+	p->out[8] = mp_is_answered(&p->unanswered, p->now_ns);
+	p->out[9] = mp_unanswered_judge(&p->unanswered, p->number, p->bytes, p->len & 1, p->now_ns);
+	if (p->us & 1)
+		mp_unanswered_ends(&p->unanswered, p->number, p->now_ns);
+	if (bps == 0)
+		return 0;
+	p->out[10] = mp_unanswered_fits(&p->queue[0], &p->queue[1], bps, p->bytes, p->now_ns);
+	mp_unanswered_take_back(&p->queue[0], bps, p->len, p->now_ns);
 	return 0;
 }

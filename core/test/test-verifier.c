@@ -186,7 +186,7 @@ static const struct program {
 	{ "tc/links", probe_links },	   { "tc/shaper", probe_shaper },
 	{ "tc/reach", probe_reach },	   { "tc/even", probe_even },
 	{ "tc/police", probe_police },     { "tc/signalled", probe_signalled },
-	{ "tc/asks", probe_asks },
+	{ "tc/asks", probe_asks },	   { "tc/unanswered", probe_unanswered },
 };
 #define PROGRAMS (sizeof(programs) / sizeof(programs[0]))
 

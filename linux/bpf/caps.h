@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What mesh hosts get as a whole (core's share.h): UDP is counted for it; and under release by fq each
- * host that has a cap has a pacer beside those of its flows.
+ * What mesh hosts get as a whole (core's share.h): under release by fq each host that has a cap has a pacer
+ * beside those of its flows.
  */
 #ifndef MESHPACE_BPF_CAPS_H
 #define MESHPACE_BPF_CAPS_H
@@ -29,14 +29,6 @@ struct {
 	__type(key, struct mp_address);
 	__type(value, struct mp_address);
 } mp_aliases SEC(".maps");
-
-/* Bytes of UDP to and from each address, IP header included. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
-	__type(key, struct mp_host_key);
-	__type(value, uint64_t);
-} mp_udp SEC(".maps");
 
 MP_INLINE struct mp_host_key mp_host_key_of(const struct mp_packet *p, enum mp_direction direction)
 {
@@ -119,45 +111,6 @@ __attribute__((noinline)) int mp_wait_for_host(struct mp_packet *p)
 	p->ready_ns = mp_cap_departure(&key, p->ready_ns, p->payload_bytes, MP_HORIZON_NS,
 				       MP_TOO_LONG_LEAVES);
 	return 0;
-}
-
-/* UDP to one host, not to all. */
-MP_INLINE bool mp_is_unicast(struct __sk_buff *skb)
-{
-	uint8_t first = 0;
-
-	if (mp_limits.l2_bytes)
-		bpf_skb_load_bytes(skb, 0, &first, sizeof(first));
-	return !(first & 1);
-}
-
-/* UDP passes; false: it is to be dropped. Sets p->departure_ns. */
-__attribute__((noinline)) int mp_udp_passes(struct __sk_buff *skb, struct mp_packet *p,
-					    uint32_t direction)
-{
-	struct mp_host_key key, capped;
-	uint64_t *bytes, none = 0;
-
-	if (!p || !mp_settings.law.hop_wait_ns || !mp_is_unicast(skb))
-		return true;
-	key = mp_host_key_of(p, direction);
-	if (mp_settings.stamp && direction == MP_DOWN) {
-		capped = mp_capped_key_of(p, direction);
-		p->departure_ns = mp_cap_departure(&capped, p->ready_ns, p->ip_bytes,
-						   MP_CAP_WAIT_NS, MP_TOO_LONG_IS_REFUSED);
-		if (p->departure_ns == 0) {
-			mp_count(MP_COUNT_UDP_DROPPED);
-			return false;
-		}
-	}
-	bytes = bpf_map_lookup_elem(&mp_udp, &key);
-	if (!bytes) {
-		bpf_map_update_elem(&mp_udp, &key, &none, BPF_NOEXIST);
-		bytes = bpf_map_lookup_elem(&mp_udp, &key);
-	}
-	if (bytes)
-		__sync_fetch_and_add(bytes, p->ip_bytes);
-	return true;
 }
 
 #endif

@@ -12,6 +12,7 @@
 #include "flows.h"
 #include "handshake.h"
 #include "store.h"
+#include "strangers.h"
 #include "tcpopt.h"
 
 /*
@@ -39,7 +40,7 @@ MP_INLINE void mp_set_departure(struct mp_flow *flow, struct mp_packet *p)
 	mp_departed_together(&flow->pacer, p->departure_ns, interval_ns, p->segments);
 }
 
-/* Data for the mesh. Sets p->departure_ns. */
+/* Data for the mesh passes; false: it is to be dropped. Sets p->departure_ns. */
 __attribute__((noinline)) int mp_down_data(struct __sk_buff *skb, struct mp_packet *p)
 {
 	bool stored, missed, new_data, gap;
@@ -47,11 +48,15 @@ __attribute__((noinline)) int mp_down_data(struct __sk_buff *skb, struct mp_pack
 	struct mp_flow *flow;
 
 	if (!p)
-		return 0;
+		return true;
 	key = mp_key_of(p, MP_DOWN);
-	flow = mp_find_or_create_flow(&key, p->now_ns);
+	flow = mp_find_flow(&key);
+	if (!(flow && mp_is_answered(&flow->unanswered, p->now_ns)) && !mp_unanswered_passes(p))
+		return false;
 	if (!flow)
-		return 0;
+		flow = mp_find_or_create_flow(&key, p->now_ns);
+	if (!flow)
+		return true;
 	p->one_way = !flow->two_way;
 	if (flow->first_ns == 0)
 		flow->rtt_wired_us = mp_handshake_rtt_us(&key, p->now_ns);
@@ -62,6 +67,7 @@ __attribute__((noinline)) int mp_down_data(struct __sk_buff *skb, struct mp_pack
 	gap = mp_seq_before(flow->sent.max_end, p->seq);
 	new_data = mp_sent_record(&flow->sent, p->seq, p->payload_bytes, p->departure_ns);
 	mp_count_data(flow, p, new_data);
+	flow->unanswered.charged += p->charged;
 	if (new_data)
 		mp_note_stored(flow, p, stored, gap);
 	flow->path.data_bytes = (uint32_t)mp_max_u64(
@@ -71,7 +77,7 @@ __attribute__((noinline)) int mp_down_data(struct __sk_buff *skb, struct mp_pack
 		mp_count(MP_COUNT_STORED);
 	if (missed)
 		mp_count(MP_COUNT_STORE_MISSED);
-	return 0;
+	return true;
 }
 
 /* A segment from the daemon's store: leaves at once, and its ACK gives no sample (Karn). */
@@ -110,6 +116,8 @@ __attribute__((noinline)) int mp_down_no_data(struct mp_packet *p)
 	bpf_spin_lock(&flow->lock);
 	if (flow->pacer.started)
 		p->departure_ns = mp_max_u64(flow->pacer.last_ns, p->departure_ns);
+	if (mp_is_answered(&flow->unanswered, p->now_ns))
+		p->met = true;
 	if (p->flags & MP_TCP_FIN)
 		mp_count_fin(flow, p);
 	bpf_spin_unlock(&flow->lock);
@@ -215,9 +223,12 @@ __attribute__((noinline)) int mp_down_ack(struct __sk_buff *skb, struct mp_packe
 	p->bare = mp_is_pure_ack(p) && !(repeats && mp_says_more(skb, p));
 	bpf_spin_lock(&flow->lock);
 	mp_take_news(flow, &news);
+	mp_hear_of_flow(flow, p);
 	if (mp_count_ack(flow, p)) {
 		p->acks = true;
 		p->rtt_ticks = mp_sent_ack(&flow->sent, p->ack, p->now_ns);
+		p->charged = flow->unanswered.charged;
+		flow->unanswered.charged = 0;
 		stored = mp_settings.local_retransmission && flow->storing &&
 			 mp_seq_up_to(flow->stored_from, p->ack);
 		if (mp_dupack_count(&flow->dupack, p->ack, p->bare, p->window, flow->sent.max_end))

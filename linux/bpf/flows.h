@@ -4,7 +4,9 @@
  *
  * BPF's own LRU map cannot hold a spin lock. So every flow takes a place among mp_places, as
  * many as there may be flows; a new flow looks at a few of them, from a place that moves on, and takes
- * a free one, else that of the flow that was silent longest among them.
+ * a free one, else that of a flow that was never acknowledged, else that of one of its own host's, else any;
+ * and of several that of the one which was silent longest. So a flood of flows that nobody acknowledges takes
+ * no place of one that is, and a host that opens many takes its own.
  */
 #ifndef MESHPACE_BPF_FLOWS_H
 #define MESHPACE_BPF_FLOWS_H
@@ -35,9 +37,11 @@ const struct {
 	uint64_t words[sizeof(struct mp_flow) / 8];
 } mp_no_flow = {};
 
+/* Of hosts whose path the daemon knows; it alone writes, and takes off who has no flow. */
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 16384); /* likewise */
 	__type(key, uint8_t[16]);
 	__type(value, struct mp_host);
 } mp_hosts SEC(".maps");
@@ -132,28 +136,43 @@ __attribute__((noinline)) int mp_end_flow(const struct mp_flow_key *of)
 	return true;
 }
 
+#define MP_EVICT_OWN (1ull << 61)
+#define MP_EVICT_UNANSWERED (1ull << 62) /* more than any time since */
+
+/* How gladly a flow makes room for another. */
+MP_INLINE uint64_t mp_evictable(const struct mp_flow *flow, const struct mp_flow_key *place,
+				const struct mp_flow_key *key, uint64_t now_ns)
+{
+	const uint64_t *a = (const uint64_t *)place->mesh, *b = (const uint64_t *)key->mesh;
+	uint64_t evictable = mp_max_u64(now_ns, flow->last_ns) - flow->last_ns;
+
+	if (!flow->unanswered.since_ns)
+		return evictable | MP_EVICT_UNANSWERED;
+	return a[0] == b[0] && a[1] == b[1] ? evictable | MP_EVICT_OWN : evictable;
+}
+
 /* A place for a new flow, empty now; NULL only if the map has none. */
-MP_INLINE struct mp_flow_key *mp_take_place(uint64_t now_ns)
+MP_INLINE struct mp_flow_key *mp_take_place(const struct mp_flow_key *key, uint64_t now_ns)
 {
 	uint32_t first = __sync_fetch_and_add(&mp_next_place, MP_PLACES_LOOKED_AT);
 	struct mp_flow_key *oldest = NULL;
-	uint64_t longest_ns = 0;
+	uint64_t most = 0;
 	uint32_t i;
 
 	for (i = 0; i < MP_PLACES_LOOKED_AT; i++) {
 		uint32_t at = (first + i) % (mp_limits.max_flows ? mp_limits.max_flows : 1);
 		struct mp_flow_key *place = bpf_map_lookup_elem(&mp_places, &at);
 		const struct mp_flow *flow = place ? bpf_map_lookup_elem(&mp_flows, place) : NULL;
-		uint64_t silent_ns = flow ? now_ns - flow->last_ns : ~0ull;
+		uint64_t evictable = flow ? mp_evictable(flow, place, key, now_ns) : ~0ull;
 
-		if (place && silent_ns >= longest_ns) {
-			longest_ns = silent_ns;
+		if (place && evictable >= most) {
+			most = evictable;
 			oldest = place;
 		}
 		if (!flow)
 			break;
 	}
-	if (oldest && longest_ns != ~0ull && mp_end_flow(oldest))
+	if (oldest && most != ~0ull && mp_end_flow(oldest))
 		mp_count(MP_COUNT_FLOWS_EVICTED);
 	return oldest;
 }
@@ -182,7 +201,7 @@ MP_INLINE struct mp_flow *mp_find_or_create_flow(const struct mp_flow_key *key, 
 
 	if (flow)
 		return flow;
-	place = mp_take_place(now_ns);
+	place = mp_take_place(key, now_ns);
 	if (!place)
 		return NULL;
 	if (bpf_map_update_elem(&mp_flows, key, &mp_no_flow, BPF_NOEXIST) == 0) {
@@ -214,6 +233,15 @@ MP_INLINE void mp_count_fin(struct mp_flow *flow, const struct mp_packet *p)
 {
 	if (flow->acked && mp_ends_at(flow, p->seq))
 		flow->fin = 1;
+}
+
+/* A packet of the flow comes from the mesh: whether its host is to be noted as heard. Under its lock. */
+MP_INLINE void mp_hear_of_flow(struct mp_flow *flow, struct mp_packet *p)
+{
+	if (p->now_ns - flow->heard_ns < MP_HEARD_NOTE_NS)
+		p->heard = true;
+	else
+		flow->heard_ns = p->now_ns;
 }
 
 /* The flow's data passes; new: not sent before. Under its lock. */
@@ -260,6 +288,7 @@ MP_INLINE bool mp_count_ack(struct mp_flow *flow, const struct mp_packet *p)
 {
 	uint32_t max_end = flow->sent.max_end;
 	uint32_t ack = p->ack;
+	bool news = !flow->unanswered.since_ns;
 
 	if (!mp_ack_fits(flow, ack))
 		return false;
@@ -269,7 +298,10 @@ MP_INLINE bool mp_count_ack(struct mp_flow *flow, const struct mp_packet *p)
 	if (mp_seq_before(flow->ack, ack)) {
 		flow->acked_bytes += ack - flow->ack;
 		flow->ack = ack;
+		news = true;
 	}
+	if (news)
+		mp_unanswered_ends(&flow->unanswered, flow->bytes, p->now_ns);
 	return true;
 }
 

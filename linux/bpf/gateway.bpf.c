@@ -3,7 +3,7 @@
  * The law at the gateway's mesh interface (TCP-GAP, journal 2008, figure 7): every packet to and
  * from the mesh passes here once, after NAT, with the mesh side's addresses.
  *
- * What is not TCP, or not understood, passes untouched; and everything does when the daemon is gone.
+ * What is not TCP, or not understood, passes unchanged; and everything does when the daemon is gone.
  * Attached to tc egress and ingress; needs nothing but UAPI headers and no BTF of the kernel's.
  */
 #include <linux/bpf.h>
@@ -18,7 +18,9 @@
 #include "down.h"
 #include "gate.h"
 #include "option.h"
+#include "others.h"
 #include "police.h"
+#include "strangers.h"
 #include "up.h"
 #include "waits.h"
 
@@ -66,17 +68,6 @@ MP_INLINE void mp_stamp(struct __sk_buff *skb, const struct mp_packet *p)
 	mp_count(MP_COUNT_PACED);
 }
 
-/* What is not read as TCP: UDP counts, and waits, as a part of what its host gets. */
-MP_INLINE int mp_other_to_mesh(struct __sk_buff *skb, struct mp_packet *p)
-{
-	if (p->protocol != IPPROTO_UDP)
-		return TC_ACT_UNSPEC;
-	if (!mp_udp_passes(skb, p, MP_DOWN))
-		return TC_ACT_SHOT;
-	mp_stamp(skb, p);
-	return TC_ACT_UNSPEC;
-}
-
 /* To the mesh. */
 SEC("tc")
 int mp_to_mesh(struct __sk_buff *skb)
@@ -86,14 +77,18 @@ int mp_to_mesh(struct __sk_buff *skb)
 
 	if (!mp_alive(p.now_ns) || mp_hairpin(skb))
 		return TC_ACT_UNSPEC;
-	if (!mp_read_packet(skb, &p, true))
-		return mp_other_to_mesh(skb, &p);
+	if (!mp_read_packet(skb, &p, true)) {
+		if (!mp_other_to_mesh(skb, &p))
+			return TC_ACT_SHOT;
+		mp_stamp(skb, &p);
+		return TC_ACT_UNSPEC;
+	}
 	if (skb->mark != MP_MARK_LOCAL)
 		mp_count(p.v6 ? MP_COUNT_LEFT6 : MP_COUNT_LEFT4);
 	if (mp_settings.blanks)
 		mp_blank_told(skb, &p);
 	if (mp_begins_or_breaks(&p, MP_DOWN))
-		return TC_ACT_UNSPEC;
+		return mp_stranger_passes(skb, &p) ? TC_ACT_UNSPEC : TC_ACT_SHOT;
 	if (skb->mark == MP_MARK_LOCAL) {
 		if (p.payload_bytes > 0)
 			mp_down_again(&p);
@@ -106,7 +101,8 @@ int mp_to_mesh(struct __sk_buff *skb)
 		mp_wait_for_host(&p);
 		if (!mp_wait_passes(skb, &p))
 			return TC_ACT_SHOT;
-		mp_down_data(skb, &p);
+		if (!mp_down_data(skb, &p))
+			return TC_ACT_SHOT;
 		if (!p.one_way && (p.flags & MP_TCP_ACK))
 			mp_up_ack(skb, &p);
 	} else {
@@ -114,6 +110,8 @@ int mp_to_mesh(struct __sk_buff *skb)
 			rtt_wired_us = mp_up_ack(skb, &p);
 		if (!p.one_way)
 			mp_down_no_data(&p);
+		if (!p.met && !mp_stranger_passes(skb, &p))
+			return TC_ACT_SHOT;
 	}
 	mp_stamp(skb, &p);
 	if (rtt_wired_us && mp_is_pure_ack(&p)) {
@@ -130,6 +128,8 @@ MP_INLINE int mp_ack_from_mesh(struct __sk_buff *skb, struct mp_packet *p)
 
 	if (p->acks)
 		mp_down_learn(p);
+	if (p->charged)
+		mp_unanswered_end(p);
 	if (verdict == MP_ACK_FORWARD)
 		return TC_ACT_UNSPEC;
 	mp_count(MP_COUNT_WITHHELD);
@@ -141,25 +141,31 @@ SEC("tc")
 int mp_from_mesh(struct __sk_buff *skb)
 {
 	struct mp_packet p = { .now_ns = bpf_ktime_get_ns() };
+	int verdict = TC_ACT_UNSPEC;
 
 	if (!mp_alive(p.now_ns))
 		return TC_ACT_UNSPEC;
 	if (!mp_read_packet(skb, &p, false)) {
-		if (p.protocol == IPPROTO_UDP)
-			mp_udp_passes(skb, &p, MP_UP);
+		mp_other_from_mesh(skb, &p);
 		return TC_ACT_UNSPEC;
 	}
 	if (mp_settings.option == MP_OPTION_ASKED)
 		mp_take_question(skb, &p);
 	if (p.flags & MP_TCP_SYN && !(p.flags & MP_TCP_RST))
 		mp_handshake_begins(&p);
-	if (mp_begins_or_breaks(&p, MP_UP))
+	if (mp_begins_or_breaks(&p, MP_UP)) {
+		mp_hear(&p);
 		return TC_ACT_UNSPEC;
+	}
 	if (p.payload_bytes > 0 && !mp_police_passes(skb, &p))
 		return TC_ACT_SHOT;
 	if (p.payload_bytes > 0)
 		mp_up_data(&p);
 	else if (p.flags & MP_TCP_FIN)
 		mp_up_fin(&p);
-	return p.flags & MP_TCP_ACK && !p.one_way ? mp_ack_from_mesh(skb, &p) : TC_ACT_UNSPEC;
+	if (p.flags & MP_TCP_ACK && !p.one_way)
+		verdict = mp_ack_from_mesh(skb, &p);
+	if (!p.heard)
+		mp_hear(&p);
+	return verdict;
 }

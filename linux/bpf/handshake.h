@@ -19,7 +19,7 @@ struct mp_handshake {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
+	__uint(max_entries, 16384); /* as many as flows: the daemon sets it before loading */
 	__type(key, struct mp_flow_key);
 	__type(value, struct mp_handshake);
 } mp_handshakes SEC(".maps");

@@ -88,8 +88,15 @@ struct mp_cap {
 	struct mp_police police; /* up */
 };
 
-/* By its host's cap an ACK waits no longer, and UDP is dropped that would. */
+/* By its host's cap an ACK waits no longer, and what is not TCP is dropped that would. */
 #define MP_CAP_WAIT_NS (MP_NS_PER_S / 5)
+
+/* A mesh host of which a packet has come; key: its address. */
+struct mp_heard {
+	uint64_t heard_ns;       /* the latest, a second more or less */
+	uint64_t other_bytes[2]; /* not read as TCP, by enum mp_direction, IP header included */
+	struct mp_unanswered_queue unanswered;
+};
 
 /* What the daemon knows of a mesh host's path; key: its address. */
 struct mp_host {
@@ -111,6 +118,8 @@ struct mp_flow {
 	struct mp_pacer pacer;
 	uint64_t last_ns;       /* latest packet, and latest data */
 	uint64_t data_ns;
+	struct mp_unanswered unanswered;
+	uint64_t heard_ns;      /* its mesh host was noted as heard (strangers.h) */
 	uint64_t packets;       /* of data */
 	uint64_t bytes;         /* of payload, retransmissions included */
 	struct mp_path path;    /* as used for the latest sample */
@@ -168,6 +177,7 @@ struct mp_settings {
 	uint8_t udp_waits;            /* some host has a cap: UDP is held, too */
 	uint8_t blanks;               /* what senders are told is the gateway's alone: others' is blanked */
 	uint32_t sharers;             /* hosts that share a mesh which loses routes (law even) */
+	uint64_t unanswered_bps;      /* of each virtual queue of what nobody answers; 0: nothing bounds */
 	uint32_t changes;             /* of paths and floors so far, from 1; flows then look them up */
 };
 
@@ -213,7 +223,7 @@ enum mp_counter {
 	MP_COUNT_STORED,        /* segments copied to the daemon */
 	MP_COUNT_STORE_MISSED,  /* not copied: too large, or the ring buffer was full */
 	MP_COUNT_WITHHELD,      /* duplicate ACKs withheld */
-	MP_COUNT_UDP_DROPPED,   /* to hosts whose cap it exceeded */
+	MP_COUNT_UDP_DROPPED,   /* UDP and all that is not TCP, to hosts whose cap it exceeded */
 	MP_COUNT_WAIT_DROPPED,  /* data, since all of its flow's waited too long */
 	MP_COUNT_WAIT_MARKED,   /* likewise, by ECN instead */
 	MP_COUNT_UP_DROPPED,    /* data from hosts whose cap it exceeded */
@@ -226,6 +236,7 @@ enum mp_counter {
 	MP_COUNT_DUPACKS_DSACK, /* likewise, that tell that something came twice */
 	MP_COUNT_LEFT4,         /* TCP to the mesh that came from elsewhere, IPv4; without the daemon's own */
 	MP_COUNT_LEFT6,         /* likewise, IPv6 */
+	MP_COUNT_UNANSWERED_DROPPED, /* to strangers, and of flows that nobody acknowledges */
 	MP_COUNTERS
 };
 

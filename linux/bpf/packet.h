@@ -46,6 +46,9 @@ struct mp_packet {
 	uint32_t options;       /* what its TCP options say, of enum mp_seen */
 	uint32_t options_at;    /* as far as they have been read */
 	uint32_t told_at;       /* the first that tells something, from the TCP header on; 0: none */
+	bool heard;             /* from the mesh: its host has been noted as heard, lately */
+	bool met;               /* to the mesh: of a flow of which its host was heard lately */
+	uint32_t charged;       /* for it, of a flow that is not answered; or to its flow, which it answers */
 	bool tells_shared;      /* that, and not RTT_wired */
 	struct mp_shared shared; /* what its receiver is told of others */
 	uint32_t rtt_ticks;     /* the sample that it gives; 0: none */
@@ -154,7 +157,10 @@ MP_INLINE enum mp_counter mp_read_tcp(struct __sk_buff *skb, struct mp_packet *p
 	return MP_COUNT_TCP;
 }
 
-/* Reads a packet to or from the mesh into p, zero but for its time. False: it is none of ours. */
+/*
+ * Reads a packet to or from the mesh into p, zero but for its time. False: it is not read as TCP; without
+ * ip_bytes it is not IP either, with them its addresses are known.
+ */
 MP_INLINE bool mp_read_packet(struct __sk_buff *skb, struct mp_packet *p, bool to_mesh)
 {
 	uint16_t protocol = mp_network_protocol(skb, p);
@@ -170,7 +176,11 @@ MP_INLINE bool mp_read_packet(struct __sk_buff *skb, struct mp_packet *p, bool t
 	if (is == MP_COUNT_TCP)
 		is = mp_read_tcp(skb, p, to_mesh);
 	mp_count(is);
-	return is == MP_COUNT_TCP;
+	if (is == MP_COUNT_TCP)
+		return true;
+	/* Lengths that the sender states would be a lie's: what takes air counts. */
+	p->ip_bytes = p->ip_bytes ? p->frame_bytes - (uint32_t)p->l3 : 0;
+	return false;
 }
 
 /* Carries nothing but an acknowledgement. */

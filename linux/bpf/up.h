@@ -26,6 +26,7 @@ __attribute__((noinline)) int mp_up_data(struct mp_packet *p)
 	bpf_spin_lock(&flow->lock);
 	new_data = mp_sent_record(&flow->sent, p->seq, p->payload_bytes, p->now_ns);
 	mp_count_data(flow, p, new_data);
+	mp_hear_of_flow(flow, p);
 	flow->ttl = p->ttl;
 	if (asks)
 		flow->asked = 1;
@@ -103,6 +104,8 @@ __attribute__((noinline)) uint32_t mp_up_ack(struct __sk_buff *skb, struct mp_pa
 	if (!flow)
 		return 0;
 	p->one_way = !flow->two_way;
+	if (p->now_ns < flow->data_ns + MP_HEARD_NS)
+		p->met = true;
 	p->departure_ns = mp_ack_departure(flow, p);
 	mp_keep_ack(skb, p, flow);
 	bpf_spin_lock(&flow->lock);

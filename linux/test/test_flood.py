@@ -133,6 +133,8 @@ def test_a_flood_of_flows(
     assert len(status["flows"]) <= 1.01 * MAX_FLOWS
     if kind == "syn":
         assert len(status["flows"]) < 10, "a SYN alone is no flow"
+    elif release == "nfqueue":
+        assert len(status["flows"]) < 0.25 * MAX_FLOWS, "what nobody answers takes few places"
     else:
         assert len(status["flows"]) > 0.9 * MAX_FLOWS, "the table is full, and shown as a whole"
         assert status["counters"]["flows_evicted"] > 0

@@ -23,6 +23,7 @@
 #include "shared.h"
 #include "signalled.h"
 #include "turn.h"
+#include "unanswered.h"
 #include "wait.h"
 #include "window.h"
 #include "yang.h"

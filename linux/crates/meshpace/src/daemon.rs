@@ -21,6 +21,7 @@ use crate::prompts::Prompts;
 use crate::release::{self, Release, SetUp};
 use crate::rules::Rules;
 use crate::shares::{Member, Shares};
+use crate::strangers::Strangers;
 use crate::system::{self, now_ns};
 use crate::watch::{self, Watch};
 use crate::{control, metrics, nfqueue, report, routes, shares};
@@ -42,6 +43,7 @@ pub struct Gateway {
     pub goodput: GoodputControl,
     pub shares: Shares,
     pub identities: Identities,
+    strangers: Strangers,
     /// where packets are held
     pub prompts: Option<Prompts>,
     pub gauge: Arc<Gauge>,
@@ -150,6 +152,7 @@ impl Gateway {
             goodput: GoodputControl::new(),
             shares: Shares::new(now_ns()),
             identities: Identities::default(),
+            strangers: Strangers::default(),
             prompts: None,
             gauge: Arc::default(),
             queue,
@@ -179,7 +182,7 @@ impl Gateway {
 
     /// The second half of the start, on a gateway that is put back when it fails.
     fn begin(&mut self) -> Result<()> {
-        self.hosts.write_stated(&self.maps, &self.config)?;
+        self.hosts.write_stated(&self.maps, &self.config);
         if self.holds() {
             self.prompts = Some(Prompts::new(self.watch.port.clone()));
         }
@@ -262,6 +265,12 @@ impl Gateway {
             udp_waits: self.udp_waits().into(),
             blanks: self.holds().into(),
             sharers: self.shares.sharers(),
+            // Where nothing is held, nothing is lost either.
+            unanswered_bps: if self.holds() {
+                self.strangers.bps()
+            } else {
+                0
+            },
             changes: self.maps.changes(),
         }
     }
@@ -404,7 +413,13 @@ impl Gateway {
         let now = now_ns();
         let mut table = self.maps.all_flows().context("reading the flow table")?;
         self.expire(&mut table, now);
+        for (key, flow) in &mut table {
+            flow.outside |= self.hosts.is_outside(&key.mesh);
+        }
         self.meter.update(&table, now);
+        let mut others = self.maps.other_bytes().context("what is not TCP")?;
+        others.retain(|(key, _)| !self.hosts.is_outside(&key.address));
+        self.strangers.step(self.meter.mesh_bps(&table), &others);
         let controlled = self.config.controls_goodput() && self.holds();
         let floors = self.goodput.tick(if controlled { &table } else { &[] });
         for (key, floor_ns) in floors {
@@ -419,10 +434,10 @@ impl Gateway {
             prompts.tick(&self.maps, &table, &self.shares.aliases, now);
         }
         let mut hosts = flows::hosts_of(&table);
-        for (address, _) in self.share(&table, now) {
+        for (address, _) in self.share(&table, &others, now) {
             hosts.entry(address).or_insert(0);
         }
-        let paths = self.hosts.refresh(&self.maps, &self.config, &hosts)?;
+        let paths = self.hosts.refresh(&self.maps, &self.config, &hosts);
         *self.living.lock().expect("its holder ended the program") = Some(self.round(&table, asks));
         let status = report::status(self, &table, &paths, now);
         *self.shared.lock().expect("its holder ended the program") = Arc::new(status);
@@ -446,11 +461,15 @@ impl Gateway {
     }
 
     /// Sets what hosts may get; returns those that have a cap.
-    fn share(&mut self, table: &Table, now: u64) -> Vec<Member> {
-        let udp = self.maps.udp_bytes();
-        let regrouped = self.identify(table, &udp);
+    fn share(
+        &mut self,
+        table: &Table,
+        others: &[(mp_host_key, u64)],
+        now: u64,
+    ) -> Vec<Member> {
+        let regrouped = self.identify(table, others);
         let changed = if self.config.shares_evenly() && self.holds() {
-            self.shares.step(table, &udp, now)
+            self.shares.step(table, others, now)
         } else {
             self.shares.end(now)
         };
@@ -532,7 +551,7 @@ impl Gateway {
         }
         config.local_retransmission &= old.local_retransmission;
         self.config = config;
-        self.hosts.write_stated(&self.maps, &self.config)?;
+        self.hosts.write_stated(&self.maps, &self.config);
         self.identities.forget();
         log::info!("configuration read again");
         Ok(())

@@ -117,6 +117,13 @@ impl Meter {
             .collect();
         self.before_ns = now_ns;
     }
+
+    /// Bytes/s that all hosts of the mesh have acknowledged, and have had acknowledged.
+    pub fn mesh_bps(&self, table: &Table) -> u64 {
+        let mesh = table.iter().filter(|(_, flow)| !flow.outside);
+        let kbps: f64 = mesh.filter_map(|(key, _)| self.kbps.get(key)).sum();
+        (kbps * 125.0) as u64
+    }
 }
 
 /// A flow as it is shown.

@@ -30,12 +30,26 @@ impl Published {
 pub enum Who {
     /// the head of a flow's queue
     Flow(mp_flow_key),
+    /// likewise, of one that nobody has answered
+    New(mp_flow_key),
     /// UDP of a flow, by its number in the netfilter queue
     Datagram(mp_flow_key, u32),
 }
 
 /// UDP flows of a host fall into so many lines, or a flood from ever new ports would always be first.
 const UDP_LINES: u32 = 16;
+
+/// The one line of all flows that nobody has answered, beside those of UDP: likewise.
+const NEW_LINE: mp_flow_key = mp_flow_key {
+    mesh: [0; 16],
+    wired: [0; 16],
+    mesh_port: UDP_LINES as u16,
+    wired_port: 0,
+    direction: 0,
+};
+
+/// So many may be in it: the six connections that a browser opens to a place, to each of ten.
+const NEW_FLOWS: u32 = 60;
 
 /// The line of a UDP flow: no TCP flow has a wired address of zeros.
 fn udp_line(key: &mp_flow_key) -> mp_flow_key {
@@ -54,6 +68,7 @@ impl Who {
     fn line(&self) -> mp_flow_key {
         match self {
             Who::Flow(key) => *key,
+            Who::New(_) => NEW_LINE,
             Who::Datagram(key, _) => udp_line(key),
         }
     }
@@ -242,6 +257,15 @@ impl HostPaces {
         });
     }
 
+    /// Whether data of one flow more that nobody has answered may wait.
+    pub fn has_room_for_new(&self, member: &Member) -> bool {
+        let line = self
+            .hosts
+            .get(member)
+            .and_then(|host| host.flows.get(&NEW_LINE));
+        line.is_none_or(|line| line.waiting < NEW_FLOWS)
+    }
+
     /// Whether UDP of this flow that comes now would leave within its time.
     pub fn has_room(&self, member: &Member, flow: &mp_flow_key, now_ns: u64) -> bool {
         let (cap, Some(host)) = (self.cap(member), self.hosts.get(member)) else {
@@ -304,7 +328,7 @@ impl HostPaces {
         ready
             .filter_map(|ready| match ready.who {
                 Who::Datagram(_, id) => Some(id),
-                Who::Flow(_) => None,
+                Who::Flow(_) | Who::New(_) => None,
             })
             .collect()
     }
@@ -368,7 +392,7 @@ mod tests {
         for step in 0..8 {
             if let Turn::Of(who, _) = paces.next(&HOST, step * 10 * MS) {
                 order.push(match who {
-                    Who::Flow(key) | Who::Datagram(key, _) => key.mesh_port,
+                    Who::Flow(key) | Who::New(key) | Who::Datagram(key, _) => key.mesh_port,
                 });
             }
             if step == 4 {
@@ -406,6 +430,25 @@ mod tests {
             );
         }
         assert!(steps <= 2 * u64::from(UDP_LINES), "{steps}");
+    }
+
+    /// Else a flood of flows that nobody answers would be the end of a host's download, or fill the memory.
+    #[test]
+    fn flows_that_nobody_has_answered_take_turns_as_one() {
+        let mut paces = capped();
+        let mut taken = 0;
+        while paces.has_room_for_new(&HOST) {
+            paces.wait(HOST, Who::New(key(100 + taken)), 1000, 0);
+            taken += 1;
+        }
+        assert_eq!(u32::from(taken), NEW_FLOWS);
+        let mut left = 0;
+        for step in 0..20 {
+            paces.wait(HOST, flow(1), 1000, step * 10 * MS);
+            let next = paces.next(&HOST, step * 10 * MS);
+            left += u32::from(matches!(next, Turn::Of(Who::Flow(_), _)));
+        }
+        assert!((9..=11).contains(&left), "{left} of 20");
     }
 
     /// Else flows that have ended would be remembered for ever.

@@ -9,7 +9,6 @@ use meshpace_paths::{Link, Place, Sources};
 use serde::Serialize;
 
 use crate::config::{Config, Host, Law};
-use crate::errors::Result;
 use crate::intf::{mp_hops_of_ttl, mp_host, mp_link};
 use crate::programs::Maps;
 use crate::radio::{Lack, Ranges, Surroundings};
@@ -157,26 +156,44 @@ impl Hosts {
     }
 
     /// What the configuration states of single addresses is known before their first packet.
-    pub fn write_stated(&mut self, maps: &Maps, config: &Config) -> Result<()> {
-        self.written.clear();
+    pub fn write_stated(&mut self, maps: &Maps, config: &Config) {
         self.set_default_link(maps, config);
         for host in config.host.iter().filter(|host| host.address.is_single()) {
             let address = host.address.address;
             let (first_hop, _) = self.first_hop(config, Some(address), None);
             let host = known(config.law, Some(host), None, first_hop);
-            self.write(maps, bytes_of(address), host)?;
+            self.write(maps, bytes_of(address), host);
         }
-        Ok(())
     }
 
-    fn write(&mut self, maps: &Maps, address: [u8; 16], host: mp_host) -> Result<()> {
-        let before = self.written.get(&address);
-        if before == Some(&host) {
-            return Ok(());
+    /// Whether a host is on another port of this box.
+    pub fn is_outside(&self, address: &[u8; 16]) -> bool {
+        self.written
+            .get(address)
+            .is_some_and(|host| host.outside != 0)
+    }
+
+    /// Who is as any other has no entry: of addresses of which nothing is known there may be many.
+    fn write(&mut self, maps: &Maps, address: [u8; 16], host: mp_host) {
+        let unknown = mp_host {
+            link: self.default_link,
+            ..Default::default()
+        };
+        if host == unknown {
+            if self.written.remove(&address).is_some() {
+                maps.forget_host(&address);
+            }
+            return;
         }
-        maps.set_host(&address, &host)?;
-        self.written.insert(address, host);
-        Ok(())
+        if self.written.get(&address) == Some(&host) {
+            return;
+        }
+        match maps.set_host(&address, &host) {
+            Ok(()) => {
+                self.written.insert(address, host);
+            }
+            Err(error) => log::warn!("{}: by defaults: {error:#}", address_of(&address)),
+        }
     }
 
     /// Looks all hosts up anew, (address, TTL) each; the paths are for showing.
@@ -185,7 +202,7 @@ impl Hosts {
         maps: &Maps,
         config: &Config,
         hosts: &HashMap<[u8; 16], u8>,
-    ) -> Result<HashMap<[u8; 16], HostPath>> {
+    ) -> HashMap<[u8; 16], HostPath> {
         let complaint = self.sources.refresh().err().map(|error| error.to_string());
         if let (Some(now), true) = (&complaint, complaint != self.complaint) {
             log::warn!("the mesh's tables cannot be read: {now}; TTL and defaults are used");
@@ -202,7 +219,7 @@ impl Hosts {
                 maps,
                 *bytes,
                 known(config.law, config.host_of(address), link, first_hop),
-            )?;
+            );
             let shown = HostPath {
                 surroundings,
                 ..describe(config, address, link, *ttl)
@@ -210,9 +227,14 @@ impl Hosts {
             paths.insert(*bytes, shown);
         }
         self.ranges.keep_latest();
-        self.written
-            .retain(|bytes, _| hosts.contains_key(bytes) || is_stated(config, bytes));
-        Ok(paths)
+        self.written.retain(|bytes, _| {
+            let stays = hosts.contains_key(bytes) || is_stated(config, bytes);
+            if !stays {
+                maps.forget_host(bytes);
+            }
+            stays
+        });
+        paths
     }
 }
 

@@ -16,7 +16,7 @@ use crate::hostpace::{HostPaces, Published, Turn, Who};
 use crate::intf::{self, mp_flow_key};
 use crate::liveness::{self, Liveness};
 use crate::nfnetlink::{Queue, Verdict};
-use crate::paced::{Paced, Waiting};
+use crate::paced::{is_answered, Paced, Waiting};
 use crate::packet::{self, Datagram, Packet, Segment};
 use crate::programs::Maps;
 use crate::shares::Member;
@@ -29,6 +29,8 @@ const COPIED_BYTES: u32 = 128;
 const QUEUE_PACKETS: u32 = 8192;
 /// Numbers that are tried where the configuration has none: of so many gateways on one box.
 const NUMBERS: u16 = 64;
+/// Of a flow that nobody answers: the window that it may have under way (core/'s MP_UNANSWERED_WINDOW).
+const NEW_PACKETS: usize = intf::MP_UNANSWERED_WINDOW as usize / 1460 + 1;
 /// An empty queue is forgotten after this: no departure is further ahead than core/'s horizon.
 const FORGET_NS: u64 = 4_000_000_000;
 const TIDY_NS: u64 = 1_000_000_000;
@@ -268,12 +270,33 @@ impl Pacer {
         true
     }
 
+    /// Whether data of a flow is somebody's who answers. Else it waits for its host's cap alone, if it has
+    /// one; without, it takes no memory here: the program at the interface lets little of it pass.
+    fn may_hold(&mut self, key: &mp_flow_key, now: u64) -> bool {
+        match self.flows.get_mut(key) {
+            Some(flow) => flow.may_hold(key, &self.maps, now),
+            None => self.maps.flow(key).is_some_and(|f| is_answered(&f, now)),
+        }
+    }
+
     fn arrive(&mut self, id: u32, segment: &Segment) {
         let pass = self.control.pass.load(Ordering::Relaxed);
         let has_data = segment.payload_bytes > 0 && !pass;
         let now = now_ns();
         let flow = self.flows.get(&segment.key);
         let waiting = flow.map_or(0, |flow| flow.waiting.len());
+        if has_data && !self.may_hold(&segment.key, now) {
+            let member = self.down_to(&segment.key);
+            let waits = waiting > 0 || self.hosts.takes_turns(&member);
+            if !waits {
+                return self.let_go(id, &segment.key);
+            }
+            if waiting >= NEW_PACKETS || (waiting == 0 && !self.hosts.has_room_for_new(&member)) {
+                self.control.dropped.fetch_add(1, Ordering::Relaxed);
+                return self.queue.decide(id, Verdict::Drop);
+            }
+        }
+        let flow = self.flows.get(&segment.key);
         if flow.is_none() && self.flows.len() >= self.most_flows {
             return self.let_go(id, &segment.key); // unpaced, as when the table is full
         }
@@ -347,7 +370,7 @@ impl Pacer {
                     self.control.waiting.fetch_sub(1, Ordering::Relaxed);
                     self.queue.decide(id, Verdict::Accept);
                 }
-                Turn::Of(Who::Flow(key), departure) => {
+                Turn::Of(Who::Flow(key) | Who::New(key), departure) => {
                     self.depart(key, departure);
                     // The flow's next one stands at the end, or is not due.
                     while matches!(self.release_head(key, now, now), Head::Departed) {}
@@ -377,6 +400,7 @@ impl Pacer {
             Some(head) => (0, head.not_before.max(earliest)),
             None => return Head::Waits,
         };
+        let flow_answered = flow.answered;
         if departure > now {
             self.control.held.fetch_add(1, Ordering::Relaxed);
             self.due
@@ -385,7 +409,12 @@ impl Pacer {
         }
         let member = self.down_to(&key);
         if bytes > 0 && self.hosts.takes_turns(&member) {
-            self.hosts.wait(member, Who::Flow(key), bytes, departure);
+            let who = if flow_answered {
+                Who::Flow(key)
+            } else {
+                Who::New(key)
+            };
+            self.hosts.wait(member, who, bytes, departure);
             return Head::TakesTurns(member);
         }
         self.depart(key, departure);

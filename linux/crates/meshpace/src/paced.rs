@@ -3,11 +3,17 @@
 //! leaves (GAP section 4.3), and by the law `even` when some of it is lost, since all waits too long.
 use std::collections::VecDeque;
 
-use crate::intf::{self, mp_flow_key, mp_pacer, mp_wait};
+use crate::intf::{self, mp_flow, mp_flow_key, mp_pacer, mp_wait};
 use crate::programs::Maps;
 
 /// An interval that was read so lately is not read again: reading costs as much as a packet does.
 const FRESH_NS: u64 = 250_000;
+
+/// Whether somebody in the mesh answers, so that its data may be held.
+pub fn is_answered(flow: &mp_flow, now: u64) -> bool {
+    // Safe: a plain function of core/.
+    unsafe { intf::mp_may_hold(&flow.unanswered, flow.ack != flow.sent.max_end, now) }
+}
 
 /// One flow's pacing queue (GAP section 4.3).
 pub struct Paced {
@@ -17,6 +23,8 @@ pub struct Paced {
     interval_ns: u64,
     mesh_ns: u64,
     wired_ns: u64,
+    /// core/'s mp_may_hold
+    pub answered: bool,
     read_ns: u64,
     wait: mp_wait,
     pub seen_ns: u64,
@@ -33,6 +41,7 @@ impl Paced {
             interval_ns: 0,
             mesh_ns: 0,
             wired_ns: 0,
+            answered: false,
             read_ns: 0,
             wait: mp_wait::default(),
             seen_ns: now,
@@ -67,12 +76,19 @@ impl Paced {
         unsafe { intf::mp_departure_ns(&self.pacer, earliest, self.interval_ns) }
     }
 
+    /// Whether what comes now may be held.
+    pub fn may_hold(&mut self, key: &mp_flow_key, maps: &Maps, now: u64) -> bool {
+        self.read(key, maps, now);
+        self.answered
+    }
+
     pub fn read(&mut self, key: &mp_flow_key, maps: &Maps, now: u64) {
         if now.saturating_sub(self.read_ns) <= FRESH_NS {
             return;
         }
         self.read_ns = now;
         let flow = maps.flow(key);
+        self.answered = flow.as_ref().is_some_and(|flow| is_answered(flow, now));
         self.interval_ns = flow.as_ref().map_or(0, |flow| flow.interval_ns);
         if let Some(flow) = flow {
             self.mesh_ns = flow.estimate.search.round_ns;

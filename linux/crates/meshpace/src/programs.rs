@@ -2,7 +2,7 @@
 //! The BPF programs: loading, and their maps.
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use libbpf_rs::{
@@ -10,10 +10,12 @@ use libbpf_rs::{
 };
 
 use crate::attach::Hooks;
+use crate::batch;
 use crate::errors::{anyhow, Context, Result};
 use crate::flows::{FlowState, Table};
 use crate::intf::{
-    self, mp_cap, mp_flow, mp_flow_key, mp_host, mp_host_key, mp_limits, mp_settings, Plain,
+    self, mp_cap, mp_flow, mp_flow_key, mp_heard, mp_host, mp_host_key, mp_limits, mp_settings,
+    Plain,
 };
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/gateway.bpf.o"));
@@ -86,7 +88,7 @@ impl Programs {
             floors: self.map("mp_floors")?,
             caps: self.map("mp_caps")?,
             aliases: self.map("mp_aliases")?,
-            udp: self.map("mp_udp")?,
+            heard: self.map("mp_heard")?,
             ended: self.map("mp_ended")?,
             expired: self.map("mp_expired")?,
             marks: self.map("mp_marks")?,
@@ -129,9 +131,12 @@ fn prepare_maps(open: &mut OpenObject, limits: mp_limits, shared: &[SharedMap]) 
             continue;
         }
         match map.name().to_str() {
-            Some("mp_flows" | "mp_places" | "mp_floors" | "mp_aliases") => {
-                map.set_max_entries(limits.max_flows)?
-            }
+            Some(
+                "mp_flows" | "mp_places" | "mp_floors" | "mp_aliases" | "mp_handshakes"
+                | "mp_heard",
+            ) => map.set_max_entries(limits.max_flows)?,
+            // Of hosts that have flows, and of those that the configuration states.
+            Some("mp_hosts") => map.set_max_entries(2 * limits.max_flows)?,
             Some(".rodata.limits") => map.set_initial_value(limits.bytes())?,
             _ => {}
         }
@@ -146,7 +151,7 @@ pub struct Maps {
     floors: MapHandle,
     caps: MapHandle,
     aliases: MapHandle,
-    udp: MapHandle,
+    heard: MapHandle,
     #[allow(dead_code, reason = "for shares.rs")]
     ended: MapHandle,
     expired: MapHandle,
@@ -170,9 +175,6 @@ fn counts(map: &MapHandle) -> Vec<(mp_host_key, u64)> {
     let count = |key: Vec<u8>| Some((mp_host_key::from_bytes(&key)?, count_of(map, &key)?));
     map.keys().filter_map(count).collect()
 }
-
-/// Flows read by one system call.
-const BATCH: usize = 256;
 
 const FIRST: [u8; 4] = [0; 4];
 
@@ -224,61 +226,10 @@ impl Maps {
 
     pub fn all_flows(&self) -> Result<Table> {
         let mut flows = Vec::new();
-        let mut keys = vec![mp_flow_key::default(); BATCH];
-        let mut values = vec![mp_flow::default(); BATCH];
-        let mut place = None;
-        loop {
-            let (count, next) = self.batch(place, &mut keys, &mut values)?;
-            let states = values.iter().map(FlowState::from);
-            flows.extend(keys.iter().copied().zip(states).take(count));
-            place = next;
-            if place.is_none() {
-                return Ok(flows);
-            }
-        }
-    }
-
-    /// Some flows from a place in the table on; how many, and where to go on. A batch that is not full
-    /// is not the last: the next bucket may not have fitted. (libbpf-rs's iterator ends there.)
-    fn batch(
-        &self,
-        place: Option<u32>,
-        keys: &mut Vec<mp_flow_key>,
-        values: &mut Vec<mp_flow>,
-    ) -> Result<(usize, Option<u32>)> {
-        let options = libbpf_sys::bpf_map_batch_opts {
-            sz: size_of::<libbpf_sys::bpf_map_batch_opts>() as u64,
-            elem_flags: MapFlags::LOCK.bits(),
-            ..Default::default()
-        };
-        let mut next = 0u32;
-        loop {
-            let mut count = keys.len() as u32;
-            let from = place.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-            // Safe: keys and values hold count elements each, places are bucket numbers.
-            let result = unsafe {
-                libbpf_sys::bpf_map_lookup_batch(
-                    self.flows.as_fd().as_raw_fd(),
-                    from.cast_mut().cast(),
-                    (&raw mut next).cast(),
-                    keys.as_mut_ptr().cast(),
-                    values.as_mut_ptr().cast(),
-                    &mut count,
-                    &options,
-                )
-            };
-            match -result {
-                0 => return Ok((count as usize, Some(next))),
-                libc::ENOENT => return Ok((count as usize, None)),
-                libc::EINTR => {}
-                // A bucket has more flows than we have room for.
-                libc::ENOSPC => {
-                    keys.resize(2 * keys.len(), mp_flow_key::default());
-                    values.resize(keys.len(), mp_flow::default());
-                }
-                error => return Err(std::io::Error::from_raw_os_error(error).into()),
-            }
-        }
+        batch::each(&self.flows, MapFlags::LOCK, |key, flow: &mp_flow| {
+            flows.push((*key, FlowState::from(flow)));
+        })?;
+        Ok(flows)
     }
 
     /// Forgets a flow, but for what was delivered; one that is not there is as good.
@@ -307,6 +258,12 @@ impl Maps {
         self.hosts
             .update(address, host.bytes(), MapFlags::ANY)
             .context("hosts")
+    }
+
+    /// Of a host nothing is known any more.
+    pub fn forget_host(&self, address: &[u8; 16]) {
+        self.changed();
+        let _ = self.hosts.delete(address);
     }
 
     /// A host may get all that it can.
@@ -382,9 +339,19 @@ impl Maps {
         sums.into_iter().collect()
     }
 
-    /// Bytes of UDP so far, to and from each host.
-    pub fn udp_bytes(&self) -> Vec<(mp_host_key, u64)> {
-        counts(&self.udp)
+    /// Bytes so far of what is not read as TCP, to and from each host that was heard of.
+    pub fn other_bytes(&self) -> Result<Vec<(mp_host_key, u64)>> {
+        let mut all = Vec::new();
+        batch::each(&self.heard, MapFlags::ANY, |address, host: &mp_heard| {
+            for (direction, bytes) in host.other_bytes.iter().enumerate() {
+                let key = mp_host_key {
+                    address: *address,
+                    direction: direction as u32,
+                };
+                all.extend((*bytes > 0).then_some((key, *bytes)));
+            }
+        })?;
+        Ok(all)
     }
 
     pub fn counter(&self, counter: intf::mp_counter) -> u64 {

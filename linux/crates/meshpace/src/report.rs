@@ -44,6 +44,10 @@ const COUNTERS: &[(&str, intf::mp_counter)] = &[
     ("up_marked", intf::mp_counter_MP_COUNT_UP_MARKED),
     ("left_ipv4", intf::mp_counter_MP_COUNT_LEFT4),
     ("left_ipv6", intf::mp_counter_MP_COUNT_LEFT6),
+    (
+        "unanswered_dropped",
+        intf::mp_counter_MP_COUNT_UNANSWERED_DROPPED,
+    ),
 ];
 
 fn counters(gateway: &Gateway) -> BTreeMap<String, u64> {

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Packets that are not read as TCP: UDP, ICMP, tunnels, fragments, what comes behind extension headers. They
+ * count for their host, and wait or are lost by its cap.
+ */
+#ifndef MESHPACE_BPF_OTHERS_H
+#define MESHPACE_BPF_OTHERS_H
+
+#include "caps.h"
+#include "strangers.h"
+
+/*
+ * Where the daemon holds packets, those of UDP and TCP have waited there, fragments as a whole. The others
+ * never wait; what would wait too long is lost all the same.
+ */
+MP_INLINE bool mp_has_waited(const struct mp_packet *p)
+{
+	return !mp_settings.stamp &&
+	       (p->protocol == IPPROTO_UDP || p->protocol == IPPROTO_TCP);
+}
+
+/* By its host's cap; false: it is to be dropped. Under release by fq sets p->departure_ns. */
+MP_INLINE bool mp_other_waits(struct mp_packet *p)
+{
+	struct mp_host_key key = mp_capped_key_of(p, MP_DOWN);
+	uint64_t departure_ns;
+
+	if (!mp_settings.pace || mp_has_waited(p))
+		return true;
+	departure_ns = mp_cap_departure(&key, p->ready_ns, p->ip_bytes, MP_CAP_WAIT_NS,
+					MP_TOO_LONG_IS_REFUSED);
+	if (departure_ns && mp_settings.stamp)
+		p->departure_ns = departure_ns;
+	if (!departure_ns)
+		mp_count(MP_COUNT_UDP_DROPPED);
+	return departure_ns != 0;
+}
+
+/* To the mesh; false: it is to be dropped. */
+__attribute__((noinline)) int mp_other_to_mesh(struct __sk_buff *skb, struct mp_packet *p)
+{
+	struct mp_heard *host;
+
+	if (!p || !p->ip_bytes || !mp_is_unicast(skb, p))
+		return true;
+	host = mp_heard_of(p);
+	if (mp_settings.unanswered_bps && !mp_stranger_may(p, host))
+		return false;
+	if (!mp_settings.law.hop_wait_ns)
+		return true;
+	if (!mp_other_waits(p))
+		return false;
+	if (host)
+		__sync_fetch_and_add(&host->other_bytes[MP_DOWN], p->ip_bytes);
+	return true;
+}
+
+/* From the mesh. */
+__attribute__((noinline)) int mp_other_from_mesh(struct __sk_buff *skb, struct mp_packet *p)
+{
+	struct mp_heard *host;
+
+	if (!p || !p->ip_bytes || !mp_is_unicast(skb, p))
+		return 0;
+	host = mp_note_heard(p);
+	if (host)
+		__sync_fetch_and_add(&host->other_bytes[MP_UP], p->ip_bytes);
+	return 0;
+}
+
+#endif
