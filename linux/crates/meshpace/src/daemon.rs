@@ -461,12 +461,7 @@ impl Gateway {
     }
 
     /// Sets what hosts may get; returns those that have a cap.
-    fn share(
-        &mut self,
-        table: &Table,
-        others: &[(mp_host_key, u64)],
-        now: u64,
-    ) -> Vec<Member> {
+    fn share(&mut self, table: &Table, others: &[(mp_host_key, u64)], now: u64) -> Vec<Member> {
         let regrouped = self.identify(table, others);
         let changed = if self.config.shares_evenly() && self.holds() {
             self.shares.step(table, others, now)

@@ -2,9 +2,9 @@
 //! meshpace: TCP made fast and fair across multihop Wi-Fi meshes.
 mod asks;
 mod attach;
+mod batch;
 mod bypass;
 mod cache;
-mod batch;
 mod changes;
 mod cli;
 mod config;
