@@ -16,9 +16,10 @@ RADIO = lossy.Radio(delay_ms=10.0, kbps=5000)
 HOST4, HOST6 = "10.2.0.2", "fd02::2"
 # Linux doubles a time-out of 0.2 to 0.4 s: after so long it waits for 6 s and more.
 BREAK_S, PATIENCE_S = 13.0, 30.0
-# The sender is asked while the path is broken, too, each time that lasts an eighth longer; the
-# gateway looks once a second, and the sender waits for a second, and tries.
-AGAIN_S = BREAK_S / 8 + 2.0
+# The sender is asked while the path is broken, too, each time that lasts an eighth longer, when the
+# gateway looks, once a second. Each ask takes one doubling back, so that the sender's time-out
+# settles at what lies between two of them: both may have to pass.
+AGAIN_S = 2 * (BREAK_S / 8 + 1.0)
 # One a second for so long, then fewer.
 EACH_SECOND = 8
 
