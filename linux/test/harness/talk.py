@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""One TCP conversation, packet by packet, between ends that answer nothing by themselves."""
+
+import socket
+import struct
+import time
+
+from harness.arena import Arena
+from harness.capture import ACK, PSH, Capture
+from harness.fuzz import MESH, WIRED, Fields, checksum, ipv4, pseudo_header, tcp
+
+_ETHERNET = 14
+_WIRED_PORT = 443
+# Sequence numbers that both wrap under way.
+FIRST = (2**32 - 700, 2**32 - 50)
+
+
+class Talk:
+    """Each method sends one packet; numbers count from the conversation's beginning."""
+
+    def __init__(self, place: Arena, mesh_port: int, host: str = "10.1.0.7") -> None:
+        self.place, self.mesh_port = place, mesh_port
+        self.addresses = socket.inet_aton("192.0.2.7"), socket.inet_aton(host)
+
+    def send(
+        self,
+        side: int,
+        flags: int = ACK,
+        seq: int = 0,
+        ack: int = 0,
+        payload: bytes = b"",
+        options: bytes = b"",
+        ttl: int = 64,
+    ) -> bytes:
+        """Sends it and returns what of it should arrive: from the IP addresses on."""
+        ports = (_WIRED_PORT, self.mesh_port)
+        numbers = FIRST[side] + seq, FIRST[1 - side] + ack
+        fields = Fields(ports[side], ports[1 - side], *numbers, flags, options=options)
+        ends = self.addresses[side], self.addresses[1 - side]
+        packet = ipv4(*ends, tcp(*ends, fields, payload), ttl)
+        raw(self.place, side, packet)
+        return packet[12:]
+
+    def data(self, side: int, seq: int, ack: int = 0) -> None:
+        """A thousand bytes."""
+        self.send(side, ACK | PSH, seq, ack, payload=b"d" * 1000)
+
+    def acknowledge(self, side: int, ack: int, options: bytes = b"", ttl: int = 64) -> bytes:
+        return self.send(side, ACK, ack=ack, options=options, ttl=ttl)
+
+
+def raw(place: Arena, side: int, packet: bytes, kind: int = 0x0800) -> None:
+    """An IP packet as a frame of that side's."""
+    source, target = place.macs[side]
+    end = place.mesh if side == MESH else place.wired
+    with end.socket(socket.AF_PACKET, socket.SOCK_RAW) as sender:
+        sender.bind(("eth0", 0))
+        sender.send(target + source + struct.pack("!H", kind) + packet)
+    time.sleep(0.002)  # in order, one by one
+
+
+def arrived(capture: Capture) -> list[bytes]:
+    """IPv4 packets that came in, from the addresses on; a wrong TCP checksum fails."""
+    capture.quiet(0.2)
+    packets = [
+        frame.data[_ETHERNET:]
+        for frame in capture.stop()
+        if not frame.outgoing and frame.data[12:14] == b"\x08\x00"
+    ]
+    for packet in packets:
+        if packet[9] == socket.IPPROTO_TCP and packet[6:8] == b"\x40\x00":
+            segment = packet[20 : int.from_bytes(packet[2:4], "big")]
+            ends = packet[12:16], packet[16:20]
+            assert checksum(pseudo_header(*ends, len(segment)) + segment) == 0, packet.hex()
+    return [packet[12 : int.from_bytes(packet[2:4], "big")] for packet in packets]
+
+
+def options_of(packet: bytes) -> bytes:
+    """TCP options of a packet as `arrived` returns it."""
+    return packet[8 + 20 : 8 + (packet[8 + 12] >> 4) * 4]
+
+
+__all__ = ["FIRST", "MESH", "WIRED", "Talk", "arrived", "options_of", "raw"]
