@@ -82,13 +82,15 @@ static void test_verdict_table(void)
 static void test_byte_steps(void)
 {
 	struct mp_dupack dup = { 0 };
-	uint32_t base = UINT32_MAX - 700, copies = 0, step;
+	uint64_t base = UINT32_MAX - 700;
+	uint32_t copies = 0, step;
 
 	for (step = 0; step < 2 * 1448; step++) {
-		uint32_t ack = base + step, segment = base + (step < 1448 ? 1448 : 2 * 1448);
+		uint32_t ack = (uint32_t)(base + step), max_end = (uint32_t)(base + 5000);
+		uint32_t segment = (uint32_t)(base + (step < 1448 ? 1448 : 2 * 1448));
 
-		mp_dupack_count(&dup, ack, true, 64, base + 5000);
-		CHECK(mp_dupack_count(&dup, ack, true, 64, base + 5000) > 0, "no duplicate");
+		mp_dupack_count(&dup, ack, true, 64, max_end);
+		CHECK(mp_dupack_count(&dup, ack, true, 64, max_end) > 0, "no duplicate");
 		if (mp_dupack_verdict(&dup, true, step * 500 * MS, 50 * MS) != MP_ACK_RETRANSMIT)
 			continue;
 		copies++;
