@@ -78,7 +78,7 @@ def connection(
 
 
 def test_md5_signed_connections_work(start: StartGateway, law: str) -> None:
-    """Eight bytes more in an ACK changed what is signed: the sender took no ACK any more."""
+    """Eight bytes more in an ACK change what is signed: such an ACK is lost to its sender."""
     with net.over_radio(Radio(delay_ms=2, loss=0.01, seed=3)) as network:
         gateway = start(network, option="always", law=law)
         try:
