@@ -7,6 +7,7 @@
 #include "flows.h"
 #include "handshake.h"
 #include "store.h"
+#include "tcpopt.h"
 
 /* Data from the mesh: T1 at the wired side is now. */
 __attribute__((noinline)) int mp_up_data(struct mp_packet *p)
@@ -74,12 +75,12 @@ MP_INLINE uint64_t mp_ack_departure(const struct mp_flow *flow, const struct mp_
  * Keeps an upload's latest pure ACK for the daemon, which sends it again where the path was silent. The
  * lock cannot be held here; what two processors have written at once its checksum tells.
  */
-MP_INLINE void mp_keep_ack(struct __sk_buff *skb, const struct mp_packet *p, struct mp_flow *flow)
+MP_INLINE void mp_keep_ack(struct __sk_buff *skb, struct mp_packet *p, struct mp_flow *flow)
 {
 	uint32_t bytes = p->frame_bytes;
 
 	if (!mp_settings.law.hop_wait_ns || !mp_is_pure_ack(p) || !mp_ack_fits(flow, p->ack) ||
-	    skb->vlan_present)
+	    skb->vlan_present || mp_is_signed(skb, p)) /* it is to be sent without its timestamp */
 		return;
 	/* The compiler knows the bounds already and would drop what the verifier needs. */
 	asm volatile("" : "+r"(bytes));
