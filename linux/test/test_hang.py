@@ -5,13 +5,16 @@ daemon is well again so is pacing.
 """
 
 import contextlib
+import os
+import subprocess
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from conftest import StartGateway
 from harness import hang, lossy, net
-from harness.gateway import Gateway, host, until
+from harness.gateway import PROGRAM, Gateway, host, until
 from harness.transfer import Transfer, window
 
 pytestmark = pytest.mark.measured
@@ -70,3 +73,50 @@ def test_packets_pass_a_daemon_that_hangs(start: StartGateway, by: str, how: str
         paces(gateway, within_s=2)
         assert gateway.alive
         assert run.finish().intact
+
+
+@pytest.mark.parametrize("by", ["even", "gap"])
+def test_packets_pass_after_kill_9(start: StartGateway, by: str) -> None:
+    """Nothing is put back then, and what waited is lost: once."""
+    with download(start, by) as (gateway, run, before):
+        gateway.kill()
+        time.sleep(GRACE_S)
+        after = kbps(run, HUNG_S)
+        print(f"{before:.0f} kbit/s, {after:.0f} after kill -9")
+        assert after >= KEPT * before
+        assert run.finish().intact
+
+
+def test_a_log_that_nobody_reads_holds_nothing(tmp_path: Path) -> None:
+    """Else a journal on a full disk would end pacing, or the Internet."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(writer, bytes(4096))
+    os.set_blocking(writer, True)
+    with net.over_radio(RADIO) as network:
+        gateway = Gateway(network.gateway, tmp_path, "nfqueue", {"law": "even"})
+        words = ["gateway", "--mesh", "mesh0", "--config", str(gateway.file), "--wired", "eth0"]
+        run_folder = tmp_path / "run"
+        run_folder.mkdir(mode=0o700)
+        process = subprocess.Popen(
+            ["ip", "netns", "exec", network.gateway.name, str(PROGRAM), *words],
+            env=os.environ | {"MESHPACE_RUN": str(run_folder), "MESHPACE_LOG": "debug"},
+            stderr=writer,
+        )
+        try:
+            status = ("status", "--mesh", "mesh0")
+            until(lambda: gateway.call(*status).returncode == 0, 20)
+            with Transfer(network.wired, network.host, net.host4(0), options=OPTIONS) as run:
+                time.sleep(GRACE_S)
+                assert kbps(run, HUNG_S) >= KEPT * RADIO.kbps
+                assert gateway.status()["counters"]["paced"] > 100
+                assert run.finish().intact
+            process.terminate()
+            assert process.wait(10) == 0
+        finally:
+            process.kill()
+            process.wait()
+            os.close(reader)
+            os.close(writer)

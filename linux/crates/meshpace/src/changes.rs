@@ -372,4 +372,29 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&file).unwrap().lines().count(), 2);
         std::fs::remove_dir_all(&folder).unwrap();
     }
+
+    /// Else one thing that cannot be put back would leave all that was changed before it.
+    #[test]
+    fn what_cannot_be_undone_does_not_keep_the_rest_from_it() {
+        let folder = std::env::temp_dir().join(format!("meshpace-undo-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let at = |name: &str| Change::Sysctl {
+            path: folder.join(name).display().to_string(),
+            was: "was".into(),
+        };
+        let made = vec![at("first"), at("none/there"), at("last")];
+        let file = folder.join("m.changes");
+        let mut changes = Changes {
+            file,
+            made,
+            lenient: false,
+            unwritten: false,
+        };
+        assert!(changes.undo_all().is_err());
+        for name in ["first", "last"] {
+            assert_eq!(std::fs::read_to_string(folder.join(name)).unwrap(), "was");
+        }
+        assert_eq!(changes.made, [at("none/there")], "kept for --clean");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 }
