@@ -168,6 +168,40 @@ class ProbeTestCase : public TestCase
     int m_breakS;
 };
 
+/** The far host dies in mid-download, and holds nobody: the near one soon has what is free. */
+class DeathTestCase : public TestCase
+{
+  public:
+    DeathTestCase()
+        : TestCase("A host dies beside another's download")
+    {
+    }
+
+  private:
+    static constexpr int DIES_S = 40;
+    static constexpr int WITHIN_S = 10;
+
+    /** @return what the near host gets in the rest of the run, bytes @param law the gateway's */
+    double NearBytes(const std::string& law) const
+    {
+        auto scenario = ChainScenario(4, "static", SECONDS);
+        scenario.flows = {FtpFlow("B", "RL3"), FtpFlow("B", "A")};
+        scenario.gateway.law = law;
+        scenario.outages = {{.node = "A", .at_s = DIES_S, .for_s = SECONDS}};
+        RngSeedManager::ResetNextStreamIndex();
+        Simulation simulation(scenario, 1);
+        simulation.Run();
+        const auto flow = MakeResult(simulation, 1)["flows"][0];
+        const auto bins = flow["delivered_bytes"].get<std::vector<double>>();
+        return std::accumulate(bins.begin() + DIES_S + WITHIN_S, bins.end(), 0.0);
+    }
+
+    void DoRun() override
+    {
+        NS_TEST_EXPECT_MSG_GT(NearBytes("even"), 0.9 * NearBytes("off"), "as without the law");
+    }
+};
+
 class EvenTestSuite : public TestSuite
 {
   public:
@@ -181,6 +215,7 @@ class EvenTestSuite : public TestSuite
         AddTestCase(new NearAndFarTestCase("TCP", "up"), Duration::QUICK);
         AddTestCase(new NearAndFarTestCase("UDP", "down"), Duration::QUICK);
         AddTestCase(new OneHostTestCase(), Duration::QUICK);
+        AddTestCase(new DeathTestCase(), Duration::QUICK);
         AddTestCase(new ProbeTestCase(true), Duration::QUICK);
         AddTestCase(new ProbeTestCase(false), Duration::QUICK);
     }

@@ -123,7 +123,8 @@ MP_INLINE uint64_t mp_shares_mean(const struct mp_share *share, uint32_t n, uint
  * Counts the hosts that share the mesh: those that want more and get at least an eighth of the mean, lately.
  * What they are told of each other costs a mesh that keeps its routes a twentieth of what it carries, and
  * wins one that loses them a tenth: so it counts for a while after somebody who shared the mesh got nothing
- * though data was under way, and then something again: who never does has left, and lost no route.
+ * though data was under way, and for long if it then gets something again: who never does has left, and lost no
+ * route.
  */
 MP_INLINE uint32_t mp_shares_count(struct mp_shares *shares, struct mp_share *share, uint32_t n,
 				   uint64_t mean_bps)
@@ -153,11 +154,13 @@ MP_INLINE void mp_share_progress(struct mp_shares *shares, struct mp_share *s)
 }
 
 /* It has got nothing in this step. Returns whether it was active, and contended, until then. */
-MP_INLINE bool mp_share_no_progress(struct mp_share *s)
+MP_INLINE bool mp_share_no_progress(struct mp_shares *shares, struct mp_share *s)
 {
 	bool contended = s->contends;
 
 	s->stalled = s->flows ? s->stalled + 1 : 0;
+	if (s->lately && s->stalled == MP_SHARE_GAP)
+		shares->lossy = (uint32_t)mp_max_u64(shares->lossy, MP_SHARE_LATELY);
 	if (!s->active || --s->active)
 		return false;
 	s->left = s->stalled && contended;
@@ -222,7 +225,7 @@ MP_INLINE void mp_shares_come_and_go(struct mp_shares *shares, struct mp_share *
 		struct mp_share *s = &share[i];
 
 		if (s->delivered_bytes == s->before_bytes) {
-			if (mp_share_no_progress(s))
+			if (mp_share_no_progress(shares, s))
 				mp_shares_leave(shares, share, n, s->left);
 		} else {
 			mp_share_progress(shares, s);
