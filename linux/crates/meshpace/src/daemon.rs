@@ -434,6 +434,7 @@ impl Gateway {
             prompts.tick(&self.maps, &table, &self.shares.aliases, now);
         }
         let mut hosts = flows::hosts_of(&table);
+        others.extend(self.maps.ended_bytes());
         for (address, _) in self.share(&table, &others, now) {
             hosts.entry(address).or_insert(0);
         }
@@ -461,10 +462,10 @@ impl Gateway {
     }
 
     /// Sets what hosts may get; returns those that have a cap.
-    fn share(&mut self, table: &Table, others: &[(mp_host_key, u64)], now: u64) -> Vec<Member> {
-        let regrouped = self.identify(table, others);
+    fn share(&mut self, table: &Table, sums: &[(mp_host_key, u64)], now: u64) -> Vec<Member> {
+        let regrouped = self.identify(table, sums);
         let changed = if self.config.shares_evenly() && self.holds() {
-            self.shares.step(table, others, now)
+            self.shares.step(table, sums, now)
         } else {
             self.shares.end(now)
         };

@@ -152,7 +152,6 @@ pub struct Maps {
     caps: MapHandle,
     aliases: MapHandle,
     heard: MapHandle,
-    #[allow(dead_code, reason = "for shares.rs")]
     ended: MapHandle,
     expired: MapHandle,
     marks: MapHandle,
@@ -330,7 +329,6 @@ impl Maps {
     /// Bytes of each host, each direction, that flows had acknowledged which have left the table: with
     /// those of the flows in it they are all that was delivered, and that shrinks only where a host
     /// that was silent for long is forgotten among thousands of others.
-    #[allow(dead_code, reason = "for shares.rs")]
     pub fn ended_bytes(&self) -> Vec<(mp_host_key, u64)> {
         let mut sums: HashMap<mp_host_key, u64> = HashMap::new();
         for (host, bytes) in counts(&self.ended).into_iter().chain(counts(&self.expired)) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::flows::{FlowState, Table};
 use crate::identity::Aliases;
-use crate::intf::{self, mp_demand, mp_flow_key, mp_host_key, mp_share, mp_shares};
+use crate::intf::{self, mp_demand, mp_host_key, mp_share, mp_shares};
 
 /// The address that stands for a host, and a direction (enum mp_direction).
 pub type Member = ([u8; 16], u32);
@@ -21,10 +21,8 @@ pub struct Shares {
     pub aliases: Arc<Aliases>,
     state: mp_shares,
     members: BTreeMap<Member, mp_share>,
-    /// what each flow had delivered when it was looked at last
-    acked: HashMap<mp_flow_key, u64>,
-    /// of each address
-    udp: HashMap<Member, u64>,
+    /// what each address had got when it was looked at last
+    delivered: HashMap<Member, u64>,
     caps: Caps,
     /// what each flow of those that have a cap is told, bytes/s
     told: Caps,
@@ -45,6 +43,8 @@ struct News {
     wanting_flows: u32,
 }
 
+type AllNews = HashMap<Member, News>;
+
 /// What is known of a flow's demand.
 fn demand(direction: u32, flow: &FlowState, now_ns: u64) -> mp_demand {
     let under_way = if flow.acked {
@@ -63,13 +63,6 @@ fn demand(direction: u32, flow: &FlowState, now_ns: u64) -> mp_demand {
         // Safe: a plain function of core/.
         recent: up && unsafe { intf::mp_flow_recent(flow.data_ns, now_ns) },
     }
-}
-
-/// What was counted since `before`; a count that fell began anew.
-fn since(before: Option<&u64>, count: u64) -> u64 {
-    count
-        .checked_sub(before.copied().unwrap_or(0))
-        .unwrap_or(count)
 }
 
 impl Shares {
@@ -102,9 +95,10 @@ impl Shares {
         self.state.sharers
     }
 
-    /// A second has passed; returns the members whose caps are others than before. `udp`: bytes so far.
-    pub fn step(&mut self, table: &Table, udp: &[(mp_host_key, u64)], now_ns: u64) -> Vec<Member> {
-        let news = self.news(table, udp, now_ns);
+    /// A second has passed; returns the members whose caps are others than before. `sums`: bytes so far of
+    /// what is not in the table, of flows that have ended and of what is not read as TCP.
+    pub fn step(&mut self, table: &Table, sums: &[(mp_host_key, u64)], now_ns: u64) -> Vec<Member> {
+        let news = self.news(table, sums, now_ns);
         // Who was active a moment ago has to be seen leaving, also when its flows are forgotten already.
         self.members
             .retain(|member, share| news.contains_key(member) || share.active > 0 || share.left);
@@ -164,36 +158,34 @@ impl Shares {
         changed
     }
 
-    /// Of every host that has flows, or whose UDP moved. UDP never wants: it does not tell.
-    fn news(
-        &mut self,
-        table: &Table,
-        udp: &[(mp_host_key, u64)],
-        now_ns: u64,
-    ) -> HashMap<Member, News> {
-        let mut all = HashMap::<Member, News>::new();
+    /// Of every host that has flows, or of which something else moved, which never wants: it does not tell.
+    fn news(&mut self, table: &Table, sums: &[(mp_host_key, u64)], now_ns: u64) -> AllNews {
+        let mut all = AllNews::new();
+        let mut delivered = HashMap::<Member, u64>::new();
         for (key, flow) in table.iter().filter(|(_, flow)| !flow.outside) {
             let host = self.aliases.standing(key.mesh);
             let news = all.entry((host, key.direction)).or_default();
-            news.bytes += since(self.acked.get(key), flow.acked_bytes);
             let demand = demand(key.direction, flow, now_ns);
             // Safe: plain functions of core/.
             unsafe {
                 news.flows += u32::from(intf::mp_flow_moves(&demand));
                 news.wanting_flows += u32::from(intf::mp_flow_wants(&demand));
             }
+            *delivered.entry((key.mesh, key.direction)).or_default() += flow.acked_bytes;
         }
-        for (key, bytes) in udp {
-            let member = (self.aliases.standing(key.address), key.direction);
-            let more = since(self.udp.get(&(key.address, key.direction)), *bytes);
+        for (key, bytes) in sums {
+            *delivered.entry((key.address, key.direction)).or_default() += bytes;
+        }
+        for ((address, direction), bytes) in &delivered {
+            let member = (self.aliases.standing(*address), *direction);
+            let before = self.delivered.get(&(*address, *direction));
+            // A sum that shrank was forgotten, and begins anew from what it is.
+            let more = bytes.saturating_sub(before.copied().unwrap_or(0));
             if more > 0 || self.caps.contains_key(&member) {
                 all.entry(member).or_default().bytes += more;
             }
         }
-        let acked = |(key, flow): &(mp_flow_key, FlowState)| (*key, flow.acked_bytes);
-        self.acked = table.iter().map(acked).collect();
-        let counted = |(key, bytes): &(mp_host_key, u64)| ((key.address, key.direction), *bytes);
-        self.udp = udp.iter().map(counted).collect();
+        self.delivered = delivered;
         all
     }
 }
@@ -201,6 +193,7 @@ impl Shares {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::intf::mp_flow_key;
 
     const S: u64 = 1_000_000_000;
     const DOWN: u32 = intf::mp_direction_MP_DOWN;
@@ -326,7 +319,7 @@ mod tests {
             bytes[1] += if route { 50_000 } else { 0 };
             let table = vec![flow(1, 1, bytes[0]), flow(2, 1, bytes[1])];
             shares.step(&table, &[], second * S);
-            assert_eq!(shares.sharers(), if second < 20 { 0 } else { 2 });
+            assert_eq!(shares.sharers(), if second < 16 { 0 } else { 2 });
         }
     }
 
@@ -362,20 +355,23 @@ mod tests {
             address: host(1),
             direction: DOWN,
         };
-        let delivered = |s: &Shares| s.members[&(host(1), DOWN)].delivered_bytes;
-        shares.step(&vec![flow(1, 1, 1000)], &[(key, 100)], S);
-        assert_eq!(delivered(&shares), 1100);
-        shares.step(&vec![flow(1, 2, 50)], &[(key, 150)], 2 * S);
-        assert_eq!(delivered(&shares), 1200, "another flow, more UDP");
-        shares.step(&vec![flow(1, 2, 20)], &[(key, 150)], 3 * S);
-        assert_eq!(delivered(&shares), 1220, "the same ports anew");
-        assert_eq!(shares.members[&(host(1), DOWN)].flows, 1);
-        shares.step(&vec![], &[(key, 160)], 4 * S);
-        assert_eq!(shares.members[&(host(1), DOWN)].flows, 0, "UDP alone");
-        for second in 5..=7 {
-            assert!(!shares.members.is_empty(), "it was active a moment ago");
-            shares.step(&vec![], &[(key, 160)], second * S);
+        let mut step = |second: u64, table: &Table, ended: u64, udp: u64| {
+            shares.step(table, &[(key, ended), (key, udp)], second * S);
+            shares.members.get(&(host(1), DOWN)).copied()
+        };
+        let delivered = |share: Option<mp_share>| share.map_or(0, |share| share.delivered_bytes);
+        assert_eq!(delivered(step(1, &vec![flow(1, 1, 1000)], 0, 100)), 1100);
+        let other = step(2, &vec![flow(1, 2, 50)], 1000, 150);
+        assert_eq!(delivered(other), 1200, "another flow, more UDP");
+        let anew = step(3, &vec![flow(1, 2, 20)], 1050, 150);
+        assert_eq!(delivered(anew), 1220, "the same ports anew");
+        assert_eq!(anew.map(|share| share.flows), Some(1));
+        let forgotten = step(4, &vec![flow(1, 2, 20)], 0, 150);
+        assert_eq!(delivered(forgotten), 1220, "a sum that was forgotten");
+        let alone = step(5, &vec![], 20, 160);
+        assert_eq!(alone.map(|share| share.flows), Some(0), "UDP alone");
+        for second in 6..=9 {
+            assert!(step(second, &vec![], 20, 160).is_some() == (second < 9));
         }
-        assert!(shares.members.is_empty(), "silent");
     }
 }
