@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Traffic that nobody answers does no harm to who is active; by the shipped configuration."""
 
+import os
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from conftest import StartGateway
@@ -15,9 +17,11 @@ pytestmark = pytest.mark.measured
 
 RADIO = air.Radio(delay_ms=5.0, kbps=5000, queue=50)
 SETTLING_S, BURST_S = 5.0, 4.0
-# More than the radio carries tenfold, in full packets.
+# Ten times what the radio carries, in full packets.
 LINE_RATE, FULL = 4500, 1400
 KEPT = 0.95
+# Of the daemon while a thousand ghosts come a second, of which 15,000 have come by then.
+CPU_SHARE, GROWTH_KIB = 0.5, 48 * 1024
 
 
 @pytest.fixture
@@ -31,6 +35,12 @@ def kbps(run: Transfer, seconds: float) -> float:
     began, before = time.monotonic(), run.received
     time.sleep(seconds)
     return (run.received - before) * 8e-3 / (time.monotonic() - began)
+
+
+def cpu_s(gateway: Gateway) -> float:
+    """Of all the daemon's threads, so far."""
+    fields = Path(f"/proc/{gateway.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def beside(network: net.Network, gateway: Gateway, ghosts: Ghosts, seconds: float) -> float:
@@ -49,10 +59,13 @@ def beside(network: net.Network, gateway: Gateway, ghosts: Ghosts, seconds: floa
 
 
 WIRES = [
+    Ghosts(1000, "tcp"),
     Ghosts(1000, "udp"),
+    Ghosts(LINE_RATE, "tcp", payload=FULL, flows=1, address="10.9.0.1"),
     Ghosts(LINE_RATE, "tcp", payload=FULL, flows=1, address=net.host4(0)),
+    Ghosts(LINE_RATE, "tcp", payload=FULL, flows=1000, address=net.host4(0)),
 ]
-NAMES = ["udp", "one-flow-to-a-living-host"]
+NAMES = ["tcp", "udp", "one-flow", "one-flow-to-a-living-host", "1000-flows-to-a-living-host"]
 
 
 @pytest.mark.parametrize("ghosts", WIRES, ids=NAMES)
@@ -63,3 +76,27 @@ def test_from_the_wires(
     gateway = start(network, law="even")
     assert beside(network, gateway, ghosts, 60.0 if full else 6.0) >= KEPT
     assert gateway.status()["counters"]["unanswered_dropped"] > 0
+
+
+@pytest.mark.parametrize("kind", ["tcp", "udp"])
+def test_from_the_mesh(network: net.Network, start: StartGateway, kind: str, full: bool) -> None:
+    """Else whoever invents addresses has others slowed; what such packets take is the air's."""
+    seconds = 60.0 if full else 6.0
+    ghosts = Ghosts(1000, kind, from_mesh=True)
+    gateway = start(network, law="even")
+    at_first = gateway.memory_kib()
+    with Transfer(network.wired, network.host, net.host4(0)) as run, ghosts(network):
+        time.sleep(SETTLING_S + BURST_S)
+        cpu, began = cpu_s(gateway), time.monotonic()
+        even = kbps(run, seconds)
+        busy = (cpu_s(gateway) - cpu) / (time.monotonic() - began)
+    growth = gateway.memory_kib() - at_first
+    gateway.end()
+    start(network, law="off")
+    with Transfer(network.wired, network.host, net.host4(0)) as run, ghosts(network):
+        time.sleep(SETTLING_S)
+        off = kbps(run, seconds)
+    print(f"{kind}: even {even:.0f} kbit/s, off {off:.0f}; {busy:.2f} of a CPU, {growth} KiB more")
+    assert even >= KEPT * off
+    assert busy < CPU_SHARE
+    assert growth < GROWTH_KIB
