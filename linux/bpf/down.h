@@ -58,8 +58,10 @@ __attribute__((noinline)) int mp_down_data(struct __sk_buff *skb, struct mp_pack
 	if (!flow)
 		return true;
 	p->one_way = !flow->two_way;
-	if (flow->first_ns == 0)
+	if (flow->first_ns == 0) {
 		flow->rtt_wired_us = mp_handshake_rtt_us(&key, p->now_ns);
+		flow->window_scale = mp_handshake_window_scale(&key);
+	}
 	stored = mp_settings.local_retransmission && mp_store(skb, p, &key, flow);
 	missed = mp_settings.local_retransmission && !stored;
 	bpf_spin_lock(&flow->lock);

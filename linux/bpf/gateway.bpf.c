@@ -152,7 +152,7 @@ int mp_from_mesh(struct __sk_buff *skb)
 	if (mp_settings.option == MP_OPTION_ASKED)
 		mp_take_question(skb, &p);
 	if (p.flags & MP_TCP_SYN && !(p.flags & MP_TCP_RST))
-		mp_handshake_begins(&p);
+		mp_handshake_begins(skb, &p);
 	if (mp_begins_or_breaks(&p, MP_UP)) {
 		mp_hear(&p);
 		return TC_ACT_UNSPEC;

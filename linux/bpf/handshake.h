@@ -4,17 +4,20 @@
  * unused entry makes room: so a flood of SYNs takes no more memory, whatever it asks.
  *
  * RTT_wired of a flow to the mesh, whose data cannot tell it: from the mesh end's SYN or SYN-ACK to
- * the first packet of the wired end that acknowledges it. And whether the mesh end asked for RTT_wired.
+ * the first packet of the wired end that acknowledges it. And whether the mesh end asked for RTT_wired, and
+ * how its windows are scaled.
  */
 #ifndef MESHPACE_BPF_HANDSHAKE_H
 #define MESHPACE_BPF_HANDSHAKE_H
 
 #include "flows.h"
+#include "tcpopt.h"
 
 struct mp_handshake {
 	uint64_t began_ns; /* 0: sent more than once, whose answer is it? (Karn) */
 	uint32_t rtt_us;   /* 0: not answered yet */
-	uint32_t asked;    /* for RTT_wired, in the SYN */
+	uint16_t asked;    /* for RTT_wired, in the SYN */
+	uint16_t window_scale; /* one more than the shift */
 };
 
 struct {
@@ -25,7 +28,7 @@ struct {
 } mp_handshakes SEC(".maps");
 
 /* A SYN or SYN-ACK from the mesh. */
-__attribute__((noinline)) int mp_handshake_begins(struct mp_packet *p)
+__attribute__((noinline)) int mp_handshake_begins(struct __sk_buff *skb, struct mp_packet *p)
 {
 	struct mp_handshake handshake = {};
 	const struct mp_handshake *before;
@@ -33,10 +36,12 @@ __attribute__((noinline)) int mp_handshake_begins(struct mp_packet *p)
 
 	if (!p)
 		return 0;
+	mp_read_options(skb, p);
 	key = mp_key_of(p, MP_DOWN);
 	before = bpf_map_lookup_elem(&mp_handshakes, &key);
 	handshake.began_ns = before && before->rtt_us == 0 ? 0 : p->now_ns;
 	handshake.asked = p->asks;
+	handshake.window_scale = (uint16_t)mp_max_u64(p->window_scale, 1);
 	bpf_map_update_elem(&mp_handshakes, &key, &handshake, BPF_ANY);
 	return 0;
 }
@@ -52,6 +57,14 @@ MP_INLINE uint32_t mp_handshake_rtt_us(const struct mp_flow_key *key, uint64_t n
 		handshake->rtt_us = (uint32_t)mp_max_u64(
 			(now_ns - handshake->began_ns) / MP_NS_PER_US, 1);
 	return handshake->rtt_us;
+}
+
+/* One more than the shift of the mesh end's windows; 0: not known. */
+MP_INLINE uint8_t mp_handshake_window_scale(const struct mp_flow_key *key)
+{
+	const struct mp_handshake *handshake = bpf_map_lookup_elem(&mp_handshakes, key);
+
+	return handshake ? (uint8_t)handshake->window_scale : 0;
 }
 
 /* Whether the mesh end's SYN asked for RTT_wired. */

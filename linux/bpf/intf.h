@@ -139,6 +139,7 @@ struct mp_flow {
 	uint64_t acked_bytes;
 	uint64_t retransmits;   /* packets seen again */
 	uint64_t local_retransmits;
+	uint8_t window_scale;   /* down: one more than the shift of its receiver's windows; 0: not known */
 	uint32_t rtt_wired_us;  /* up: latest; down: of the handshake; 0: none yet */
 	uint32_t known_changes; /* host and floor_ns are as of so many mp_settings.changes */
 	struct mp_host host;    /* what the daemon knows of its path */

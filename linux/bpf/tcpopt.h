@@ -12,6 +12,7 @@
 #define MP_TCP_HEADER_MAX 60u
 #define MP_TCP_CHECKSUM_AT 16u
 
+#define MP_TCPOPT_WINDOW 3u /* RFC 7323 */
 #define MP_TCPOPT_SACK 5u   /* RFC 2018 */
 #define MP_TCPOPT_MD5 19u   /* RFC 2385 */
 #define MP_TCPOPT_AO 29u    /* RFC 5925 */
@@ -73,6 +74,15 @@ MP_INLINE uint32_t mp_seen_of_ours(struct __sk_buff *skb, uint32_t at, uint32_t 
 	return 0;
 }
 
+/* The window scale, of which RFC 7323, 2.3, allows 14. */
+MP_INLINE void mp_read_window_scale(struct __sk_buff *skb, struct mp_packet *p, uint32_t at)
+{
+	uint8_t shift;
+
+	if (bpf_skb_load_bytes(skb, at + 2, &shift, sizeof(shift)) == 0)
+		p->window_scale = (uint32_t)mp_min_u64(shift, 14) + 1;
+}
+
 /* What an option of two bytes or more says, which lies in the header. */
 MP_INLINE uint32_t mp_seen_at(struct __sk_buff *skb, const struct mp_packet *p, uint32_t at,
 			      uint32_t kind, uint32_t bytes)
@@ -105,6 +115,8 @@ MP_INLINE bool mp_next_option(struct __sk_buff *skb, struct mp_packet *p)
 		return head[0] == MP_TCPOPT_NOP;
 	if (bytes == 0 || p->options_at > p->tcp_bytes)
 		return false;
+	if (head[0] == MP_TCPOPT_WINDOW && bytes == 3)
+		mp_read_window_scale(skb, p, l4 + at);
 	seen = mp_seen_at(skb, p, l4 + at, head[0], bytes);
 	if (seen == MP_SEEN_ASK && p->options_at != p->tcp_bytes)
 		return true;
@@ -124,7 +136,7 @@ __attribute__((noinline)) int mp_read_options(struct __sk_buff *skb, struct mp_p
 
 	if (!p)
 		return 0;
-	p->options = p->told_at = 0;
+	p->options = p->told_at = p->window_scale = 0;
 	p->options_at = MP_TCP_HEADER_MIN;
 	for (i = 0; i < MP_TCP_OPTIONS_MAX; i++)
 		if (!mp_next_option(skb, p))

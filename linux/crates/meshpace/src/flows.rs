@@ -46,6 +46,14 @@ pub struct FlowState {
     pub outside: bool,
 }
 
+/// What a download's receiver offered with its latest ACK; 0: not known.
+fn window_bytes(flow: &mp_flow) -> u32 {
+    match flow.window_scale.checked_sub(1) {
+        Some(shift) if flow.dupack.started => flow.dupack.window << shift,
+        _ => 0,
+    }
+}
+
 impl From<&mp_flow> for FlowState {
     fn from(flow: &mp_flow) -> Self {
         let estimate = &flow.estimate;
@@ -60,7 +68,7 @@ impl From<&mp_flow> for FlowState {
             samples: estimate.samples,
             discarded: estimate.discarded,
             segment_bytes: flow.segment_bytes,
-            window_bytes: 0,
+            window_bytes: window_bytes(flow),
             rtt_wired_us: flow.rtt_wired_us,
             interval_ns: flow.interval_ns,
             floor_ns: flow.floor_ns,

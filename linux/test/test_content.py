@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The law `even`: who is bound by its own application or window costs nobody anything."""
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from conftest import StartGateway
+from harness import air, net
+from harness.transfer import Transfer
+
+pytestmark = pytest.mark.measured
+
+RADIO = air.Radio(delay_ms=5.0, kbps=5000, queue=50)
+SETTLING_S, MEASURED_S = 5.0, 14.0
+# 400 kbit/s, in writes of 5 kB; or a window of two segments.
+WRITE_BYTES, WRITE_EACH_S = 5000, 0.1
+WINDOW_BYTES = 4096
+
+
+def _paced_server(out: socket.socket, into: socket.socket, over: threading.Event) -> None:
+    del into
+    with contextlib.suppress(OSError):
+        while not over.wait(WRITE_EACH_S):
+            out.sendall(bytes(WRITE_BYTES))
+
+
+def _small_window(out: socket.socket, into: socket.socket, over: threading.Event) -> None:
+    del into
+    with contextlib.suppress(OSError):
+        while not over.is_set():
+            out.sendall(bytes(1 << 16))
+
+
+Work = Callable[[socket.socket, socket.socket, threading.Event], None]
+
+
+@contextlib.contextmanager
+def beside(network: net.Network, work: Work) -> Iterator[None]:
+    """A download of the second host that wants no more than it gets."""
+    listener = network.wired.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.bind((net.WIRED4, 0))
+    listener.listen(1)
+    into = network.hosts[1].socket(socket.AF_INET, socket.SOCK_STREAM)
+    if work is _small_window:
+        into.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, WINDOW_BYTES)
+    into.connect(listener.getsockname())
+    out = listener.accept()[0]
+    listener.close()
+    over = threading.Event()
+
+    def read() -> None:
+        with contextlib.suppress(OSError):
+            while into.recv(1 << 16):
+                pass
+
+    threads = [
+        threading.Thread(target=work, args=(out, into, over), daemon=True),
+        threading.Thread(target=read, daemon=True),
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        for end in (out, into):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+
+
+@pytest.mark.parametrize("work", [_paced_server, _small_window], ids=["application", "window"])
+def test_who_wants_no_more_holds_nobody(start: StartGateway, work: Work) -> None:
+    """Else a trial lowers the others for what would not get more if they got nothing."""
+    with net.over_radio(RADIO, hosts=2) as network:
+        gateway = start(network, law="even")
+        with (
+            Transfer(network.wired, network.hosts[0], net.host4(0)),
+            beside(network, work),
+        ):
+            time.sleep(SETTLING_S)
+            until = time.monotonic() + MEASURED_S
+            active = capped = looks = 0
+            while time.monotonic() < until:
+                hosts = {h["address"]: h for h in gateway.fresh_status()["hosts"]}
+                looks += 1
+                active += hosts[net.host4(1)]["active_down"]
+                capped += hosts[net.host4(0)]["cap_down_kbps"] is not None
+    print(f"{looks} looks, active in {active}, the other capped in {capped}")
+    assert active >= 0.8 * looks, "it is active all the time"
+    assert capped == 0
