@@ -1,30 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `meshpace gateway`: sets everything up, keeps it going once a second, puts everything back.
+mod second;
+mod upkeep;
+
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::bypass::{Bypass, Look};
-use crate::cache::{self, Acked, Gauge, Living};
+use crate::bypass::Bypass;
+use crate::cache::{self, Gauge, Living};
 use crate::changes::Changes;
 use crate::config::{Config, Law, OptionPolicy, ReleaseChoice, Source};
-use crate::errors::{bail, usage, Context, Result};
-use crate::flows::{self, FlowState, Meter, Table};
+use crate::errors::{bail, usage, Result};
+use crate::flows::Meter;
 use crate::goodput::GoodputControl;
 use crate::hosts::Hosts;
-use crate::identity::{self, Identities};
-use crate::intf::{self, mp_direction_MP_DOWN, mp_host_key, mp_limits, mp_settings};
+use crate::identity::Identities;
+use crate::intf::{self, mp_limits, mp_settings};
 use crate::liveness::{Heart, Liveness};
 use crate::programs::{Maps, Programs};
 use crate::prompts::Prompts;
 use crate::release::{self, Release, SetUp};
 use crate::rules::Rules;
-use crate::shares::{Member, Shares};
+use crate::shares::Shares;
 use crate::strangers::Strangers;
 use crate::system::{self, now_ns};
 use crate::watch::{self, Watch};
-use crate::{control, metrics, nfqueue, report, routes, shares};
+use crate::{control, metrics, nfqueue, routes};
 
 /// The BPF programs hear of new settings so often.
 const ROUND: Duration = Duration::from_millis(100);
@@ -327,23 +330,6 @@ impl Gateway {
         }
     }
 
-    /// Lock, socket and notes, whose folder something else may remove.
-    fn look_after_run_files(&mut self) {
-        if !control::is_locked_in_place(&self.mesh) {
-            match control::lock(&self.mesh, false) {
-                Ok(lock) => self._lock = lock,
-                Err(error) => log::debug!("lock: {error:#}"),
-            }
-        }
-        if !control::is_served(&self.mesh) {
-            match control::serve(&self.mesh, self.shared.clone()) {
-                Ok(()) => log::warn!("something else removed the socket of status; made again"),
-                Err(error) => log::debug!("socket of status: {error:#}"),
-            }
-        }
-        self.changes.note_again();
-    }
-
     /// What failed once in a round may work in the next: it is said, once, and the gateway goes on.
     fn complain(&mut self, error: Option<crate::errors::Error>) {
         let complaint = error.map(|error| format!("{error:#}"));
@@ -351,165 +337,6 @@ impl Gateway {
             log::error!("{text}; the gateway goes on without");
         }
         self.complaint = complaint;
-    }
-
-    /// What brings packets before the daemon may have been removed by something else.
-    fn watch_rules(&mut self) {
-        let (Some(rules), None) = (&self.rules, self.watch.fault()) else {
-            return;
-        };
-        let now = Instant::now();
-        let count = |counter| self.maps.counter(counter);
-        let load = |version: usize| self.queue.let_go[version].load(Ordering::Relaxed);
-        let look = self.bypass.compare(now, || {
-            let left = [
-                intf::mp_counter_MP_COUNT_LEFT4,
-                intf::mp_counter_MP_COUNT_LEFT6,
-            ];
-            (left.map(count), [load(0), load(1)])
-        });
-        let gone = self.liveness.rules_gone.swap(false, Ordering::Relaxed);
-        if look == Look::Nothing && !(gone && self.bypass.may_look(now)) {
-            return;
-        }
-        let why = match rules.put_back() {
-            Ok(back) if back.is_empty() => self.bypass.goes_on(now).then(|| {
-                format!(
-                    "TCP to {} does not pass netfilter's POSTROUTING (flow offload, or a bridge?)",
-                    self.mesh
-                )
-            }),
-            Ok(back) => {
-                let back = back.join(" and ");
-                log::warn!(
-                    "{back}, removed by something else (a firewall loaded again?), is put back"
-                );
-                self.bypass.mended();
-                None
-            }
-            Err(error) => Some(format!(
-                "its rules are gone and cannot be put back: {error:#}"
-            )),
-        };
-        match (&self.unpaced, &why) {
-            (None, Some(why)) => log::error!("{}: nothing is paced: {why}", self.mesh),
-            (Some(_), None) => log::info!("{}: packets are paced again", self.mesh),
-            _ => {}
-        }
-        self.unpaced = why;
-    }
-
-    fn look_after_mesh(&mut self) {
-        if !self.watch.check(self.set_up, &mut self.changes) {
-            return;
-        }
-        // What flows and the retransmit cache hold has another link-layer header.
-        for (key, _) in self.maps.all_flows().unwrap_or_default() {
-            self.maps.remove_flow(&key);
-        }
-    }
-
-    fn tick(&mut self) -> Result<()> {
-        let now = now_ns();
-        let mut table = self.maps.all_flows().context("reading the flow table")?;
-        self.expire(&mut table, now);
-        for (key, flow) in &mut table {
-            flow.outside |= self.hosts.is_outside(&key.mesh);
-        }
-        self.meter.update(&table, now);
-        let mut others = self.maps.other_bytes().context("what is not TCP")?;
-        others.retain(|(key, _)| !self.hosts.is_outside(&key.address));
-        self.strangers.step(self.meter.mesh_bps(&table), &others);
-        let controlled = self.config.controls_goodput() && self.holds();
-        let floors = self.goodput.tick(if controlled { &table } else { &[] });
-        for (key, floor_ns) in floors {
-            // One that cannot be written is tried again when it changes.
-            match self.maps.set_floor(&key, floor_ns) {
-                Ok(()) => report::throttle(&key, floor_ns, &table),
-                Err(error) => log::warn!("{}: not throttled: {error:#}", flows::name(&key)),
-            }
-        }
-        let asks = self.config.law == Law::Even && self.holds();
-        if let Some(prompts) = self.prompts.as_mut().filter(|_| asks) {
-            prompts.tick(&self.maps, &table, &self.shares.aliases, now);
-        }
-        let mut hosts = flows::hosts_of(&table);
-        others.extend(self.maps.ended_bytes());
-        for (address, _) in self.share(&table, &others, now) {
-            hosts.entry(address).or_insert(0);
-        }
-        let paths = self.hosts.refresh(&self.maps, &self.config, &hosts);
-        *self.living.lock().expect("its holder ended the program") = Some(self.round(&table, asks));
-        let status = report::status(self, &table, &paths, now);
-        *self.shared.lock().expect("its holder ended the program") = Arc::new(status);
-        Ok(())
-    }
-
-    /// For the retransmit cache.
-    fn round(&self, table: &Table, probes: bool) -> cache::Round {
-        let downloads = table
-            .iter()
-            .filter(|(key, _)| key.direction == mp_direction_MP_DOWN);
-        let acked = |flow: &FlowState| Acked {
-            ack: flow.ack,
-            bytes: flow.acked_bytes,
-        };
-        cache::Round {
-            acked: downloads.map(|(key, flow)| (*key, acked(flow))).collect(),
-            probes,
-            aliases: self.shares.aliases.clone(),
-        }
-    }
-
-    /// Sets what hosts may get; returns those that have a cap.
-    fn share(&mut self, table: &Table, sums: &[(mp_host_key, u64)], now: u64) -> Vec<Member> {
-        let regrouped = self.identify(table, sums);
-        let changed = if self.config.shares_evenly() && self.holds() {
-            self.shares.step(table, sums, now)
-        } else {
-            self.shares.end(now)
-        };
-        let caps = self.shares.caps();
-        for member in changed.iter().filter(|member| !caps.contains_key(*member)) {
-            self.maps.lift_cap(&shares::key_of(member));
-        }
-        let mut refusal = None;
-        for (member, cap_bps, flow_bps) in self.shares.parts() {
-            let key = shares::key_of(&member);
-            refusal = self.maps.set_cap(&key, cap_bps, flow_bps).err().or(refusal);
-        }
-        if !changed.is_empty() || regrouped {
-            let aliases = self.shares.aliases.clone();
-            self.queue.caps.publish(caps.clone(), aliases);
-        }
-        self.complain(refusal);
-        self.shares.caps().keys().copied().collect()
-    }
-
-    /// Finds out which addresses in use are one host; whether that has changed.
-    fn identify(&mut self, table: &Table, udp: &[(mp_host_key, u64)]) -> bool {
-        let of_flows = table.iter().map(|(key, _)| key.mesh);
-        let used = of_flows.chain(udp.iter().map(|(key, _)| key.address));
-        let place = |address| self.hosts.place(address);
-        let changed = self.identities.update(&self.config, &used.collect(), place);
-        if changed {
-            let aliases = self.identities.aliases().clone();
-            identity::write(&self.maps, &self.shares.aliases, &aliases);
-            self.shares.aliases = aliases;
-        }
-        changed
-    }
-
-    fn expire(&mut self, table: &mut Table, now: u64) {
-        let idle_ns = self.config.idle_timeout_s * 1_000_000_000;
-        table.retain(|(key, flow)| {
-            let over = flows::is_over(flow, now, idle_ns);
-            if over {
-                self.maps.remove_flow(key);
-                self.expired += 1;
-            }
-            !over
-        });
     }
 
     /// Takes a new configuration; a bad one is refused and the old one stays.
