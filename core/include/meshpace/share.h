@@ -198,11 +198,10 @@ MP_INLINE void mp_shares_leave(struct mp_shares *shares, struct mp_share *share,
 MP_INLINE void mp_shares_return(struct mp_shares *shares, struct mp_share *share, uint32_t n,
 				struct mp_share *back)
 {
+	bool others = false;
 	uint32_t i;
 
 	back->left = false;
-	if (!shares->kept)
-		return;
 	back->wanting = MP_SHARE_WANTING;
 	shares->settles = 0;
 	shares->again = MP_SHARE_SMOOTHED;
@@ -211,7 +210,9 @@ MP_INLINE void mp_shares_return(struct mp_shares *shares, struct mp_share *share
 
 		if (s->kept_cap_bps && (!s->cap_bps || s->kept_cap_bps < s->cap_bps))
 			s->cap_bps = s->kept_cap_bps;
+		others = others || s->left;
 	}
+	shares->kept = others ? shares->kept : 0; /* the next who leaves finds caps of its own time */
 }
 
 /* Who has become active in this step, who is so no more, and who wants more. */
@@ -224,6 +225,7 @@ MP_INLINE void mp_shares_come_and_go(struct mp_shares *shares, struct mp_share *
 	for (i = 0; i < n; i++) {
 		struct mp_share *s = &share[i];
 
+		s->left = s->left && shares->kept;
 		if (s->delivered_bytes == s->before_bytes) {
 			if (mp_share_no_progress(shares, s))
 				mp_shares_leave(shares, share, n, s->left);
