@@ -492,14 +492,14 @@ static void test_who_leaves_frees_its_part(void)
 static void test_which_flows_want(void)
 {
 	struct mp_demand bulk = { .outstanding_bytes = 30000, .window_bytes = 65535, .segment_bytes = 1448 };
-	struct mp_demand pushed = bulk, closed = bulk, held = bulk, idle = { .window_bytes = 65535 };
+	struct mp_demand paused = bulk, closed = bulk, held = bulk, idle = { .window_bytes = 65535 };
 	struct mp_demand upload = { .recent = true };
 
-	pushed.pushed = true;
+	paused.paused = true;
 	closed.outstanding_bytes = 64200;
-	held.pushed = held.waits = true;
+	held.paused = held.waits = true;
 	CHECK(mp_flow_wants(&bulk), "bulk");
-	CHECK(!mp_flow_wants(&pushed), "its application is the limit");
+	CHECK(!mp_flow_wants(&paused), "its application is the limit");
 	CHECK(!mp_flow_wants(&closed), "its window is the limit");
 	CHECK(mp_flow_wants(&held), "its last data waits here");
 	CHECK(!mp_flow_wants(&idle) && !mp_flow_moves(&idle), "idle");

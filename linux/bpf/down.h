@@ -66,6 +66,8 @@ __attribute__((noinline)) int mp_down_data(struct __sk_buff *skb, struct mp_pack
 	missed = mp_settings.local_retransmission && !stored;
 	bpf_spin_lock(&flow->lock);
 	mp_set_departure(flow, p);
+	if (!flow->acked || flow->ack == flow->sent.max_end)
+		flow->paused_ns = p->now_ns;
 	gap = mp_seq_before(flow->sent.max_end, p->seq);
 	new_data = mp_sent_record(&flow->sent, p->seq, p->payload_bytes, p->departure_ns);
 	mp_count_data(flow, p, new_data);

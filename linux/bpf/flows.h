@@ -253,7 +253,6 @@ MP_INLINE void mp_count_data(struct mp_flow *flow, const struct mp_packet *p, bo
 		flow->ack = p->seq;
 	}
 	flow->data_ns = p->now_ns;
-	flow->pushed = (p->flags & MP_TCP_PSH) != 0;
 	flow->packets += p->segments;
 	flow->bytes += p->payload_bytes;
 	if (!new_data)

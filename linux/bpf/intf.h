@@ -130,9 +130,10 @@ struct mp_flow {
 	uint8_t storing;        /* stored_from is valid */
 	uint8_t fin;            /* its sender has finished */
 	uint8_t asked;          /* up: its sender asked for RTT_wired */
-	uint8_t pushed;         /* its sender had no more after the latest data */
+	uint8_t pushed;         /* up: its sender had no more after the latest data */
 	uint8_t two_way;        /* there is, or was, a flow in the other direction too */
 	uint64_t first_ns;      /* first packet */
+	uint64_t paused_ns;     /* down: latest data that came when nothing was under way */
 	struct mp_sent sent;    /* T1: at the radio (down), at the wired side (up) */
 	struct mp_dupack dupack;
 	uint64_t floor_ns;      /* down: by goodput control; 0: not throttled */

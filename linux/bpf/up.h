@@ -27,6 +27,7 @@ __attribute__((noinline)) int mp_up_data(struct mp_packet *p)
 	bpf_spin_lock(&flow->lock);
 	new_data = mp_sent_record(&flow->sent, p->seq, p->payload_bytes, p->now_ns);
 	mp_count_data(flow, p, new_data);
+	flow->pushed = (p->flags & MP_TCP_PSH) != 0;
 	mp_hear_of_flow(flow, p);
 	flow->ttl = p->ttl;
 	if (asks)

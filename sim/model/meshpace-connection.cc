@@ -176,13 +176,13 @@ MeshpaceConnection::UpBytes() const
 }
 
 mp_demand
-MeshpaceConnection::DownDemand() const
+MeshpaceConnection::DownDemand(uint64_t nowNs) const
 {
     const bool underWay = m_downAcked && mp_seq_before(m_downAck, m_downSent.max_end);
     return {.outstanding_bytes = underWay ? m_downSent.max_end - m_downAck : 0,
             .window_bytes = m_downAcked ? m_meshWindow << m_meshWindowScale : 0,
             .segment_bytes = m_downSegmentBytes,
-            .pushed = m_downPushed,
+            .paused = mp_flow_recent(m_downPausedNs, nowNs),
             .waits = Holds() && !HeadAcknowledges(),
             .recent = false};
 }
@@ -194,7 +194,7 @@ MeshpaceConnection::UpDemand(uint64_t nowNs) const
     return {.outstanding_bytes = underWay ? m_upSent.max_end - m_upAck : 0,
             .window_bytes = 0,
             .segment_bytes = m_upSegmentBytes,
-            .pushed = m_upPushed,
+            .paused = false,
             .waits = false,
             .recent = mp_flow_recent(m_upDataNs, nowNs)};
 }
@@ -280,7 +280,10 @@ MeshpaceConnection::Release(uint64_t nowNs)
     {
         m_path.data_bytes = std::max(m_path.data_bytes, segment->packetBytes);
         m_downSegmentBytes = std::max(m_downSegmentBytes, segment->payloadBytes);
-        m_downPushed = segment->Flags() & TcpHeader::PSH;
+        if (!m_downAcked || m_downAck == m_downSent.max_end)
+        {
+            m_downPausedNs = nowNs;
+        }
         Departed(m_pacer, nowNs);
         mp_sent_record(&m_downSent, segment->Seq(), segment->payloadBytes, nowNs);
         Store(*segment, item);

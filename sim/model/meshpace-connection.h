@@ -151,8 +151,11 @@ class MeshpaceConnection
     /** @return acknowledged by the wired end so far, bytes */
     uint64_t UpBytes() const;
 
-    /** @return what is known of the demand for down data */
-    mp_demand DownDemand() const;
+    /**
+     * @param nowNs now, ns
+     * @return what is known of the demand for down data
+     */
+    mp_demand DownDemand(uint64_t nowNs) const;
 
     /**
      * @param nowNs now, ns
@@ -387,7 +390,7 @@ class MeshpaceConnection
     Time m_lastSeen;
     uint64_t m_upDataNs{0};   //!< when up data came last
     bool m_upPushed{false};   //!< whether its sender had no more then
-    bool m_downPushed{false}; //!< whether the sender of down data had no more after the latest
+    uint64_t m_downPausedNs{0}; //!< when down data left last with nothing under way
     uint64_t m_synNs{0};      //!< when the mesh end's SYN passed; 0: it has been answered
     uint64_t m_rttWiredNs{0}; //!< of the handshake; 0: unknown
     uint32_t m_radio{0};

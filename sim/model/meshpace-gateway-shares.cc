@@ -153,7 +153,7 @@ MeshpaceGateway::ShareStep()
     {
         if (!connection->Elsewhere())
         {
-            m_hostShares.Demands({key.meshAddress, true}, connection->DownDemand());
+            m_hostShares.Demands({key.meshAddress, true}, connection->DownDemand(NowNs()));
             m_hostShares.Demands({key.meshAddress, false}, connection->UpDemand(NowNs()));
         }
     }

@@ -466,7 +466,7 @@ class WantsTestCase : public DiscTestCase
 
     void Expect(bool wants, std::string what)
     {
-        const auto demand = m_gateway->Find(KEY)->DownDemand();
+        const auto demand = m_gateway->Find(KEY)->DownDemand(Simulator::Now().GetNanoSeconds());
         NS_TEST_EXPECT_MSG_EQ(mp_flow_wants(&demand), wants, what);
     }
 };

@@ -7,7 +7,9 @@
  *
  * An active host wants more than it gets only while its sender has more to send and is not stopped by the
  * receiver's window: who is bound by the application, the server or the window would get no more if the
- * others got less. What bounds a sender inside itself, such as a small buffer, shows only in a trial.
+ * others got less. A sender that lets all that it sent be acknowledged before it goes on has no more. (TCP's
+ * push flag does not tell: Linux sets it on each super packet.) What bounds a sender inside itself, such as a
+ * small buffer, and an upload's application show only in a trial.
  */
 #ifndef MESHPACE_ACTIVE_H
 #define MESHPACE_ACTIVE_H
@@ -22,7 +24,7 @@
  */
 #define MP_ACTIVE_STEPS 3u
 
-/* An upload's data so lately seen means that there is more: what waits at its sender is not seen here. */
+/* Data of an upload so lately seen means that there is more: what waits at its sender is not seen here. */
 #define MP_ACTIVE_RECENT_NS MP_NS_PER_S
 
 /* What is known of a flow when it is asked whether it wants more. */
@@ -30,7 +32,7 @@ struct mp_demand {
 	uint32_t outstanding_bytes; /* that went on from here and are not acknowledged */
 	uint32_t window_bytes;      /* that its receiver offers, scaled; 0: not known */
 	uint32_t segment_bytes;     /* payload of its largest segment */
-	bool pushed;                /* its sender had no more after its latest data (TCP's push flag) */
+	bool paused;                /* a download of which data came lately when nothing was under way */
 	bool waits;                 /* something of it waits here to be paced */
 	bool recent;                /* an upload whose data came within MP_ACTIVE_RECENT_NS */
 };
@@ -47,13 +49,13 @@ MP_INLINE bool mp_flow_wants(const struct mp_demand *demand)
 	bool closed = demand->window_bytes &&
 		      (uint64_t)demand->outstanding_bytes + demand->segment_bytes > demand->window_bytes;
 
-	return demand->waits || (mp_flow_moves(demand) && !demand->pushed && !closed);
+	return demand->waits || (mp_flow_moves(demand) && !demand->paused && !closed);
 }
 
-/* An upload's data came lately. */
-MP_INLINE bool mp_flow_recent(uint64_t data_ns, uint64_t now_ns)
+/* Something of a flow was seen lately: data of an upload, or a pause of a download. */
+MP_INLINE bool mp_flow_recent(uint64_t seen_ns, uint64_t now_ns)
 {
-	return data_ns && now_ns - data_ns < MP_ACTIVE_RECENT_NS;
+	return seen_ns && now_ns - seen_ns < MP_ACTIVE_RECENT_NS;
 }
 
 #endif

@@ -38,7 +38,11 @@ pub struct FlowState {
     pub local_retransmits: u64,
     pub ttl: u8,
     pub fin: bool,
-    /// its sender had no more after the latest data
+    /// down: latest data that came when nothing was under way
+    pub paused_ns: u64,
+    /// something of it waits here
+    pub waits: bool,
+    /// up: its sender had no more after the latest data
     pub pushed: bool,
     /// data has been seen: ack and max_end are valid
     pub acked: bool,
@@ -82,6 +86,8 @@ impl From<&mp_flow> for FlowState {
             local_retransmits: flow.local_retransmits,
             ttl: flow.ttl,
             fin: flow.fin != 0,
+            paused_ns: flow.paused_ns,
+            waits: false,
             pushed: flow.pushed != 0,
             acked: flow.acked != 0,
             outside: flow.host.outside != 0,

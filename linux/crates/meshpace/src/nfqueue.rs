@@ -5,9 +5,9 @@
 //! a host has a cap, its packets wait for the host's turn as well (hostpace.rs).
 //! Killed, the rule's --queue-bypass lets packets pass.
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::config::Config;
@@ -68,6 +68,8 @@ pub struct Control {
     pub wait_dropped: AtomicU64,
     pub waiting: AtomicU64,
     pub caps: Published,
+    /// flows of which something waits, as of the latest second
+    pub held_flows: Mutex<HashSet<mp_flow_key>>,
 }
 
 impl Control {
@@ -171,10 +173,21 @@ impl Pacer {
                 looked_around_ns = now;
                 self.flows
                     .retain(|_, f| !f.waiting.is_empty() || now - f.seen_ns < FORGET_NS);
+                self.tell_held();
             }
             self.wait();
         }
         self.release_all()
+    }
+
+    /// Of which flows something waits: their senders have more than they get.
+    fn tell_held(&self) {
+        let held = self.flows.iter().filter(|(_, f)| !f.waiting.is_empty());
+        *self
+            .control
+            .held_flows
+            .lock()
+            .expect("its holder ended the program") = held.map(|(key, _)| *key).collect();
     }
 
     fn take_arrivals(&mut self) -> Result<()> {

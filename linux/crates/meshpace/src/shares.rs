@@ -57,9 +57,9 @@ fn demand(direction: u32, flow: &FlowState, now_ns: u64) -> mp_demand {
         outstanding_bytes: under_way,
         window_bytes: flow.window_bytes,
         segment_bytes: flow.segment_bytes,
-        pushed: flow.pushed,
-        // What waits here has not been seen by the BPF program; its sender has more, then.
-        waits: false,
+        // Safe: a plain function of core/.
+        paused: !up && unsafe { intf::mp_flow_recent(flow.paused_ns, now_ns) },
+        waits: flow.waits,
         // Safe: a plain function of core/.
         recent: up && unsafe { intf::mp_flow_recent(flow.data_ns, now_ns) },
     }
@@ -264,7 +264,7 @@ mod tests {
         };
         let under_way = FlowState { max_end: 1, ..over };
         let said_all = FlowState {
-            pushed: true,
+            paused_ns: S / 2,
             ..under_way
         };
         let up = intf::mp_direction_MP_UP;

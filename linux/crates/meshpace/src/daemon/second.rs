@@ -17,8 +17,11 @@ impl Gateway {
         let now = now_ns();
         let mut table = self.maps.all_flows().context("reading the flow table")?;
         self.expire(&mut table, now);
+        let held = &self.queue.held_flows;
+        let held = held.lock().expect("its holder ended the program").clone();
         for (key, flow) in &mut table {
             flow.outside |= self.hosts.is_outside(&key.mesh);
+            flow.waits = held.contains(key);
         }
         self.meter.update(&table, now);
         let mut others = self.maps.other_bytes().context("what is not TCP")?;
