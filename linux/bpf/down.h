@@ -40,6 +40,19 @@ MP_INLINE void mp_set_departure(struct mp_flow *flow, struct mp_packet *p)
 	mp_departed_together(&flow->pacer, p->departure_ns, interval_ns, p->segments);
 }
 
+/*
+ * Data comes: whether nothing was under way, which of a new flow holds as well. Without a branch, for each
+ * of which the verifier would walk through all that follows.
+ */
+MP_INLINE void mp_note_pause(struct mp_flow *flow, const struct mp_packet *p)
+{
+	uint64_t under_way = flow->ack ^ flow->sent.max_end;
+	uint64_t paused = 0 - ((under_way - 1) >> 63); /* all ones, or none */
+
+	asm volatile("" : "+r"(paused));
+	flow->paused_ns = (p->now_ns & paused) | (flow->paused_ns & ~paused);
+}
+
 /* Data for the mesh passes; false: it is to be dropped. Sets p->departure_ns. */
 __attribute__((noinline)) int mp_down_data(struct __sk_buff *skb, struct mp_packet *p)
 {
@@ -58,16 +71,13 @@ __attribute__((noinline)) int mp_down_data(struct __sk_buff *skb, struct mp_pack
 	if (!flow)
 		return true;
 	p->one_way = !flow->two_way;
-	if (flow->first_ns == 0) {
-		flow->rtt_wired_us = mp_handshake_rtt_us(&key, p->now_ns);
-		flow->window_scale = mp_handshake_window_scale(&key);
-	}
+	if (flow->first_ns == 0)
+		mp_take_handshake(flow, &key, p->now_ns);
 	stored = mp_settings.local_retransmission && mp_store(skb, p, &key, flow);
 	missed = mp_settings.local_retransmission && !stored;
 	bpf_spin_lock(&flow->lock);
 	mp_set_departure(flow, p);
-	if (!flow->acked || flow->ack == flow->sent.max_end)
-		flow->paused_ns = p->now_ns;
+	mp_note_pause(flow, p);
 	gap = mp_seq_before(flow->sent.max_end, p->seq);
 	new_data = mp_sent_record(&flow->sent, p->seq, p->payload_bytes, p->departure_ns);
 	mp_count_data(flow, p, new_data);
@@ -114,7 +124,7 @@ __attribute__((noinline)) int mp_down_no_data(struct mp_packet *p)
 	key = mp_key_of(p, MP_DOWN);
 	flow = mp_find_flow(&key);
 	if (!flow) {
-		mp_handshake_rtt_us(&key, p->now_ns);
+		mp_handshake_ends(&key, p->now_ns);
 		return 0;
 	}
 	bpf_spin_lock(&flow->lock);

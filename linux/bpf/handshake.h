@@ -37,6 +37,7 @@ __attribute__((noinline)) int mp_handshake_begins(struct __sk_buff *skb, struct 
 	if (!p)
 		return 0;
 	mp_read_options(skb, p);
+	mp_read_window_scale(skb, p);
 	key = mp_key_of(p, MP_DOWN);
 	before = bpf_map_lookup_elem(&mp_handshakes, &key);
 	handshake.began_ns = before && before->rtt_us == 0 ? 0 : p->now_ns;
@@ -46,25 +47,34 @@ __attribute__((noinline)) int mp_handshake_begins(struct __sk_buff *skb, struct 
 	return 0;
 }
 
-/* An ACK of the wired end's. Returns RTT_wired in us, 0 where it is not known. */
-MP_INLINE uint32_t mp_handshake_rtt_us(const struct mp_flow_key *key, uint64_t now_ns)
+/* The wired end has answered, now at the latest. Returns RTT_wired in us, 0 where it is not known. */
+MP_INLINE uint32_t mp_handshake_answered(struct mp_handshake *handshake, uint64_t now_ns)
 {
-	struct mp_handshake *handshake = bpf_map_lookup_elem(&mp_handshakes, key);
-
-	if (!handshake)
-		return 0;
 	if (handshake->rtt_us == 0 && handshake->began_ns)
 		handshake->rtt_us = (uint32_t)mp_max_u64(
 			(now_ns - handshake->began_ns) / MP_NS_PER_US, 1);
 	return handshake->rtt_us;
 }
 
-/* One more than the shift of the mesh end's windows; 0: not known. */
-MP_INLINE uint8_t mp_handshake_window_scale(const struct mp_flow_key *key)
+/* An ACK of the wired end's, before its data. */
+MP_INLINE void mp_handshake_ends(const struct mp_flow_key *key, uint64_t now_ns)
 {
-	const struct mp_handshake *handshake = bpf_map_lookup_elem(&mp_handshakes, key);
+	struct mp_handshake *handshake = bpf_map_lookup_elem(&mp_handshakes, key);
 
-	return handshake ? (uint8_t)handshake->window_scale : 0;
+	if (handshake)
+		mp_handshake_answered(handshake, now_ns);
+}
+
+/* A download's first data: RTT_wired, and how its receiver's windows are scaled, where that is known. */
+MP_INLINE void mp_take_handshake(struct mp_flow *flow, const struct mp_flow_key *key,
+				 uint64_t now_ns)
+{
+	struct mp_handshake *handshake = bpf_map_lookup_elem(&mp_handshakes, key);
+
+	if (!handshake)
+		return;
+	flow->rtt_wired_us = mp_handshake_answered(handshake, now_ns);
+	flow->window_scale = (uint8_t)handshake->window_scale;
 }
 
 /* Whether the mesh end's SYN asked for RTT_wired. */

@@ -74,12 +74,12 @@ MP_INLINE uint32_t mp_seen_of_ours(struct __sk_buff *skb, uint32_t at, uint32_t 
 	return 0;
 }
 
-/* The window scale, of which RFC 7323, 2.3, allows 14. */
-MP_INLINE void mp_read_window_scale(struct __sk_buff *skb, struct mp_packet *p, uint32_t at)
+/* The window scale, at an offset where it is, of which RFC 7323, 2.3, allows 14. */
+MP_INLINE void mp_read_window_scale(struct __sk_buff *skb, struct mp_packet *p)
 {
 	uint8_t shift;
 
-	if (bpf_skb_load_bytes(skb, at + 2, &shift, sizeof(shift)) == 0)
+	if (p->window_at && bpf_skb_load_bytes(skb, p->window_at, &shift, sizeof(shift)) == 0)
 		p->window_scale = (uint32_t)mp_min_u64(shift, 14) + 1;
 }
 
@@ -115,8 +115,8 @@ MP_INLINE bool mp_next_option(struct __sk_buff *skb, struct mp_packet *p)
 		return head[0] == MP_TCPOPT_NOP;
 	if (bytes == 0 || p->options_at > p->tcp_bytes)
 		return false;
-	if (head[0] == MP_TCPOPT_WINDOW && bytes == 3)
-		mp_read_window_scale(skb, p, l4 + at);
+	if (head[0] == MP_TCPOPT_WINDOW)
+		p->window_at = l4 + at + 2;
 	seen = mp_seen_at(skb, p, l4 + at, head[0], bytes);
 	if (seen == MP_SEEN_ASK && p->options_at != p->tcp_bytes)
 		return true;
@@ -136,7 +136,7 @@ __attribute__((noinline)) int mp_read_options(struct __sk_buff *skb, struct mp_p
 
 	if (!p)
 		return 0;
-	p->options = p->told_at = p->window_scale = 0;
+	p->options = p->told_at = p->window_at = 0;
 	p->options_at = MP_TCP_HEADER_MIN;
 	for (i = 0; i < MP_TCP_OPTIONS_MAX; i++)
 		if (!mp_next_option(skb, p))
