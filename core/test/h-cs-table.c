@@ -6,7 +6,7 @@
  */
 #include "check.h"
 
-#include <meshpace/radio.h>
+#include <meshpace/law/radio.h>
 #include <string.h>
 
 /* A node senses the sender up to here: at 550 m it does, at 551 m it does not. */

@@ -2,8 +2,8 @@
 /* Roots, bit lengths, sequence numbers and averages: exact against their definitions. */
 #include "check.h"
 
-#include <meshpace/ewma.h>
-#include <meshpace/seq.h>
+#include <meshpace/arith/ewma.h>
+#include <meshpace/arith/seq.h>
 
 static void check_root(uint64_t v)
 {

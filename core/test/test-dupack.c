@@ -2,7 +2,7 @@
 /* Duplicate ACKs: which count (RFC 5681), and what the gateway does with each. */
 #include "check.h"
 
-#include <meshpace/dupack.h>
+#include <meshpace/endpoint/dupack.h>
 
 #define MS 1000000ull
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include <meshpace/goodput.h>
+#include <meshpace/law/goodput.h>
 
 #define STEP_S 5
 #define MANY 10000

@@ -3,8 +3,8 @@
 #include "check.h"
 #include "reference.h"
 
-#include <meshpace/law.h>
-#include <meshpace/sent.h>
+#include <meshpace/law/law.h>
+#include <meshpace/endpoint/sent.h>
 
 #define RTT_SHORTEST_S 100e-6
 #define RTT_LONGEST_S 60.0

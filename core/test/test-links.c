@@ -3,8 +3,8 @@
 #include "check.h"
 #include "reference-map.h"
 
-#include <meshpace/law.h>
-#include <meshpace/links.h>
+#include <meshpace/law/law.h>
+#include <meshpace/endpoint/links.h>
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
 #include "check.h"
 #include "reference-map.h"
 
-#include <meshpace/law.h>
-#include <meshpace/radio.h>
+#include <meshpace/law/law.h>
+#include <meshpace/law/radio.h>
 
 static double worst; /* relative error of an interval */
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include <meshpace/option.h>
+#include <meshpace/endpoint/option.h>
 
 static void test_bytes(void)
 {

@@ -2,7 +2,7 @@
 /* Departures: in order, never in the past, an interval apart, never beyond the horizon. */
 #include "check.h"
 
-#include <meshpace/pace.h>
+#include <meshpace/law/pace.h>
 
 static void test_spacing(void)
 {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include <meshpace/police.h>
+#include <meshpace/endpoint/police.h>
 
 #define MOST 8
 #define BYTES 1448u

@@ -2,8 +2,8 @@
 /* Asks and copies: when they are due, and that nothing makes more of them than their budget. */
 #include "check.h"
 
-#include <meshpace/budget.h>
-#include <meshpace/probe.h>
+#include <meshpace/endpoint/budget.h>
+#include <meshpace/endpoint/probe.h>
 
 #define S MP_NS_PER_S
 

@@ -3,7 +3,7 @@
 #include "check.h"
 #include "reference-map.h"
 
-#include <meshpace/radio.h>
+#include <meshpace/law/radio.h>
 
 static double worst_db; /* error of an attenuation */
 static uint64_t too_close; /* H_cs not compared: a node at the edge of the range */

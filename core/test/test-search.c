@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include <meshpace/law.h>
+#include <meshpace/law/law.h>
 
 #define PACKET 1500u
 #define MS 1000000ull

@@ -7,7 +7,7 @@
 #include "check.h"
 #include "reference.h"
 
-#include <meshpace/sent.h>
+#include <meshpace/endpoint/sent.h>
 
 #define TRANSMISSIONS 300
 #define MS 1000000ull

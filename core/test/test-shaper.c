@@ -2,8 +2,8 @@
 /* The token bucket against one that is filled token by token; static pacing against its sum. */
 #include "check.h"
 
-#include <meshpace/law.h>
-#include <meshpace/yang.h>
+#include <meshpace/law/law.h>
+#include <meshpace/law/yang.h>
 
 /* A bucket in floating point: tokens, and when they were counted. */
 struct bucket {

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include <meshpace/share.h>
-#include <meshpace/wait.h>
+#include <meshpace/law/share.h>
+#include <meshpace/endpoint/wait.h>
 
 #define MOST 16
 #define PROBE_BPS 1500

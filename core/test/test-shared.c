@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include <meshpace/shared.h>
+#include <meshpace/endpoint/shared.h>
 
 static void test_bytes(void)
 {

@@ -2,7 +2,7 @@
 /* How long what a sender has heard from the gateway holds, and what is left of it in its estimate. */
 #include "check.h"
 
-#include <meshpace/signalled.h>
+#include <meshpace/endpoint/signalled.h>
 
 static const uint64_t SECOND = 1000000000ull;
 

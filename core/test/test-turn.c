@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include <meshpace/turn.h>
+#include <meshpace/endpoint/turn.h>
 
 #define FLOWS 5u
 #define LINE 64u

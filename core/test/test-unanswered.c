@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include <meshpace/unanswered.h>
+#include <meshpace/endpoint/unanswered.h>
 
 #define SEGMENT 1460u
 #define MS 1000000ull

@@ -3,7 +3,7 @@
 #include "check.h"
 #include "reference.h"
 
-#include <meshpace/window.h>
+#include <meshpace/arith/window.h>
 
 #define TICK_S 64e-9
 #define TICKS_SHORTEST 1563.0     /* 100 us */

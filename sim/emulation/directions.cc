@@ -4,7 +4,7 @@
 
 #include "directions.h"
 
-#include "../model/path-probe.h"
+#include "../model/gateway/path-probe.h"
 #include "../runner/radio.h"
 
 #include "ns3/ipv4-routing-protocol.h"

@@ -7,7 +7,7 @@
 
 #include "linux-port.h"
 
-#include "../model/gateway-aodv.h"
+#include "../model/routing/gateway-aodv.h"
 
 namespace ns3
 {

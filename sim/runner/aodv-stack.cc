@@ -4,7 +4,7 @@
 
 #include "aodv-stack.h"
 
-#include "../model/gateway-aodv.h"
+#include "../model/routing/gateway-aodv.h"
 
 #include "ns3/boolean.h"
 #include "ns3/node.h"

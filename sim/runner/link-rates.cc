@@ -6,8 +6,8 @@
 
 #include "wifi-parts.h"
 
-#include "../model/link-rates-layer.h"
-#include "../model/range-mac.h"
+#include "../model/radio/link-rates-layer.h"
+#include "../model/radio/range-mac.h"
 
 #include "ns3/wifi-net-device.h"
 

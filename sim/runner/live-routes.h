@@ -7,8 +7,8 @@
 
 #include "network.h"
 
-#include "../model/meshpace-gateway.h"
-#include "../model/tcp-meshpace.h"
+#include "../model/gateway/meshpace-gateway.h"
+#include "../model/sender/tcp-meshpace.h"
 
 #include "ns3/nstime.h"
 

@@ -6,7 +6,7 @@
 
 #include "wifi-parts.h"
 
-#include "../model/yang-queue-disc.h"
+#include "../model/sender/yang-queue-disc.h"
 
 #include "ns3/queue-size.h"
 #include "ns3/traffic-control-helper.h"

@@ -6,10 +6,10 @@
 
 #include "wifi-parts.h"
 
-#include "../model/range-mac.h"
-#include "../model/range-phy.h"
-#include "../model/range-receiver.h"
-#include "../model/sensed-phy.h"
+#include "../model/radio/range-mac.h"
+#include "../model/radio/range-phy.h"
+#include "../model/radio/range-receiver.h"
+#include "../model/radio/sensed-phy.h"
 
 #include "ns3/boolean.h"
 #include "ns3/constant-position-mobility-model.h"

@@ -7,7 +7,7 @@
 #include "cbr-flow.h"
 #include "files-flow.h"
 
-#include "../model/tcp-meshpace.h"
+#include "../model/sender/tcp-meshpace.h"
 
 #include <algorithm>
 #include <cmath>

@@ -11,9 +11,9 @@
 #include "outages.h"
 #include "radio.h"
 
-#include "../model/meshpace-queue-disc.h"
-#include "../model/path-probe.h"
-#include "../model/tcp-meshpace.h"
+#include "../model/gateway/meshpace-queue-disc.h"
+#include "../model/gateway/path-probe.h"
+#include "../model/sender/tcp-meshpace.h"
 
 #include "ns3/boolean.h"
 #include "ns3/enum.h"

@@ -11,9 +11,9 @@
 #include "scenario.h"
 #include "tcp-flow.h"
 
-#include "../model/meshpace-gateway.h"
-#include "../model/tcp-prompt.h"
-#include "../model/tcp-shaper.h"
+#include "../model/gateway/meshpace-gateway.h"
+#include "../model/sender/tcp-prompt.h"
+#include "../model/sender/tcp-shaper.h"
 
 #include <map>
 #include <memory>

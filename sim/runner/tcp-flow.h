@@ -7,8 +7,8 @@
 
 #include "flow.h"
 
-#include "../model/tcp-meshpace.h"
-#include "../model/tcp-socket-paced.h"
+#include "../model/sender/tcp-meshpace.h"
+#include "../model/tcp/tcp-socket-paced.h"
 
 #include "ns3/event-id.h"
 #include "ns3/nstime.h"

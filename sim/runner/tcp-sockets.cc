@@ -4,8 +4,8 @@
 
 #include "tcp-sockets.h"
 
-#include "../model/tcp-socket-thinning.h"
-#include "../model/tcp-vegas-ns2.h"
+#include "../model/tcp/tcp-socket-thinning.h"
+#include "../model/tcp/tcp-vegas-ns2.h"
 
 #include "ns3/boolean.h"
 #include "ns3/nstime.h"

@@ -7,8 +7,8 @@
 
 #include "scenario.h"
 
-#include "../model/tcp-meshpace.h"
-#include "../model/tcp-socket-paced.h"
+#include "../model/sender/tcp-meshpace.h"
+#include "../model/tcp/tcp-socket-paced.h"
 
 #include "ns3/node.h"
 

@@ -4,7 +4,7 @@
 
 #include "wifi-parts.h"
 
-#include "../model/range-mac.h"
+#include "../model/radio/range-mac.h"
 
 #include "ns3/propagation-delay-model.h"
 #include "ns3/propagation-loss-model.h"

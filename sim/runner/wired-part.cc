@@ -6,7 +6,7 @@
 
 #include "addresses.h"
 
-#include "../model/gateway-aodv.h"
+#include "../model/routing/gateway-aodv.h"
 
 #include "ns3/data-rate.h"
 #include "ns3/nstime.h"

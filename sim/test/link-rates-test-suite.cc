@@ -4,8 +4,8 @@
 
 #include "test-scenarios.h"
 
-#include "../model/link-rates-layer.h"
-#include "../model/tcp-meshpace.h"
+#include "../model/radio/link-rates-layer.h"
+#include "../model/sender/tcp-meshpace.h"
 #include "../runner/link-rates.h"
 #include "../runner/simulation.h"
 

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 
-#include "../model/meshpace-queue-disc.h"
+#include "../model/gateway/meshpace-queue-disc.h"
 
 #include "ns3/boolean.h"
 #include "ns3/simulator.h"

@@ -5,7 +5,7 @@
 #include "radio-line.h"
 #include "test-scenarios.h"
 
-#include "../model/path-probe.h"
+#include "../model/gateway/path-probe.h"
 
 #include "ns3/test.h"
 #include "ns3/wifi-phy.h"

@@ -4,7 +4,7 @@
 
 #include "test-scenarios.h"
 
-#include "../model/yang-queue-disc.h"
+#include "../model/sender/yang-queue-disc.h"
 #include "../runner/queueing.h"
 #include "../runner/simulation.h"
 

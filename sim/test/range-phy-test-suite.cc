@@ -5,7 +5,7 @@
 #include "radio-line.h"
 #include "test-scenarios.h"
 
-#include "../model/range-phy.h"
+#include "../model/radio/range-phy.h"
 
 #include "ns3/dsss-error-rate-model.h"
 #include "ns3/nist-error-rate-model.h"

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 
-#include "../model/sensed-phy.h"
+#include "../model/radio/sensed-phy.h"
 
 #include "ns3/constant-velocity-mobility-model.h"
 #include "ns3/double.h"

@@ -5,7 +5,7 @@
 #ifndef MESHPACE_TCP_LINE_H
 #define MESHPACE_TCP_LINE_H
 
-#include "../model/tcp-socket-paced.h"
+#include "../model/tcp/tcp-socket-paced.h"
 #include "../runner/scenario.h"
 
 #include "ns3/error-model.h"

@@ -4,7 +4,7 @@
 
 #include "test-scenarios.h"
 
-#include "../model/tcp-meshpace.h"
+#include "../model/sender/tcp-meshpace.h"
 #include "../runner/simulation.h"
 
 #include "ns3/config.h"

@@ -5,7 +5,7 @@
 #include "tcp-line.h"
 #include "test-scenarios.h"
 
-#include "../model/tcp-socket-thinning.h"
+#include "../model/tcp/tcp-socket-thinning.h"
 
 #include "ns3/test.h"
 

@@ -5,8 +5,8 @@
 #include "tcp-line.h"
 #include "test-scenarios.h"
 
-#include "../model/tcp-byte-counting.h"
-#include "../model/tcp-vegas-ns2.h"
+#include "../model/tcp/tcp-byte-counting.h"
+#include "../model/tcp/tcp-vegas-ns2.h"
 
 #include "ns3/boolean.h"
 #include "ns3/simulator.h"

@@ -6,7 +6,7 @@
 
 #include "test-scenarios.h"
 
-#include "../model/meshpace-connection.h"
+#include "../model/gateway/meshpace-connection.h"
 #include "../runner/result.h"
 #include "../runner/simulation.h"
 

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How a host that sends to the wired network is held to its cap (share.h). When its data comes by here
+ * it has used the air already; so its senders are told that it is too much, by a packet that is lost
+ * or marked, and no oftener than they answer. What is too much a virtual queue says, which empties at
+ * the rate of the cap (AVQ: Kunniyur and Srikant 2001). While it is long, each connection is told once:
+ * not again before what it was told with is acknowledged, for a window must not be cut twice.
+ *
+ * A sender of ours keeps to its part of the cap by itself (shared.h). So that it loses nothing for being
+ * a little early, others are held to a sixteenth more.
+ */
+#ifndef MESHPACE_POLICE_H
+#define MESHPACE_POLICE_H
+
+#include "../arith/seq.h"
+#include "../law/share.h"
+
+/* So long a queue is too much, and so many bytes: a slow path's window comes at once now and then. */
+#define MP_POLICE_DEPTH_NS (MP_NS_PER_S / 10)
+#define MP_POLICE_DEPTH_BYTES 24000u
+/*
+ * It gets no longer than that and this. What came above the cap has to be made up for, or on average a
+ * sender that rises and falls would get more; but not what it could not help before it was told.
+ */
+#define MP_POLICE_OWED_NS (MP_NS_PER_S * 2 / 5)
+
+/* A host's virtual queue. */
+struct mp_police {
+	uint64_t empty_ns; /* when nothing will be in it */
+};
+
+/* One of its connections. */
+struct mp_told {
+	uint32_t end;   /* of the packet that was lost or marked */
+	uint32_t waits; /* 1: for its acknowledgement */
+};
+
+/* What a host that sends is held to, by its cap; 0 without one. */
+MP_INLINE uint64_t mp_police_bps(uint64_t cap_bps)
+{
+	return cap_bps + cap_bps / 16;
+}
+
+/* How long a queue is too much. */
+MP_INLINE uint64_t mp_police_depth_ns(uint64_t cap_bps)
+{
+	return mp_max_u64(MP_POLICE_DEPTH_NS, mp_share_interval_ns(cap_bps, MP_POLICE_DEPTH_BYTES));
+}
+
+/* Whether it is too much that comes at now_ns. */
+MP_INLINE bool mp_police_exceeds(struct mp_police *police, uint64_t cap_bps, uint32_t bytes,
+				 uint64_t now_ns)
+{
+	uint64_t held_bps = mp_police_bps(cap_bps), depth_ns = mp_police_depth_ns(held_bps);
+	uint64_t queue_ns = mp_max_u64(police->empty_ns, now_ns) - now_ns;
+	uint64_t longer_ns = queue_ns + mp_share_interval_ns(held_bps, bytes);
+
+	police->empty_ns = now_ns + mp_min_u64(longer_ns, depth_ns + MP_POLICE_OWED_NS);
+	return queue_ns >= depth_ns;
+}
+
+/* Data up to ack is acknowledged. */
+MP_INLINE void mp_told_answered(struct mp_told *told, uint32_t ack)
+{
+	if (mp_seq_up_to(told->end, ack))
+		told->waits = 0;
+}
+
+/*
+ * Whether a connection may be told with this packet, of data that came up to max_end before: with what
+ * is sent again it is not, whose loss would stop it.
+ */
+MP_INLINE bool mp_told_may(const struct mp_told *told, uint32_t seq, uint32_t max_end)
+{
+	return !told->waits && mp_seq_up_to(max_end, seq);
+}
+
+/* It is told, by the packet that ends there. */
+MP_INLINE void mp_told_by(struct mp_told *told, uint32_t end)
+{
+	told->end = end;
+	told->waits = 1;
+}
+
+#endif

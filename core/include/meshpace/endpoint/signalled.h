@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a sender has heard from the gateway, and how long it holds: RTT_wired (option.h), how many hosts
+ * share the mesh and what the flow may have (shared.h). Everything expires by time, whatever else is or is
+ * not heard: who once was told a limit, by a gateway that is gone or by somebody who lied, is free again.
+ */
+#ifndef MESHPACE_SIGNALLED_H
+#define MESHPACE_SIGNALLED_H
+
+#include "../law/law.h"
+#include "shared.h"
+
+/*
+ * The gateway sets caps anew each second, so what it signals is renewed each second. Three of these:
+ * one may be lost, and the next comes late, before anything is forgotten. A flow hears the limit by one
+ * ACK in four (MP_SHARED_TURNS): with an ACK for two packets of 1500 bytes that is twice in three
+ * seconds from 64 kbit/s on; below that a limit may lapse for a moment, and the gateway's own police,
+ * which needs no sender's help, has to do.
+ */
+#define MP_SIGNAL_LIFE_NS (3 * MP_NS_PER_S)
+
+/*
+ * A limit makes a packet wait no longer than a second, the gateway's own step: TCP has ordered the next
+ * departure before it can hear that the limit holds no longer.
+ */
+#define MP_SIGNAL_WAIT_NS MP_NS_PER_S
+
+struct mp_signalled {
+	struct mp_shared shared;
+	uint64_t shared_ns;    /* when it was heard last */
+	uint64_t wired_ns;     /* when RTT_wired was heard last; 0: never */
+	uint32_t rtt_wired_us; /* 0: not known, the whole RTT is used */
+	uint32_t fresh;        /* RTT_wired is of the ACK that is being processed */
+};
+
+/* Takes the 8 bytes of one option of an ACK; false, and nothing changed, when it tells nothing of others. */
+MP_INLINE bool mp_signalled_hear_shared(struct mp_signalled *heard,
+					const uint8_t option[MP_OPTION_BYTES], uint64_t now_ns)
+{
+	if (!mp_shared_read(option, &heard->shared))
+		return false;
+	heard->shared_ns = now_ns;
+	return true;
+}
+
+/* The same for RTT_wired. Until now samples were of the whole RTT, the SYN's first: they hold no longer. */
+MP_INLINE bool mp_signalled_hear_wired(struct mp_signalled *heard, struct mp_estimate *estimate,
+				       const uint8_t option[MP_OPTION_BYTES], uint64_t now_ns)
+{
+	uint32_t rtt_wired_us = 0;
+
+	if (!mp_option_read(option, &rtt_wired_us))
+		return false;
+	if (heard->rtt_wired_us == 0)
+		mp_estimate_forget(estimate);
+	heard->rtt_wired_us = rtt_wired_us;
+	heard->wired_ns = now_ns;
+	heard->fresh = true;
+	return true;
+}
+
+/* Forgets what is too old, and tells the estimate what is left. To be called before each use. */
+MP_INLINE void mp_signalled_expire(struct mp_signalled *heard, struct mp_estimate *estimate,
+				   uint64_t now_ns)
+{
+	if (now_ns - heard->shared_ns > MP_SIGNAL_LIFE_NS) {
+		heard->shared.sharers = 0;
+		heard->shared.bps = 0;
+	}
+	if (heard->rtt_wired_us && now_ns - heard->wired_ns > MP_SIGNAL_LIFE_NS) {
+		heard->rtt_wired_us = 0;
+		mp_estimate_forget(estimate);
+	}
+	mp_estimate_set_late(estimate, heard->rtt_wired_us);
+	mp_estimate_share(estimate, heard->shared.sharers);
+}
+
+/*
+ * The sample, in ticks, that the law takes of an ACK's whole RTT; 0: none. RTT and RTT_wired have to be of
+ * the same ACK, since a receiver that delays one lengthens both: an ACK without RTT_wired gives no sample
+ * as long as one is known.
+ */
+MP_INLINE uint32_t mp_signalled_sample_ticks(struct mp_signalled *heard, uint32_t rtt_ticks)
+{
+	bool fresh = heard->fresh;
+
+	heard->fresh = false;
+	if (heard->rtt_wired_us == 0)
+		return rtt_ticks;
+	return fresh ? mp_rtt_wireless_ticks(rtt_ticks, heard->rtt_wired_us) : 0;
+}
+
+/* The interval of packets of so many bytes that the limit leaves, in ns; 0: any. */
+MP_INLINE uint64_t mp_signalled_interval_ns(const struct mp_signalled *heard, uint32_t bytes)
+{
+	return mp_min_u64(mp_shared_interval_ns(&heard->shared, bytes), MP_SIGNAL_WAIT_NS);
+}
+
+#endif

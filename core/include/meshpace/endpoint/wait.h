@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How long a flow's packets may wait to be paced (law `even`). A sender that fills its window keeps a
+ * queue here for ever, which is delay for nothing; but one that halves its window needs something
+ * to send from meanwhile. So CoDel (RFC 8289) is applied to the time that a packet will wait, which is
+ * known when it comes: where all packets of a round trip would wait longer than the target, one is
+ * lost or marked, then the next after two round trips / sqrt(n): the first passes until its sender
+ * knows, the second until the queue shows it.
+ */
+#ifndef MESHPACE_WAIT_H
+#define MESHPACE_WAIT_H
+
+#include "../arith/base.h"
+#include "../law/pace.h"
+
+#define MP_WAIT_PACKETS 8u       /* never less: who has fewer under way notices a loss only in time */
+#define MP_WAIT_ROUND_NS 100000000ull /* the least round trip that CoDel reckons with */
+#define MP_WAIT_LIMIT 4u         /* times the target: nothing waits longer */
+
+struct mp_wait {
+	uint64_t above_ns; /* since when, plus a round trip, all waited too long; 0: not */
+	uint64_t next_ns;  /* when the next is to be lost */
+	uint32_t count;    /* lost in a row; 0: none is being lost */
+};
+
+/*
+ * The target, in ns: 1.25 D + 0.75 RTT_wired, of a flow whose round trips are D in the mesh (at
+ * least what is wanted) and RTT_wired beyond (0: unknown), so that a window of the sender's cut to
+ * 0.6 still fills both.
+ */
+MP_INLINE uint64_t mp_wait_target_ns(uint64_t mesh_ns, uint64_t wired_ns, uint64_t interval_ns)
+{
+	return mp_max_u64(mesh_ns + mesh_ns / 4 + wired_ns / 2 + wired_ns / 4,
+			  MP_WAIT_PACKETS * interval_ns);
+}
+
+/* round_ns / sqrt(count). */
+MP_INLINE uint64_t mp_wait_gap_ns(uint64_t round_ns, uint32_t count)
+{
+	return (round_ns << 8) / mp_isqrt((uint64_t)(count ? count : 1) << 16);
+}
+
+/*
+ * Whether a packet that comes at now_ns and would wait wait_ns is to be lost, or marked; round_ns: a
+ * round trip without that wait. Its sender notices after a round trip with it.
+ */
+MP_INLINE bool mp_wait_ends(struct mp_wait *wait, uint64_t wait_ns, uint64_t target_ns,
+			    uint64_t round_ns, uint64_t now_ns)
+{
+	round_ns = mp_max_u64(round_ns + wait_ns, MP_WAIT_ROUND_NS);
+	if (wait_ns < target_ns) {
+		wait->above_ns = 0;
+		wait->count = 0;
+		return false;
+	}
+	if (wait->above_ns == 0)
+		wait->above_ns = now_ns + round_ns;
+	if (now_ns < wait->above_ns)
+		return wait_ns > MP_WAIT_LIMIT * target_ns;
+	if (wait->count == 0)
+		wait->next_ns = now_ns;
+	if (now_ns < wait->next_ns)
+		return wait_ns > MP_WAIT_LIMIT * target_ns;
+	wait->count++;
+	wait->next_ns = now_ns + mp_wait_gap_ns(2 * round_ns, wait->count);
+	return true;
+}
+
+/*
+ * Whether a packet would wait too long by any law: longer than the farthest departure is ahead, where that is
+ * more than a few packets. By then its sender has given it up for lost.
+ */
+MP_INLINE bool mp_wait_beyond(uint64_t wait_ns, uint64_t interval_ns)
+{
+	return wait_ns > mp_max_u64(MP_HORIZON_NS, MP_WAIT_PACKETS * interval_ns);
+}
+
+#endif

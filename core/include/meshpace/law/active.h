@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Who takes part in the mesh (law `even`), by evidence that nobody can give alone. A host, in one direction,
+ * is active as long as both ends have shown progress lately: new data of it was acknowledged. Who has left,
+ * died or fallen silent, who sends what nobody acknowledges, and who exists only as a source address, is
+ * not: it enters no mean, begins no trial and holds nobody to a cap. With its first progress it is active at once.
+ *
+ * An active host wants more than it gets only while its sender has more to send and is not stopped by the
+ * receiver's window: who is bound by the application, the server or the window would get no more if the
+ * others got less. A sender that lets all that it sent be acknowledged before it goes on has no more. (TCP's
+ * push flag does not tell: Linux sets it on each super packet.) What bounds a sender inside itself, such as a
+ * small buffer, and an upload's application show only in a trial.
+ */
+#ifndef MESHPACE_ACTIVE_H
+#define MESHPACE_ACTIVE_H
+
+#include "../arith/base.h"
+
+/*
+ * Steps of a second in which a host shows no progress before it is not active any more. A sender that has
+ * lost all of a window tries again after its time-out, at least 1 s (RFC 6298, 2.4), and once more after twice
+ * as long (5.5): who has answered neither is not there for now. With 2 steps routes that AODV looks for count
+ * as hosts that have left, and Jain's index of two chains falls from .99 to .96.
+ */
+#define MP_ACTIVE_STEPS 3u
+
+/* Data of an upload so lately seen means that there is more: what waits at its sender is not seen here. */
+#define MP_ACTIVE_RECENT_NS MP_NS_PER_S
+
+/* What is known of a flow when it is asked whether it wants more. */
+struct mp_demand {
+	uint32_t outstanding_bytes; /* that went on from here and are not acknowledged */
+	uint32_t window_bytes;      /* that its receiver offers, scaled; 0: not known */
+	uint32_t segment_bytes;     /* payload of its largest segment */
+	bool paused;                /* a download of which data came lately when nothing was under way */
+	bool waits;                 /* something of it waits here to be paced */
+	bool recent;                /* an upload whose data came within MP_ACTIVE_RECENT_NS */
+};
+
+/* Whether something of a flow is on its way. */
+MP_INLINE bool mp_flow_moves(const struct mp_demand *demand)
+{
+	return demand->outstanding_bytes || demand->waits || demand->recent;
+}
+
+/* Whether a flow would get more if the mesh carried more. */
+MP_INLINE bool mp_flow_wants(const struct mp_demand *demand)
+{
+	bool closed = demand->window_bytes &&
+		      (uint64_t)demand->outstanding_bytes + demand->segment_bytes > demand->window_bytes;
+
+	return demand->waits || (mp_flow_moves(demand) && !demand->paused && !closed);
+}
+
+/* Something of a flow was seen lately: data of an upload, or a pause of a download. */
+MP_INLINE bool mp_flow_recent(uint64_t seen_ns, uint64_t now_ns)
+{
+	return seen_ns && now_ns - seen_ns < MP_ACTIVE_RECENT_NS;
+}
+
+#endif

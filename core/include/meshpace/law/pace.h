@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* When the next packet of a flow leaves (GAP section 4.3: rate-based dequeueing). */
+#ifndef MESHPACE_PACE_H
+#define MESHPACE_PACE_H
+
+#include "../arith/base.h"
+
+struct mp_pacer {
+	uint64_t last_ns; /* departure of the latest packet */
+	bool started;
+};
+
+/*
+ * A departure further ahead than this is cut off: sch_fq silently drops what is
+ * stamped beyond its horizon (10 s), and a flow must outlive a bad estimate.
+ */
+#define MP_HORIZON_NS (4 * MP_NS_PER_S)
+
+/* Earliest departure at now_ns of the packet after the latest; never before now. */
+MP_INLINE uint64_t mp_departure_ns(const struct mp_pacer *pacer, uint64_t now_ns,
+				   uint64_t interval_ns)
+{
+	uint64_t due_ns = pacer->started ? pacer->last_ns + interval_ns : now_ns;
+
+	return mp_min_u64(mp_max_u64(due_ns, now_ns), now_ns + MP_HORIZON_NS);
+}
+
+/* The packet leaves at departure_ns. */
+MP_INLINE void mp_departed(struct mp_pacer *pacer, uint64_t departure_ns)
+{
+	pacer->last_ns = departure_ns;
+	pacer->started = true;
+}
+
+/*
+ * As mp_departed, of a packet that was due before, when the device took none: the next one is due an
+ * interval after this one was, so that the rate is kept; but no more than late_ns are made up for.
+ */
+MP_INLINE void mp_departed_late(struct mp_pacer *pacer, uint64_t now_ns, uint64_t interval_ns,
+				uint64_t late_ns)
+{
+	uint64_t due_ns = pacer->started ? pacer->last_ns + interval_ns : now_ns;
+
+	due_ns = mp_max_u64(due_ns + late_ns, now_ns) - late_ns;
+	mp_departed(pacer, mp_min_u64(due_ns, now_ns));
+}
+
+/* Segments in one super packet leave together: the last of them was due so much later. */
+MP_INLINE void mp_departed_together(struct mp_pacer *pacer, uint64_t departure_ns,
+				    uint64_t interval_ns, uint32_t segments)
+{
+	uint64_t rest_ns = segments > 1 ? (segments - 1) * mp_min_u64(interval_ns, MP_HORIZON_NS) : 0;
+
+	mp_departed(pacer, departure_ns + rest_ns);
+}
+
+#endif

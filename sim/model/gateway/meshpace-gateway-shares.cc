@@ -1,0 +1,233 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+// MeshpaceGateway under the law `even`: what each host gets, and what waits for that.
+
+#include "meshpace-gateway.h"
+
+#include "../law-clock.h"
+
+#include "ns3/simulator.h"
+#include "ns3/udp-l4-protocol.h"
+
+#include <algorithm>
+
+namespace ns3
+{
+
+namespace
+{
+
+/** An acknowledgement waits no longer, or its sender takes the data for lost. */
+constexpr uint64_t LONGEST_ACK_WAIT_NS = 200'000'000;
+
+uint64_t
+NowNs()
+{
+    return Simulator::Now().GetNanoSeconds();
+}
+
+} // namespace
+
+bool
+MeshpaceGateway::SharesHosts() const
+{
+    return m_lawName == EVEN && m_settings.goodputControl;
+}
+
+const MeshpaceHosts&
+MeshpaceGateway::Hosts() const
+{
+    return m_hostShares;
+}
+
+bool
+MeshpaceGateway::IsDatagramForMesh(Ptr<const QueueDiscItem> item) const
+{
+    const auto ipv4 = DynamicCast<const Ipv4QueueDiscItem>(item);
+    return ipv4 && ipv4->GetHeader().GetProtocol() == UdpL4Protocol::PROT_NUMBER &&
+           InMesh(ipv4->GetHeader().GetDestination()) && !InMesh(ipv4->GetHeader().GetSource()) &&
+           m_foreign.count(ipv4->GetHeader().GetSource().Get()) == 0;
+}
+
+MeshpaceGateway::ToMeshVerdict
+MeshpaceGateway::DatagramToMesh(Ptr<QueueDiscItem> item, uint32_t radio)
+{
+    if (!SharesHosts() || !IsDatagramForMesh(item))
+    {
+        return {Verdict::PASS, {}};
+    }
+    const auto host = StaticCast<Ipv4QueueDiscItem>(item)->GetHeader().GetDestination().Get();
+    switch (m_hostShares.Datagram(item, radio, host, HoldingTo(host), NowNs()))
+    {
+    case MeshpaceHosts::Fate::WAITS:
+        return {Verdict::HELD, {}};
+    case MeshpaceHosts::Fate::DROPPED:
+        return {Verdict::DROP, {}};
+    case MeshpaceHosts::Fate::PASSES:
+        break;
+    }
+    return {Verdict::PASS, {}};
+}
+
+uint32_t
+MeshpaceGateway::HoldingTo(uint32_t address) const
+{
+    return std::ranges::count_if(m_connections, [address](const auto& entry) {
+        return entry.first.meshAddress == address && entry.second->Holds();
+    });
+}
+
+uint64_t
+MeshpaceGateway::HeadTag(const MeshpaceKey& key, MeshpaceConnection& connection) const
+{
+    return m_hostShares.Tag({key.meshAddress, !connection.HeadAcknowledges()},
+                            connection.HeadTurn());
+}
+
+uint64_t
+MeshpaceGateway::CapIntervalNs(const MeshpaceKey& key, const MeshpaceConnection& connection) const
+{
+    const auto flows = HoldingTo(key.meshAddress) + m_hostShares.DatagramLines(key.meshAddress);
+    return mp_share_interval_ns(m_hostShares.CapBps({key.meshAddress, true}),
+                                connection.DownSegmentBytes()) *
+           std::max(flows, 1U);
+}
+
+MeshpaceGateway::ToMeshVerdict
+MeshpaceGateway::Hold(const MeshpaceKey& key,
+                      MeshpaceConnection& connection,
+                      Ptr<QueueDiscItem> item,
+                      uint32_t ackedBytes)
+{
+    const bool data = ackedBytes == 0;
+    if (data && connection.WaitsTooLong(CapIntervalNs(key, connection), NowNs()))
+    {
+        return {Verdict::DROP, {}};
+    }
+    if (!connection.Hold(item, NowNs(), ackedBytes))
+    {
+        return {Verdict::DROP, {}};
+    }
+    m_maxHeld = std::max(m_maxHeld, ++m_held);
+    return {Verdict::HELD, {}};
+}
+
+uint64_t
+MeshpaceGateway::DueNs(const MeshpaceKey& key,
+                       const MeshpaceConnection& connection,
+                       uint64_t nowNs) const
+{
+    if (connection.HeadAcknowledges())
+    {
+        return std::clamp(m_hostShares.DueNs({key.meshAddress, false}, nowNs),
+                          nowNs,
+                          std::max(nowNs, connection.HeadSinceNs() + LONGEST_ACK_WAIT_NS));
+    }
+    return std::max(connection.DepartureNs(nowNs),
+                    m_hostShares.DueNs({key.meshAddress, true}, nowNs));
+}
+
+Departure
+MeshpaceGateway::ReleaseOf(const MeshpaceKey& key,
+                           MeshpaceConnection& connection,
+                           uint64_t nowNs)
+{
+    const auto bytes = connection.HeadBytes();
+    if (bytes > 0)
+    {
+        m_hostShares.Departed({key.meshAddress, !connection.HeadAcknowledges()},
+                              connection.HeadTurn(),
+                              bytes,
+                              nowNs);
+    }
+    m_held--;
+    return connection.Release(nowNs);
+}
+
+void
+MeshpaceGateway::ShareStep()
+{
+    for (const auto& [key, connection] : m_connections)
+    {
+        if (!connection->Elsewhere())
+        {
+            m_hostShares.Demands({key.meshAddress, true}, connection->DownDemand(NowNs()));
+            m_hostShares.Demands({key.meshAddress, false}, connection->UpDemand(NowNs()));
+        }
+    }
+    m_throttles += m_hostShares.Step(NowNs());
+    if (getenv("DBG")) for (const auto& [key, connection] : m_connections) { auto& c=*connection; fprintf(stderr,"%.0f host %x cap %.2f interval %lu us held %u down %lu\n", NowNs()/1e9, key.meshAddress, m_hostShares.CapBps({key.meshAddress,true})*8e-6, c.IntervalNs()/1000, c.HeldPackets(), c.DownBytes()); }
+    for (const auto& [key, connection] : m_connections)
+    {
+        connection->Share(m_hostShares.Told({key.meshAddress, true}),
+                          m_hostShares.Told({key.meshAddress, false}));
+    }
+}
+
+std::vector<std::pair<const MeshpaceKey*, MeshpaceConnection*>>
+MeshpaceGateway::DueAsks(bool down)
+{
+    std::vector<std::pair<const MeshpaceKey*, MeshpaceConnection*>> due;
+    for (const auto& [key, connection] : m_connections)
+    {
+        const bool asks = down ? connection->IsToProbe(NowNs())
+                               : !connection->Elsewhere() && !m_prompt.IsNull() &&
+                                     connection->IsToPrompt(NowNs());
+        if (asks)
+        {
+            due.emplace_back(&key, connection.get());
+        }
+    }
+    const auto& asked = down ? m_probes : m_prompts;
+    const auto turn = [&asked, down](const auto& entry) {
+        return std::pair{asked.LatestNs(entry.first->meshAddress), entry.second->Asks(down).latest_ns};
+    };
+    std::stable_sort(due.begin(), due.end(), [&turn](const auto& a, const auto& b) {
+        return turn(a) < turn(b);
+    });
+    return due;
+}
+
+void
+MeshpaceGateway::AskSilentPaths()
+{
+    for (const auto& [key, connection] : DueAsks(true))
+    {
+        if (m_probes.Spend(key->meshAddress, NowNs()))
+        {
+            mp_probe_sent(&connection->Asks(true), NowNs());
+            m_urgent.at(connection->Radio())(connection->Retransmit(NowNs()));
+        }
+    }
+    for (const auto& [key, connection] : DueAsks(false))
+    {
+        if (!m_prompts.Spend(key->meshAddress, NowNs()))
+        {
+            continue;
+        }
+        mp_probe_sent(&connection->Asks(false), NowNs());
+        if (auto ack = connection->AckAgain())
+        {
+            m_urgent.at(connection->Radio())(ack);
+        }
+        m_prompt(*key, connection->UpAck());
+    }
+}
+
+void
+MeshpaceGateway::EvenStep()
+{
+    LawClock clock;
+    AskSilentPaths();
+    if (SharesHosts())
+    {
+        ShareStep();
+    }
+    m_evenEvent = Simulator::Schedule(NanoSeconds(MP_SHARE_STEP_NS),
+                                      &MeshpaceGateway::EvenStep,
+                                      this);
+}
+
+} // namespace ns3

@@ -1,0 +1,382 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "meshpace-gateway.h"
+
+#include "../law-clock.h"
+#include "../radio/link-rates-layer.h"
+
+#include "ns3/simulator.h"
+#include "ns3/tcp-header.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace ns3
+{
+
+namespace
+{
+
+uint64_t
+NowNs()
+{
+    return Simulator::Now().GetNanoSeconds();
+}
+
+} // namespace
+
+MeshpaceGateway::MeshpaceGateway() = default;
+MeshpaceGateway::~MeshpaceGateway() = default;
+
+void
+MeshpaceGateway::DoInitialize()
+{
+    Object::DoInitialize();
+    ResetGoodputControl();
+    if (m_lawName == EVEN)
+    {
+        m_evenEvent = Simulator::Schedule(NanoSeconds(MP_SHARE_STEP_NS),
+                                          &MeshpaceGateway::EvenStep,
+                                          this);
+    }
+}
+
+void
+MeshpaceGateway::DoDispose()
+{
+    m_goodputEvent.Cancel();
+    m_evenEvent.Cancel();
+    m_connections.clear();
+    m_urgent.clear();
+    m_prompt.Nullify();
+    Object::DoDispose();
+}
+
+void
+MeshpaceGateway::SetUrgentCallback(Callback<void, Ptr<QueueDiscItem>> callback, uint32_t radio)
+{
+    m_urgent[radio] = callback;
+}
+
+void
+MeshpaceGateway::SetPromptCallback(Callback<void, const MeshpaceKey&, uint32_t> callback)
+{
+    m_prompt = callback;
+}
+
+bool
+MeshpaceGateway::InMesh(Ipv4Address address) const
+{
+    return m_meshMask.IsMatch(address, m_meshNetwork);
+}
+
+const MeshpaceConnection*
+MeshpaceGateway::Find(const MeshpaceKey& key) const
+{
+    const auto found = m_connections.find(key);
+    return found == m_connections.end() ? nullptr : found->second.get();
+}
+
+MeshpaceConnection*
+MeshpaceGateway::FindOrCreate(const MeshpaceKey& key, const TcpSegment& segment)
+{
+    if (const auto found = m_connections.find(key); found != m_connections.end())
+    {
+        return found->second.get();
+    }
+    // A connection is adopted in the middle of its life, but not by its last breath.
+    const auto flags = segment.Flags();
+    const bool begins = segment.payloadBytes > 0 || (flags & TcpHeader::SYN);
+    const bool ends = flags & (TcpHeader::FIN | TcpHeader::RST);
+    if (!begins || ends || m_held >= m_bufferPackets)
+    {
+        return nullptr;
+    }
+    RemoveEnded(); // goodput control, beginning anew with every connection, might never do it
+    const auto hops = m_hops.find(key.meshAddress);
+    const auto link = m_links.find(key.meshAddress);
+    auto connection =
+        std::make_unique<MeshpaceConnection>(m_settings,
+                                             hops == m_hops.end() ? 1 : hops->second,
+                                             link == m_links.end() ? mp_link{} : link->second);
+    if (const auto rates = m_linkRates.find(key.meshAddress); rates != m_linkRates.end())
+    {
+        connection->SetLinkRates(rates->second);
+    }
+    const auto created = m_connections.emplace(key, std::move(connection)).first;
+    if (hops != m_hops.end())
+    {
+        created->second->SetHops(hops->second);
+    }
+    ResetGoodputControl();
+    return created->second.get();
+}
+
+MeshpaceGateway::ToMeshVerdict
+MeshpaceGateway::ToMesh(Ptr<QueueDiscItem> item, uint32_t radio)
+{
+    LawClock clock;
+    const auto segment = TcpSegment::Read(item);
+    if (!segment)
+    {
+        return DatagramToMesh(item, radio);
+    }
+    const auto& header = StaticCast<Ipv4QueueDiscItem>(item)->GetHeader();
+    if (InMesh(header.GetSource()) || m_foreign.count(header.GetSource().Get()) > 0)
+    {
+        return {Verdict::PASS, {}}; // relayed: no flow of this gateway's
+    }
+    const MeshpaceKey key{header.GetDestination().Get(),
+                          header.GetSource().Get(),
+                          segment->DestinationPort(),
+                          segment->SourcePort()};
+    auto* connection = FindOrCreate(key, *segment);
+    if (!connection)
+    {
+        return {Verdict::PASS, {}};
+    }
+    connection->See(*segment, false, Simulator::Now());
+    connection->SetRadio(radio);
+    const auto upBytes = connection->UpBytes();
+    if (segment->Flags() & TcpHeader::ACK)
+    {
+        connection->AckFromWired(*segment, item);
+    }
+    const auto ackedBytes = connection->UpBytes() - upBytes;
+    m_hostShares.Delivered({key.meshAddress, false}, ackedBytes);
+    // An upload is slowed by its ACKs.
+    const bool slowed = segment->IsPureAck() && ackedBytes > 0 &&
+                        m_hostShares.CapBps({key.meshAddress, false}) > 0;
+    // What carries no data waits only so as not to overtake data that does.
+    if (segment->payloadBytes == 0 && !slowed && !connection->Holds())
+    {
+        return {Verdict::PASS, connection->Tell(*segment, NowNs())};
+    }
+    return Hold(key, *connection, item, slowed ? ackedBytes : 0);
+}
+
+MeshpaceGateway::Verdict
+MeshpaceGateway::ToWired(Ptr<const QueueDiscItem> item)
+{
+    LawClock clock;
+    const auto segment = TcpSegment::Read(item);
+    if (!segment)
+    {
+        return Verdict::PASS;
+    }
+    const auto& header = StaticCast<const Ipv4QueueDiscItem>(item)->GetHeader();
+    const MeshpaceKey key{header.GetSource().Get(),
+                          header.GetDestination().Get(),
+                          segment->SourcePort(),
+                          segment->DestinationPort()};
+    auto* connection = FindOrCreate(key, *segment);
+    if (!connection)
+    {
+        return Verdict::PASS;
+    }
+    // Not its first data: there is no round trip yet in which its sender could be told.
+    if (segment->payloadBytes > 0 && connection->UpBytes() > 0 &&
+        m_hostShares.Exceeds({key.meshAddress, false}, segment->payloadBytes, NowNs()) &&
+        connection->IsTold(*segment))
+    {
+        return Verdict::WITHHELD;
+    }
+    connection->See(*segment, true, Simulator::Now());
+    if (segment->payloadBytes > 0)
+    {
+        connection->DataToWired(*segment, NowNs());
+    }
+    if (!(segment->Flags() & TcpHeader::ACK))
+    {
+        return Verdict::PASS;
+    }
+    connection->SetLinkRates(ReadLinkRates(*segment));
+    const auto downBytes = connection->DownBytes();
+    const auto verdict = connection->AckFromMesh(*segment, NowNs());
+    m_hostShares.Delivered({key.meshAddress, true}, connection->DownBytes() - downBytes);
+    switch (verdict)
+    {
+    case MP_ACK_RETRANSMIT:
+        m_urgent.at(connection->Radio())(connection->Retransmit(NowNs()));
+        return Verdict::WITHHELD;
+    case MP_ACK_WITHHOLD:
+        return Verdict::WITHHELD;
+    case MP_ACK_FORWARD:
+        break;
+    }
+    return Verdict::PASS;
+}
+
+MeshpaceGateway::Next
+MeshpaceGateway::NextConnection(uint32_t radio, uint64_t nowNs)
+{
+    Next next;
+    for (const auto& [key, connection] : m_connections)
+    {
+        if (connection->Holds() && connection->Radio() == radio &&
+            DueNs(key, *connection, nowNs) <= nowNs)
+        {
+            const auto after = key.meshAddress - m_lastHost[radio] - 1;
+            next = std::min(next, {after, HeadTag(key, *connection), key.meshAddress, &key});
+        }
+    }
+    return next;
+}
+
+MeshpaceGateway::Next
+MeshpaceGateway::NextDatagram(uint32_t radio, uint64_t nowNs)
+{
+    Next next;
+    for (const auto& [address, tag] : m_hostShares.DatagramsDue(radio, nowNs))
+    {
+        next = std::min(next, {address - m_lastHost[radio] - 1, tag, address, nullptr});
+    }
+    return next;
+}
+
+Departure
+MeshpaceGateway::Release(uint32_t radio)
+{
+    LawClock clock;
+    const auto nowNs = NowNs();
+    const auto next = std::min(NextConnection(radio, nowNs), NextDatagram(radio, nowNs));
+    if (!next.host)
+    {
+        return {};
+    }
+    m_lastHost[radio] = *next.host;
+    return next.key ? ReleaseOf(*next.key, *m_connections.at(*next.key), nowNs)
+                    : Departure{m_hostShares.Release(*next.host, nowNs), {}};
+}
+
+Time
+MeshpaceGateway::NextDeparture(uint32_t radio) const
+{
+    LawClock clock;
+    const auto nowNs = NowNs();
+    auto nextNs = m_hostShares.NextNs(radio, nowNs);
+    for (const auto& [key, connection] : m_connections)
+    {
+        if (connection->Holds() && connection->Radio() == radio)
+        {
+            nextNs = std::min(nextNs, DueNs(key, *connection, nowNs));
+        }
+    }
+    return nextNs == std::numeric_limits<uint64_t>::max() ? Time::Max() : NanoSeconds(nextNs);
+}
+
+std::size_t
+MeshpaceGateway::Connections() const
+{
+    return m_connections.size();
+}
+
+uint32_t
+MeshpaceGateway::HeldPackets() const
+{
+    return m_held;
+}
+
+std::vector<mp_goodput_flow>
+MeshpaceGateway::GoodputEntries()
+{
+    std::vector<mp_goodput_flow> entries;
+    for (auto& [key, connection] : m_connections)
+    {
+        if (!connection->Elsewhere())
+        {
+            entries.push_back(connection->GoodputEntry());
+        }
+    }
+    return entries;
+}
+
+void
+MeshpaceGateway::ApplyGoodputEntries(const std::vector<mp_goodput_flow>& entries)
+{
+    auto entry = entries.begin();
+    for (auto& [key, connection] : m_connections)
+    {
+        if (!connection->Elsewhere())
+        {
+            connection->GoodputEntry() = *entry++;
+        }
+    }
+}
+
+void
+MeshpaceGateway::GoodputStep()
+{
+    LawClock clock;
+    if (RemoveEnded())
+    {
+        ResetGoodputControl();
+        return;
+    }
+    if (m_settings.goodputControl && !SharesHosts())
+    {
+        auto entries = GoodputEntries();
+        m_throttles += mp_goodput_step(&m_goodput,
+                                       &m_settings.goodput,
+                                       entries.data(),
+                                       entries.size(),
+                                       NowNs());
+        ApplyGoodputEntries(entries);
+    }
+    ScheduleGoodputStep();
+}
+
+void
+MeshpaceGateway::ScheduleGoodputStep()
+{
+    m_goodputEvent.Cancel();
+    m_goodputEvent = Simulator::Schedule(NanoSeconds(m_settings.goodput.step_ns),
+                                         &MeshpaceGateway::GoodputStep,
+                                         this);
+}
+
+void
+MeshpaceGateway::ResetGoodputControl()
+{
+    auto entries = GoodputEntries();
+    mp_goodput_reset(&m_goodput, entries.data(), entries.size(), NowNs());
+    ApplyGoodputEntries(entries);
+    ScheduleGoodputStep();
+}
+
+bool
+MeshpaceGateway::RemoveEnded()
+{
+    return std::erase_if(m_connections, [this](const auto& entry) {
+        const auto& connection = *entry.second;
+        const bool idle = Simulator::Now() - connection.LastSeen() > m_idleTimeout;
+        return !connection.Holds() && (connection.Ended() || idle);
+    });
+}
+
+void
+MeshpaceGateway::ResetStatistics()
+{
+    for (auto& [key, connection] : m_connections)
+    {
+        connection->ResetStatistics();
+    }
+    m_throttles = 0;
+    m_maxHeld = m_held;
+}
+
+uint64_t
+MeshpaceGateway::Throttles() const
+{
+    return m_throttles;
+}
+
+uint32_t
+MeshpaceGateway::MaxHeldPackets() const
+{
+    return m_maxHeld;
+}
+
+} // namespace ns3

@@ -1,0 +1,110 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef MESHPACE_TCP_WIRE_H
+#define MESHPACE_TCP_WIRE_H
+
+#include "meshpace/endpoint/option.h"
+
+#include "ns3/ipv4-queue-disc-item.h"
+#include "ns3/packet.h"
+#include "ns3/ptr.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+namespace ns3
+{
+
+/**
+ * @ingroup meshpace
+ *
+ * What the gateway reads from a TCP segment on its way, straight from the bytes: parsing a
+ * TcpHeader object per packet would cost more than everything else that the law does.
+ */
+struct TcpSegment
+{
+    static constexpr uint32_t MAX_HEADER_BYTES = 60; //!< TCP's longest header
+
+    std::array<uint8_t, MAX_HEADER_BYTES> bytes; //!< the header as on the wire
+    uint32_t headerBytes;                        //!< length of the header
+    uint32_t payloadBytes;                       //!< length of the payload
+    uint32_t packetBytes;                        //!< length with the IP header
+
+    /**
+     * Reads the segment in a queue disc's item.
+     *
+     * @param item the packet, IP header not yet added
+     * @return nothing when it is no TCP over IPv4, a later fragment, or malformed
+     */
+    static std::optional<TcpSegment> Read(Ptr<const QueueDiscItem> item);
+
+    /** @return the source port */
+    uint16_t SourcePort() const;
+    /** @return the destination port */
+    uint16_t DestinationPort() const;
+    /** @return the sequence number of the first byte */
+    uint32_t Seq() const;
+    /** @return the acknowledged sequence number */
+    uint32_t Ack() const;
+    /** @return the advertised window as it stands there, unscaled */
+    uint16_t Window() const;
+    /** @return the flags, as TcpHeader::Flags_t */
+    uint8_t Flags() const;
+    /** @return true when it carries nothing but an acknowledgement */
+    bool IsPureAck() const;
+    /** @return the window scale that a SYN offers, nothing when there is none */
+    std::optional<uint8_t> WindowScale() const;
+};
+
+/**
+ * @ingroup meshpace
+ *
+ * Puts an option in front of a segment's others.
+ *
+ * @param item the segment, IP header not yet added
+ * @param segment the same as read
+ * @param option the option's bytes, a multiple of 4
+ * @param optionBytes how many
+ * @return the packet to send instead; the item itself when its header has no room or is
+ *         protected by a checksum (ns-3 computes none unless told to)
+ */
+Ptr<QueueDiscItem> InsertOption(Ptr<QueueDiscItem> item,
+                                const TcpSegment& segment,
+                                const uint8_t* option,
+                                uint32_t optionBytes);
+
+/**
+ * @ingroup meshpace
+ *
+ * Gives a segment another header of the same length.
+ *
+ * @param item the segment, IP header not yet added
+ * @param changed the same as read, with its header changed
+ * @return the packet to send instead
+ */
+Ptr<QueueDiscItem> ReplaceHeader(Ptr<QueueDiscItem> item, const TcpSegment& changed);
+
+/**
+ * @ingroup meshpace
+ *
+ * What an ACK is to tell a sender in the mesh: one of the options of option.h and shared.h, or nothing.
+ */
+using MeshpaceTold = std::optional<std::array<uint8_t, MP_OPTION_BYTES>>;
+
+/**
+ * @ingroup meshpace
+ *
+ * Puts into a pure ACK what it is to tell.
+ *
+ * @param item the ACK, IP header not yet added
+ * @param told what it tells
+ * @return the packet to send instead, as InsertOption
+ */
+Ptr<QueueDiscItem> InsertTold(Ptr<QueueDiscItem> item, const MeshpaceTold& told);
+
+} // namespace ns3
+
+#endif // MESHPACE_TCP_WIRE_H
