@@ -20,7 +20,7 @@ struct {
 /*
  * Of each address that is not its host's only one: the address that stands for all of the host's, by which
  * its cap is found. Those that stand for themselves are not in it. Set by the daemon, which sees MAC
- * addresses (crates/meshpace/src/identity.rs).
+ * addresses (crates/meshpace/src/hosts/identity.rs).
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -33,7 +33,7 @@ MP_INLINE uint64_t mp_beat_of(uint64_t progress_ns, uint64_t patience_ns, uint64
 /* skb->mark of what the daemon sends again: segments from its store, and latest ACKs. */
 #define MP_MARK_LOCAL 0x6d707274u
 
-/* skb->mark of the daemon's heartbeats where nftables decides what is held (crates/meshpace/src/nftables.rs). */
+/* skb->mark of the daemon's heartbeats where nftables decides what is held (crates/meshpace/src/setup/nftables.rs). */
 #define MP_MARK_BEAT 0x6d706274u
 
 /* Packets above this are not stored for local retransmission. */

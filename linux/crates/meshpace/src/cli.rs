@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueHint};
 
+use crate::base::errors::{usage, Context, Result};
 use crate::config::{Law, Overrides, ReleaseChoice, Source};
-use crate::errors::{usage, Context, Result};
 
 /// TCP made fast and fair across multihop Wi-Fi meshes, from their Internet gateway
 #[derive(Parser)]

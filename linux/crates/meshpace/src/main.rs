@@ -1,59 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! meshpace: TCP made fast and fair across multihop Wi-Fi meshes.
-mod asks;
-mod attach;
-mod batch;
-mod bypass;
-mod cache;
-mod changes;
+mod base;
 mod cli;
 mod config;
-mod control;
 mod daemon;
-mod doctor;
-mod errors;
-mod flows;
-mod goodput;
-mod hostpace;
 mod hosts;
-mod identity;
-mod intf;
-mod iptables;
-mod liveness;
-mod lock;
-mod logger;
-mod metrics;
-mod nfnetlink;
-mod nfqueue;
-mod nftables;
-mod offload;
-mod paced;
-mod packet;
-mod port;
-mod programs;
-mod prompts;
-mod radio;
+mod kernel;
+mod policy;
 mod release;
-mod report;
-mod routes;
-mod rules;
-mod rundir;
 mod sender;
-mod serve;
-mod shares;
-mod status;
-mod strangers;
-mod system;
-mod top;
-mod watch;
+mod setup;
+mod show;
 
 use std::sync::mpsc;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
+use base::errors::{self, Result};
+use base::{logger, system};
 use cli::{Command, ConfigCommand, GatewayArgs, StatusArgs};
 use daemon::{Gateway, Order};
-use errors::Result;
+use show::{control, doctor, status, top};
 
 fn main() {
     logger::start();

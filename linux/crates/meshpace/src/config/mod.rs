@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::errors::{usage, Result};
-use crate::intf::{self, mp_law};
+use crate::base::errors::{usage, Result};
+use crate::kernel::intf::{self, mp_law};
 pub use groups::{group_of, Group};
 pub use places::{Node, NodeName};
 pub use radio::Radio;

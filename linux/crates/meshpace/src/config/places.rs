@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::in_range;
 
 /// As many nodes of a way as core/ looks at.
-pub const MOST_HOPS: usize = crate::intf::MP_REACH_HOPS as usize;
+pub const MOST_HOPS: usize = crate::kernel::intf::MP_REACH_HOPS as usize;
 
 const EARTH_RADIUS_M: f64 = 6_371_000.0;
 

@@ -4,7 +4,7 @@
 use serde::Deserialize;
 
 use super::in_range;
-use crate::intf;
+use crate::kernel::intf;
 
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]

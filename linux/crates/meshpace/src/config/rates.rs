@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::in_range;
-use crate::intf::{self, mp_law, mp_link, mp_path};
+use crate::kernel::intf::{self, mp_law, mp_link, mp_path};
 
 /// As many links as core/ takes one by one.
 pub const MOST_LINKS: usize = intf::MP_PATH_LINKS as usize;

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use super::Gateway;
-use crate::cache::{self, Acked};
+use crate::base::errors::{Context, Result};
+use crate::base::system::now_ns;
 use crate::config::Law;
-use crate::errors::{Context, Result};
-use crate::flows::{self, FlowState, Table};
-use crate::intf::{mp_direction_MP_DOWN, mp_host_key};
-use crate::shares::Member;
-use crate::system::now_ns;
-use crate::{identity, report, shares};
+use crate::hosts::flows::{self, FlowState, Table};
+use crate::hosts::identity;
+use crate::kernel::intf::{mp_direction_MP_DOWN, mp_host_key};
+use crate::policy::shares;
+use crate::policy::shares::Member;
+use crate::release::cache::{self, Acked};
+use crate::show::report;
 
 impl Gateway {
     pub(super) fn tick(&mut self) -> Result<()> {

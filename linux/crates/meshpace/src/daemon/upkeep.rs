@@ -4,8 +4,9 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use super::Gateway;
-use crate::bypass::Look;
-use crate::{control, intf};
+use crate::kernel::intf;
+use crate::setup::bypass::Look;
+use crate::show::control;
 
 impl Gateway {
     /// Lock, socket and notes, whose folder something else may remove.

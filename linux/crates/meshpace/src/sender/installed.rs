@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, ObjectBuilder};
 
-use crate::errors::{anyhow, usage, Context, Result};
-use crate::intf::{mp_sender_settings, Plain};
-use crate::system;
+use crate::base::errors::{anyhow, usage, Context, Result};
+use crate::base::system;
+use crate::kernel::intf::{mp_sender_settings, Plain};
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sender.bpf.o"));
 

@@ -9,14 +9,15 @@ use std::time::{Duration, Instant};
 
 use meshpace_paths::Sources;
 
-use crate::changes::{Change, Changes};
+use crate::base::errors::{bail, usage, Context, Result};
+use crate::base::lock::{Lock, Owner};
+use crate::base::system;
 use crate::cli::{SenderCommand, SenderOn};
 use crate::config::{Config, Law, Rates};
-use crate::errors::{bail, usage, Context, Result};
-use crate::intf::{self, mp_link, mp_radio, mp_sender_settings};
-use crate::lock::{Lock, Owner};
-use crate::radio::{By, Ranges, Surroundings};
-use crate::{routes, system};
+use crate::hosts::radio::{By, Ranges, Surroundings};
+use crate::hosts::routes;
+use crate::kernel::intf::{self, mp_link, mp_radio, mp_sender_settings};
+use crate::setup::changes::{Change, Changes};
 use installed::Installed;
 
 /// Name of the notes on what was changed; no interface may have it, for it is too long.

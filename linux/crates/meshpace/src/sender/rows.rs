@@ -6,11 +6,11 @@ use std::net::SocketAddr;
 use serde::Serialize;
 
 use super::installed::{self, Installed};
+use crate::base::errors::{Context, Result};
 use crate::config::Law;
-use crate::errors::{Context, Result};
-use crate::hosts::address_of;
-use crate::intf::{self, mp_sender_row, mp_sender_settings, Plain};
-use crate::radio::By;
+use crate::hosts::paths::address_of;
+use crate::hosts::radio::By;
+use crate::kernel::intf::{self, mp_sender_row, mp_sender_settings, Plain};
 
 #[derive(Serialize)]
 struct Row {

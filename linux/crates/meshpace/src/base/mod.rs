@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What all the rest stands on: errors, the log, small questions to the system, files under /run.
+pub mod errors;
+pub mod lock;
+pub mod logger;
+pub mod rundir;
+pub mod system;

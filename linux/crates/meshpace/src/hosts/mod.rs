@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Who is in the mesh: flows, which addresses are one host, its path and its radio.
+pub mod flows;
+pub mod identity;
+pub mod paths;
+pub mod radio;
+pub mod routes;

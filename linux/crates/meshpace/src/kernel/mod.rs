@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What is shared with the kernel: the BPF programs and their maps, core/'s functions, packets and where they are sent.
+pub mod attach;
+pub mod batch;
+pub mod intf;
+pub mod offload;
+pub mod packet;
+pub mod port;
+pub mod programs;

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The BPF programs: loading, and their maps.
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use libbpf_rs::{
+    MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject, ProgramAttachType,
+};
+
+use crate::base::errors::{anyhow, Context, Result};
+use crate::hosts::flows::{FlowState, Table};
+use crate::kernel::attach::Hooks;
+use crate::kernel::batch;
+use crate::kernel::intf::{
+    self, mp_cap, mp_flow, mp_flow_key, mp_heard, mp_host, mp_host_key, mp_limits, mp_settings,
+    Plain,
+};
+
+static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/gateway.bpf.o"));
+
+const TO_MESH: &str = "mp_to_mesh";
+const FROM_MESH: &str = "mp_from_mesh";
+/// What netfilter asks (linux/bpf/gate.h).
+const GATE: &str = "mp_gate";
+
+/// A map and its name in the BPF object.
+pub type SharedMap = (OsString, MapHandle);
+
+/// Loaded programs with their maps.
+pub struct Programs {
+    object: Object,
+}
+
+impl Programs {
+    /// Loads the programs. Kernels without tcx ignore that they are meant for it.
+    pub fn load(limits: mp_limits) -> Result<Self> {
+        Self::load_with(limits, &[])
+    }
+
+    /// Loads them with other limits, with the maps of those that ran so far.
+    pub fn load_again(limits: mp_limits, maps: &[SharedMap]) -> Result<Self> {
+        Self::load_with(limits, maps)
+    }
+
+    fn load_with(limits: mp_limits, shared: &[SharedMap]) -> Result<Self> {
+        let mut open = ObjectBuilder::default()
+            .name("meshpace")?
+            .open_memory(OBJECT)
+            .context("reading the BPF object")?;
+        prepare_maps(&mut open, limits, shared)?;
+        for mut program in open.progs_mut() {
+            match program.name().to_str() {
+                Some(TO_MESH) => program.set_attach_type(ProgramAttachType::TcxEgress),
+                Some(FROM_MESH) => program.set_attach_type(ProgramAttachType::TcxIngress),
+                _ => {}
+            }
+        }
+        let object = open
+            .load()
+            .context("loading the BPF programs (the verifier's reasons: MESHPACE_LOG=debug)")?;
+        Ok(Self { object })
+    }
+
+    fn map(&self, name: &str) -> Result<MapHandle> {
+        let map = self
+            .object
+            .maps()
+            .find(|map| map.name() == OsStr::new(name));
+        let map = map.ok_or_else(|| anyhow!("no map {name} in the BPF object"))?;
+        MapHandle::try_from(&map).with_context(|| format!("map {name}"))
+    }
+
+    /// All maps that change while the programs run.
+    pub fn shared_maps(&self) -> Result<Vec<SharedMap>> {
+        let constant = |name: &OsStr| name.as_encoded_bytes().starts_with(b".rodata");
+        let maps = self.object.maps().filter(|map| !constant(map.name()));
+        maps.map(|map| Ok((map.name().to_owned(), MapHandle::try_from(&map)?)))
+            .collect::<Result<_>>()
+            .context("the maps of the BPF object")
+    }
+
+    pub fn maps(&self) -> Result<Maps> {
+        Ok(Maps {
+            flows: self.map("mp_flows")?,
+            hosts: self.map("mp_hosts")?,
+            floors: self.map("mp_floors")?,
+            caps: self.map("mp_caps")?,
+            aliases: self.map("mp_aliases")?,
+            heard: self.map("mp_heard")?,
+            ended: self.map("mp_ended")?,
+            expired: self.map("mp_expired")?,
+            marks: self.map("mp_marks")?,
+            counters: self.map("mp_counters")?,
+            settings: self.map(".data.settings")?,
+            beat: self.map(".data.beat")?,
+            events: self.map("mp_events")?,
+            unsent: self.map("mp_unsent")?,
+            changes: AtomicU32::new(1),
+        })
+    }
+
+    /// Netfilter's question, for who pins it.
+    pub fn gate(&self) -> Result<OwnedFd> {
+        self.program(GATE)
+    }
+
+    /// The two programs, to be attached.
+    pub fn hooks(&self) -> Result<Hooks> {
+        Ok(Hooks {
+            to_mesh: self.program(TO_MESH)?,
+            from_mesh: self.program(FROM_MESH)?,
+        })
+    }
+
+    fn program(&self, name: &str) -> Result<OwnedFd> {
+        let program = self.object.progs().find(|program| program.name() == name);
+        let program = program.ok_or_else(|| anyhow!("no program {name} in the BPF object"))?;
+        program
+            .as_fd()
+            .try_clone_to_owned()
+            .with_context(|| format!("program {name}"))
+    }
+}
+
+fn prepare_maps(open: &mut OpenObject, limits: mp_limits, shared: &[SharedMap]) -> Result<()> {
+    for mut map in open.maps_mut() {
+        if let Some((_, handle)) = shared.iter().find(|(name, _)| map.name() == *name) {
+            map.reuse_fd(handle.as_fd())?;
+            continue;
+        }
+        match map.name().to_str() {
+            Some(
+                "mp_flows" | "mp_places" | "mp_floors" | "mp_aliases" | "mp_handshakes"
+                | "mp_heard",
+            ) => map.set_max_entries(limits.max_flows)?,
+            // Of hosts that have flows, and of those that the configuration states.
+            Some("mp_hosts") => map.set_max_entries(2 * limits.max_flows)?,
+            Some(".rodata.limits") => map.set_initial_value(limits.bytes())?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The maps, typed. Cheap to share: each call is one system call or a few.
+pub struct Maps {
+    flows: MapHandle,
+    hosts: MapHandle,
+    floors: MapHandle,
+    caps: MapHandle,
+    aliases: MapHandle,
+    heard: MapHandle,
+    ended: MapHandle,
+    expired: MapHandle,
+    marks: MapHandle,
+    counters: MapHandle,
+    settings: MapHandle,
+    beat: MapHandle,
+    events: MapHandle,
+    unsent: MapHandle,
+    /// of paths and floors; flows look them up when they hear of a new number
+    changes: AtomicU32,
+}
+
+fn count_of(map: &MapHandle, key: &[u8]) -> Option<u64> {
+    let bytes = map.lookup(key, MapFlags::ANY).ok().flatten()?;
+    Some(u64::from_ne_bytes(bytes.get(..8)?.try_into().ok()?))
+}
+
+/// A map's sums of hosts.
+fn counts(map: &MapHandle) -> Vec<(mp_host_key, u64)> {
+    let count = |key: Vec<u8>| Some((mp_host_key::from_bytes(&key)?, count_of(map, &key)?));
+    map.keys().filter_map(count).collect()
+}
+
+const FIRST: [u8; 4] = [0; 4];
+
+impl Maps {
+    /// The ring buffer of linux/bpf/store.h, for a thread of its own.
+    pub fn events(&self) -> Result<MapHandle> {
+        MapHandle::try_from(&self.events).context("ring buffer")
+    }
+
+    /// Where its thread says what it did not send again.
+    pub fn unsent(&self) -> Result<MapHandle> {
+        MapHandle::try_from(&self.unsent).context("map of what was not sent again")
+    }
+
+    /// For [`mp_settings`]: never 0, another number after each change of a path or a floor.
+    pub fn changes(&self) -> u32 {
+        self.changes.load(Ordering::Relaxed)
+    }
+
+    /// Something that flows look up is another.
+    pub fn changed(&self) {
+        let next = self.changes().wrapping_add(1).max(1);
+        self.changes.store(next, Ordering::Relaxed);
+    }
+
+    pub fn set_settings(&self, settings: &mp_settings) -> Result<()> {
+        self.settings
+            .update(&FIRST, settings.bytes(), MapFlags::ANY)
+            .context("settings")
+    }
+
+    /// The heartbeat (intf.h).
+    pub fn set_beat(&self, beat_ns: u64) -> Result<()> {
+        self.beat
+            .update(&FIRST, &beat_ns.to_ne_bytes(), MapFlags::ANY)
+            .context("heartbeat")
+    }
+
+    pub fn flow(&self, key: &mp_flow_key) -> Option<mp_flow> {
+        let mut bytes = [0u8; size_of::<mp_flow>()];
+        match self
+            .flows
+            .lookup_into(key.bytes(), &mut bytes, MapFlags::LOCK)
+        {
+            Ok(true) => mp_flow::from_bytes(&bytes),
+            _ => None,
+        }
+    }
+
+    pub fn all_flows(&self) -> Result<Table> {
+        let mut flows = Vec::new();
+        batch::each(&self.flows, MapFlags::LOCK, |key, flow: &mp_flow| {
+            flows.push((*key, FlowState::from(flow)));
+        })?;
+        Ok(flows)
+    }
+
+    /// Forgets a flow, but for what was delivered; one that is not there is as good.
+    pub fn remove_flow(&self, key: &mp_flow_key) {
+        let acked_bytes = self.flow(key).map_or(0, |flow| flow.acked_bytes);
+        if self.flows.delete(key.bytes()).is_ok() && acked_bytes > 0 {
+            self.add_expired(key, acked_bytes);
+        }
+        let _ = self.floors.delete(key.bytes());
+    }
+
+    /// The least interval of a flow, in ns; 0 lifts it.
+    pub fn set_floor(&self, key: &mp_flow_key, floor_ns: u64) -> Result<()> {
+        self.changed();
+        if floor_ns == 0 {
+            let _ = self.floors.delete(key.bytes());
+            return Ok(());
+        }
+        self.floors
+            .update(key.bytes(), &floor_ns.to_ne_bytes(), MapFlags::ANY)
+            .context("floors")
+    }
+
+    pub fn set_host(&self, address: &[u8; 16], host: &mp_host) -> Result<()> {
+        self.changed();
+        self.hosts
+            .update(address, host.bytes(), MapFlags::ANY)
+            .context("hosts")
+    }
+
+    /// Of a host nothing is known any more.
+    pub fn forget_host(&self, address: &[u8; 16]) {
+        self.changed();
+        let _ = self.hosts.delete(address);
+    }
+
+    /// A host may get all that it can.
+    pub fn lift_cap(&self, host: &mp_host_key) {
+        let _ = self.caps.delete(host.bytes());
+    }
+
+    /// What a host may get, and what each of its flows is told, in bytes/s. The pacer and the virtual
+    /// queue go on.
+    pub fn set_cap(&self, host: &mp_host_key, cap_bps: u64, flow_bps: u64) -> Result<()> {
+        let was = self.caps.lookup(host.bytes(), MapFlags::LOCK);
+        let was = was
+            .ok()
+            .flatten()
+            .and_then(|bytes| mp_cap::from_bytes(&bytes));
+        let cap = mp_cap {
+            cap_bps,
+            flow_bps,
+            ..was.unwrap_or_default()
+        };
+        let how = if was.is_some() {
+            MapFlags::LOCK
+        } else {
+            MapFlags::ANY
+        };
+        self.caps
+            .update(host.bytes(), cap.bytes(), how)
+            .context("caps")
+    }
+
+    /// The address stands no longer, or from now on, for a host that goes by another of its addresses.
+    /// Where there is no room left it has no cap.
+    pub fn set_alias(&self, address: &[u8; 16], standing: Option<&[u8; 16]>) {
+        let done = match standing {
+            Some(standing) => self.aliases.update(address, standing, MapFlags::ANY),
+            None => self.aliases.delete(address),
+        };
+        if let Err(error) = done {
+            log::debug!("aliases: {error}");
+        }
+    }
+
+    /// The flow's next packet that can be is marked by ECN.
+    pub fn mark(&self, key: &mp_flow_key) -> Result<()> {
+        self.marks
+            .update(key.bytes(), &1u32.to_ne_bytes(), MapFlags::ANY)
+            .context("marks")
+    }
+
+    /// Only the daemon writes there: no sum is lost between reading and writing.
+    fn add_expired(&self, key: &mp_flow_key, acked_bytes: u64) {
+        let host = mp_host_key {
+            address: key.mesh,
+            direction: key.direction,
+        };
+        let was = count_of(&self.expired, host.bytes()).unwrap_or(0);
+        let sum = was + acked_bytes;
+        // Without room for one more host the oldest one makes some; then it is as if it were new.
+        let _ = self
+            .expired
+            .update(host.bytes(), &sum.to_ne_bytes(), MapFlags::ANY);
+    }
+
+    /// Bytes of each host, each direction, that flows had acknowledged which have left the table: with
+    /// those of the flows in it they are all that was delivered, and that shrinks only where a host
+    /// that was silent for long is forgotten among thousands of others.
+    pub fn ended_bytes(&self) -> Vec<(mp_host_key, u64)> {
+        let mut sums: HashMap<mp_host_key, u64> = HashMap::new();
+        for (host, bytes) in counts(&self.ended).into_iter().chain(counts(&self.expired)) {
+            *sums.entry(host).or_default() += bytes;
+        }
+        sums.into_iter().collect()
+    }
+
+    /// Bytes so far of what is not read as TCP, to and from each host that was heard of.
+    pub fn other_bytes(&self) -> Result<Vec<(mp_host_key, u64)>> {
+        let mut all = Vec::new();
+        batch::each(&self.heard, MapFlags::ANY, |address, host: &mp_heard| {
+            for (direction, bytes) in host.other_bytes.iter().enumerate() {
+                let key = mp_host_key {
+                    address: *address,
+                    direction: direction as u32,
+                };
+                all.extend((*bytes > 0).then_some((key, *bytes)));
+            }
+        })?;
+        Ok(all)
+    }
+
+    pub fn counter(&self, counter: intf::mp_counter) -> u64 {
+        let per_cpu = self
+            .counters
+            .lookup_percpu(&counter.to_ne_bytes(), MapFlags::ANY);
+        let values = per_cpu.ok().flatten().unwrap_or_default();
+        values
+            .iter()
+            .filter_map(|v| Some(u64::from_ne_bytes(v[..8].try_into().ok()?)))
+            .sum()
+    }
+}

@@ -1,0 +1,526 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The pacers of whole hosts, beside those of their flows: what its flow lets go waits here for its
+//! host's turn, if the host has a cap (policy/shares.rs), and the host's flows take turns (core's turn.h).
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use crate::hosts::identity::{Address, Aliases};
+use crate::kernel::intf::{self, mp_flow_key, mp_pacer, mp_turn, mp_turns};
+use crate::policy::shares::{Caps, Member};
+
+const CAP_WAIT_NS: u64 = intf::MP_CAP_WAIT_NS as u64;
+
+/// The caps in force and which addresses they are of, from the daemon to the thread that holds packets.
+#[derive(Default)]
+pub struct Published {
+    number: AtomicU64,
+    latest: Mutex<(Arc<Caps>, Arc<Aliases>)>,
+}
+
+impl Published {
+    pub fn publish(&self, caps: Caps, aliases: Arc<Aliases>) {
+        *self.latest.lock().expect("its holder ended the program") = (Arc::new(caps), aliases);
+        self.number.fetch_add(1, Ordering::Release);
+    }
+}
+
+/// What waits for its host's turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// the head of a flow's queue
+    Flow(mp_flow_key),
+    /// likewise, of one that nobody has answered
+    New(mp_flow_key),
+    /// UDP of a flow, by its number in the netfilter queue
+    Datagram(mp_flow_key, u32),
+}
+
+/// UDP flows of a host fall into so many lines, or a flood from ever new ports would always be first.
+const UDP_LINES: u32 = 16;
+
+/// The one line of all flows that nobody has answered, beside those of UDP: likewise.
+const NEW_LINE: mp_flow_key = mp_flow_key {
+    mesh: [0; 16],
+    wired: [0; 16],
+    mesh_port: UDP_LINES as u16,
+    wired_port: 0,
+    direction: 0,
+};
+
+/// So many may be in it: the six connections that a browser opens to a place, to each of ten.
+const NEW_FLOWS: u32 = 60;
+
+/// The line of a UDP flow: no TCP flow has a wired address of zeros.
+fn udp_line(key: &mp_flow_key) -> mp_flow_key {
+    let ports = [key.mesh_port, key.wired_port].map(u16::to_ne_bytes);
+    let bytes = key.wired[12..].iter().chain(ports.iter().flatten());
+    let hash = bytes.fold(0_u32, |hash, byte| {
+        hash.wrapping_mul(31).wrapping_add(u32::from(*byte))
+    });
+    mp_flow_key {
+        mesh_port: (hash % UDP_LINES) as u16,
+        ..Default::default()
+    }
+}
+
+impl Who {
+    fn line(&self) -> mp_flow_key {
+        match self {
+            Who::Flow(key) => *key,
+            Who::New(_) => NEW_LINE,
+            Who::Datagram(key, _) => udp_line(key),
+        }
+    }
+}
+
+struct Ready {
+    who: Who,
+    bytes: u32,
+    since_ns: u64,
+}
+
+/// A flow's turns, and how many packets of it are in line.
+#[derive(Default)]
+struct Line {
+    turn: mp_turn,
+    waiting: u32,
+}
+
+/// So many flows that are not in line are remembered, if they had their turn before others.
+const REMEMBERED: usize = 64;
+
+/// One host's pacer in one direction, and who waits for it.
+#[derive(Default)]
+struct HostPace {
+    pacer: mp_pacer,
+    /// of the latest that left, whose time the next one waits
+    bytes: u32,
+    turns: mp_turns,
+    /// by tag, and of equal ones in their order
+    ready: BTreeMap<(u64, u64), Ready>,
+    number: u64,
+    flows: HashMap<mp_flow_key, Line>,
+    /// flows of which something is ready
+    in_line: u32,
+    /// when the caller was told last that the next may leave
+    told_ns: Option<u64>,
+}
+
+fn interval_ns(cap_bps: u64, bytes: u64) -> u64 {
+    // Safe: a plain function of core/.
+    unsafe { intf::mp_share_interval_ns(cap_bps, bytes.min(u64::from(u32::MAX)) as u32) }
+}
+
+impl HostPace {
+    /// When what is ready since then may leave.
+    fn due(&self, cap_bps: u64, since_ns: u64) -> u64 {
+        let interval = interval_ns(cap_bps, self.bytes.into());
+        // However long it waited, only its turn counts.
+        let earliest = since_ns.max(self.pacer.last_ns);
+        // Safe: a plain function of core/.
+        unsafe { intf::mp_departure_ns(&self.pacer, earliest, interval) }
+    }
+
+    fn departed(&mut self, departure_ns: u64, bytes: u32) {
+        // Safe: a plain function of core/.
+        unsafe { intf::mp_departed(&mut self.pacer, departure_ns) };
+        self.bytes = bytes;
+    }
+
+    fn stand_in_line(&mut self, ready: Ready) {
+        let line = self.flows.entry(ready.who.line()).or_default();
+        // Safe: plain functions of core/.
+        let tag = unsafe {
+            let tag = intf::mp_turn_tag(&self.turns, &line.turn);
+            intf::mp_turn_take(&mut line.turn, tag, ready.bytes);
+            tag
+        };
+        self.in_line += u32::from(line.waiting == 0);
+        line.waiting += 1;
+        self.number += 1;
+        self.ready.insert((tag, self.number), ready);
+    }
+
+    fn leave_line(&mut self) -> Option<Ready> {
+        let ((tag, _), first) = self.ready.pop_first()?;
+        // Safe: a plain function of core/.
+        unsafe { intf::mp_turns_pass(&mut self.turns, tag) };
+        if let Some(line) = self.flows.get_mut(&first.who.line()) {
+            line.waiting -= 1;
+            self.in_line -= u32::from(line.waiting == 0);
+        }
+        if self.flows.len() > self.in_line as usize + REMEMBERED {
+            // Who has nothing in line and is not ahead is a flow like any new one.
+            let at = self.turns.at;
+            self.flows
+                .retain(|_, line| line.waiting > 0 || line.turn.end > at);
+        }
+        Some(first)
+    }
+
+    /// Bytes that leave before UDP that comes of this flow.
+    fn ahead(&self, flow: &mp_flow_key) -> u64 {
+        let line = self.flows.get(&udp_line(flow));
+        let turn = line.map_or(mp_turn::default(), |line| line.turn);
+        let joins = u32::from(line.is_none_or(|line| line.waiting == 0));
+        // Safe: plain functions of core/.
+        unsafe {
+            let tag = intf::mp_turn_tag(&self.turns, &turn);
+            intf::mp_turns_ahead(&self.turns, tag, self.in_line + joins)
+        }
+    }
+}
+
+/// All hosts that have a cap, or of which something still waits.
+#[derive(Default)]
+pub struct HostPaces {
+    hosts: HashMap<Member, HostPace>,
+    caps: Arc<Caps>,
+    aliases: Arc<Aliases>,
+    number: u64,
+}
+
+/// What the host's turn is.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// this one's, by its departure
+    Of(Who, u64),
+    /// nobody's before this time; told once for each time
+    At(u64),
+    /// nobody's, or the time has been told
+    Nobodys,
+}
+
+impl HostPaces {
+    /// Takes caps that are new, and returns who waits: for them it may be time.
+    pub fn take_caps(&mut self, published: &Published) -> Vec<Member> {
+        let number = published.number.load(Ordering::Acquire);
+        if number == self.number {
+            return Vec::new();
+        }
+        self.number = number;
+        (self.caps, self.aliases) = published
+            .latest
+            .lock()
+            .expect("its holder ended the program")
+            .clone();
+        let caps = &self.caps;
+        self.hosts
+            .retain(|member, host| !host.ready.is_empty() || caps.contains_key(member));
+        let waiting = self.hosts.iter().filter(|(_, h)| !h.ready.is_empty());
+        waiting.map(|(member, _)| *member).collect()
+    }
+
+    /// The host that has this address.
+    pub fn member(&self, address: Address, direction: intf::mp_direction) -> Member {
+        (self.aliases.standing(address), direction)
+    }
+
+    /// What a host is held to, bytes/s; 0: nothing.
+    fn cap(&self, member: &Member) -> u64 {
+        let cap_bps = self.caps.get(member).copied().unwrap_or(0);
+        if member.1 == intf::mp_direction_MP_UP {
+            // Safe: a plain function of core/.
+            unsafe { intf::mp_police_bps(cap_bps) }
+        } else {
+            cap_bps
+        }
+    }
+
+    /// Whether packets of the host have to wait for their turn.
+    pub fn takes_turns(&self, member: &Member) -> bool {
+        self.caps.contains_key(member)
+            || self
+                .hosts
+                .get(member)
+                .is_some_and(|host| !host.ready.is_empty())
+    }
+
+    /// The interval between packets of so many bytes of a flow that takes turns with those in line; 0:
+    /// no cap.
+    pub fn turn_interval_ns(&self, member: &Member, bytes: u32) -> u64 {
+        let in_line = self.hosts.get(member).map_or(0, |host| host.in_line);
+        interval_ns(
+            self.cap(member),
+            u64::from(in_line.max(1)) * u64::from(bytes),
+        )
+    }
+
+    /// Puts somebody, who is ready since then, in line.
+    pub fn wait(&mut self, member: Member, who: Who, bytes: u32, since_ns: u64) {
+        let host = self.hosts.entry(member).or_default();
+        host.stand_in_line(Ready {
+            who,
+            bytes,
+            since_ns,
+        });
+    }
+
+    /// Whether data of one flow more that nobody has answered may wait.
+    pub fn has_room_for_new(&self, member: &Member) -> bool {
+        let line = self
+            .hosts
+            .get(member)
+            .and_then(|host| host.flows.get(&NEW_LINE));
+        line.is_none_or(|line| line.waiting < NEW_FLOWS)
+    }
+
+    /// Whether UDP of this flow that comes now would leave within its time.
+    pub fn has_room(&self, member: &Member, flow: &mp_flow_key, now_ns: u64) -> bool {
+        let (cap, Some(host)) = (self.cap(member), self.hosts.get(member)) else {
+            return true;
+        };
+        let wait_ns =
+            host.due(cap, now_ns).saturating_sub(now_ns) + interval_ns(cap, host.ahead(flow));
+        wait_ns <= CAP_WAIT_NS
+    }
+
+    /// Whose turn it is; who leaves is taken off and paced by.
+    pub fn next(&mut self, member: &Member, now_ns: u64) -> Turn {
+        let cap = self.cap(member);
+        let Some(host) = self.hosts.get_mut(member) else {
+            return Turn::Nobodys;
+        };
+        let Some((_, first)) = host.ready.first_key_value() else {
+            host.told_ns = None;
+            return Turn::Nobodys;
+        };
+        let departure = host.due(cap, first.since_ns);
+        if departure > now_ns {
+            let told = host
+                .told_ns
+                .is_some_and(|at| now_ns < at && at <= departure);
+            host.told_ns = if told { host.told_ns } else { Some(departure) };
+            return if told {
+                Turn::Nobodys
+            } else {
+                Turn::At(departure)
+            };
+        }
+        let first = host.leave_line().expect("it was there");
+        host.departed(departure, first.bytes);
+        Turn::Of(first.who, departure)
+    }
+
+    /// When an ACK of so many new bytes of the host's leaves, that is here now: as they would, but not
+    /// too late (linux/bpf/up.h has the same).
+    pub fn ack_departure(&mut self, member: &Member, bytes: u32, now_ns: u64) -> u64 {
+        let cap = self.cap(member);
+        if cap == 0 || bytes == 0 {
+            return now_ns;
+        }
+        let host = self.hosts.entry(*member).or_default();
+        let interval = interval_ns(cap, host.bytes.into());
+        // Safe: a plain function of core/.
+        let due = unsafe { intf::mp_departure_ns(&host.pacer, now_ns, interval) };
+        let departure = due.min(now_ns + CAP_WAIT_NS);
+        host.departed(departure, bytes);
+        departure
+    }
+
+    /// At the end: the numbers of all UDP that waits.
+    pub fn empty(&mut self) -> Vec<u32> {
+        let hosts = std::mem::take(&mut self.hosts);
+        let ready = hosts
+            .into_values()
+            .flat_map(|host| host.ready.into_values());
+        ready
+            .filter_map(|ready| match ready.who {
+                Who::Datagram(_, id) => Some(id),
+                Who::Flow(_) | Who::New(_) => None,
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+    const HOST: Member = ([1; 16], 0);
+
+    /// 1000 bytes each 10 ms.
+    fn capped() -> HostPaces {
+        let published = Published::default();
+        published.publish(Caps::from([(HOST, 100_000)]), Arc::default());
+        let mut paces = HostPaces::default();
+        assert!(paces.take_caps(&published).is_empty());
+        paces
+    }
+
+    fn key(port: u16) -> mp_flow_key {
+        mp_flow_key {
+            mesh_port: port,
+            ..Default::default()
+        }
+    }
+
+    fn flow(port: u16) -> Who {
+        Who::Flow(key(port))
+    }
+
+    /// Else a host would get more than its cap, or one of its flows everything.
+    #[test]
+    fn flows_take_turns_at_the_host_s_rate() {
+        let mut paces = capped();
+        for port in 1..=3 {
+            paces.wait(HOST, flow(port), 1000, 5 * MS);
+        }
+        assert_eq!(paces.next(&HOST, 5 * MS), Turn::Of(flow(1), 5 * MS));
+        paces.wait(HOST, flow(1), 1000, 5 * MS);
+        assert_eq!(paces.next(&HOST, 5 * MS), Turn::At(15 * MS));
+        assert_eq!(paces.next(&HOST, 6 * MS), Turn::Nobodys, "told");
+        // A wakeup that comes late does not slow the host down.
+        assert_eq!(paces.next(&HOST, 17 * MS), Turn::Of(flow(2), 15 * MS));
+        assert_eq!(paces.next(&HOST, 25 * MS), Turn::Of(flow(3), 25 * MS));
+        assert_eq!(paces.next(&HOST, 35 * MS), Turn::Of(flow(1), 35 * MS));
+        assert_eq!(paces.next(&HOST, 99 * MS), Turn::Nobodys);
+    }
+
+    /// Else a call would be the victim of its own host's download or flood.
+    #[test]
+    fn who_takes_little_does_not_wait_for_who_takes_much() {
+        let mut paces = capped();
+        for number in 0..15 {
+            paces.wait(HOST, Who::Datagram(key(1), number), 1000, 0);
+        }
+        paces.wait(HOST, flow(2), 1000, 0);
+        paces.wait(HOST, Who::Datagram(key(3), 99), 100, 0);
+        let mut order = Vec::new();
+        for step in 0..8 {
+            if let Turn::Of(who, _) = paces.next(&HOST, step * 10 * MS) {
+                order.push(match who {
+                    Who::Flow(key) | Who::New(key) | Who::Datagram(key, _) => key.mesh_port,
+                });
+            }
+            if step == 4 {
+                paces.wait(HOST, Who::Datagram(key(3), 100), 100, 0);
+                paces.wait(HOST, flow(2), 1000, 0);
+            }
+        }
+        assert_eq!(order, [1, 2, 3, 1, 1, 3, 2, 1]);
+    }
+
+    /// Else a flood from ever new ports would fill the memory, and be first for ever.
+    #[test]
+    fn a_flood_from_ever_new_ports_is_sixteen_flows() {
+        let mut paces = capped();
+        let mut taken = 0;
+        for port in 0..10_000 {
+            if paces.has_room(&HOST, &key(port), 0) {
+                paces.wait(HOST, Who::Datagram(key(port), 0), 1000, 0);
+                taken += 1;
+            }
+        }
+        assert!(taken <= 20 + UDP_LINES, "{taken}");
+        paces.wait(HOST, flow(1), 1000, 0);
+        let mut steps = 0;
+        while !matches!(
+            paces.next(&HOST, steps * 10 * MS),
+            Turn::Of(Who::Flow(_), _)
+        ) {
+            steps += 1;
+            paces.wait(
+                HOST,
+                Who::Datagram(key(steps as u16), 0),
+                1000,
+                steps * 10 * MS,
+            );
+        }
+        assert!(steps <= 2 * u64::from(UDP_LINES), "{steps}");
+    }
+
+    /// Else a flood of flows that nobody answers would be the end of a host's download, or fill the memory.
+    #[test]
+    fn flows_that_nobody_has_answered_take_turns_as_one() {
+        let mut paces = capped();
+        let mut taken = 0;
+        while paces.has_room_for_new(&HOST) {
+            paces.wait(HOST, Who::New(key(100 + taken)), 1000, 0);
+            taken += 1;
+        }
+        assert_eq!(u32::from(taken), NEW_FLOWS);
+        let mut left = 0;
+        for step in 0..20 {
+            paces.wait(HOST, flow(1), 1000, step * 10 * MS);
+            let next = paces.next(&HOST, step * 10 * MS);
+            left += u32::from(matches!(next, Turn::Of(Who::Flow(_), _)));
+        }
+        assert!((9..=11).contains(&left), "{left} of 20");
+    }
+
+    /// Else flows that have ended would be remembered for ever.
+    #[test]
+    fn who_has_ended_is_forgotten() {
+        let mut paces = capped();
+        for port in 0..1000 {
+            paces.wait(HOST, flow(port), 1000, 0);
+            paces.wait(HOST, flow(port), 1000, 0);
+            let now = u64::from(port) * 20 * MS;
+            assert!(matches!(paces.next(&HOST, now), Turn::Of(..)));
+            assert!(matches!(paces.next(&HOST, now + 10 * MS), Turn::Of(..)));
+        }
+        assert!(paces.hosts[&HOST].flows.len() <= REMEMBERED + 1);
+    }
+
+    /// Else a flood would fill the memory, and its host's TCP would wait for ever.
+    #[test]
+    fn udp_that_would_wait_too_long_has_no_room() {
+        let mut paces = capped();
+        let mut taken = 0;
+        while paces.has_room(&HOST, &key(1), 0) {
+            paces.wait(HOST, Who::Datagram(key(1), taken), 1000, 0);
+            taken += 1;
+            assert!(taken < 100);
+        }
+        assert_eq!(taken, 21, "200 ms of 10 each, and the first");
+        assert!(paces.has_room(&HOST, &key(2), 0), "another flow");
+        assert!(paces.has_room(&([2; 16], 0), &key(1), 0), "another host");
+        assert_eq!(paces.empty().len(), 21);
+    }
+
+    /// Else an upload would not slow down, or its sender would time out.
+    #[test]
+    fn an_ack_waits_as_its_data_would_but_not_too_long() {
+        let mut paces = capped();
+        assert_eq!(paces.ack_departure(&HOST, 1000, MS), MS);
+        assert_eq!(paces.ack_departure(&HOST, 2000, MS), 11 * MS);
+        assert_eq!(paces.ack_departure(&HOST, 90_000, 2 * MS), 31 * MS);
+        assert_eq!(paces.ack_departure(&HOST, 1000, 3 * MS), 203 * MS);
+        assert_eq!(paces.ack_departure(&HOST, 0, 4 * MS), 4 * MS);
+        assert_eq!(paces.ack_departure(&([2; 16], 0), 1000, MS), MS);
+    }
+
+    /// Else a host would be held to its cap by one of its addresses alone.
+    #[test]
+    fn a_host_takes_turns_by_any_of_its_addresses() {
+        let mut paces = capped();
+        assert_eq!(paces.member([2; 16], 0), ([2; 16], 0));
+        let published = Published::default();
+        paces.number = 0;
+        let aliases = Aliases([([2; 16], [1; 16])].into());
+        published.publish(Caps::from([(HOST, 100_000)]), Arc::new(aliases));
+        paces.take_caps(&published);
+        assert_eq!(paces.member([2; 16], 0), HOST);
+        assert!(paces.takes_turns(&HOST));
+    }
+
+    /// Else what waited for a cap would wait for ever when there is none any more.
+    #[test]
+    fn a_cap_that_is_lifted_lets_all_go() {
+        let mut paces = capped();
+        for port in 1..=3 {
+            paces.wait(HOST, flow(port), 1000, 0);
+        }
+        assert_eq!(paces.next(&HOST, 0), Turn::Of(flow(1), 0));
+        let published = Published::default();
+        published.publish(Caps::new(), Arc::default());
+        published.publish(Caps::new(), Arc::default());
+        assert_eq!(paces.take_caps(&published), [HOST]);
+        assert_eq!(paces.next(&HOST, MS), Turn::Of(flow(2), 0));
+        assert_eq!(paces.next(&HOST, MS), Turn::Of(flow(3), 0));
+        assert!(!paces.takes_turns(&HOST));
+    }
+}

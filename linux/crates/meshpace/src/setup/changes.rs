@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the program changes on its host, written down before it is done, so that it can be undone:
+//! on exit by the gateway itself, by `sender off`, after a crash by `--clean` or the next start.
+use std::ffi::CString;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::errors::{Context, Result};
+use crate::base::system;
+use crate::kernel::attach::{FILTER_HANDLE, FILTER_PRIORITY};
+use crate::kernel::offload;
+use crate::setup::iptables;
+use crate::setup::nftables;
+use crate::setup::release;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "lowercase")]
+pub enum Change {
+    /// An offload of an interface was switched off.
+    Offload {
+        interface: String,
+        offload: offload::Offload,
+    },
+    /// The root qdisc became fq. `was`: the arguments of an fq that was there before.
+    Fq {
+        interface: String,
+        was: Option<Vec<String>>,
+    },
+    /// A netfilter rule; `command` is iptables or ip6tables, `rule` what follows -A or -D.
+    Rule { command: String, rule: Vec<String> },
+    /// A table of nftables, of the family inet.
+    Table { table: String },
+    /// A file of a BPF file system.
+    Pin { path: PathBuf },
+    /// A BPF file system was mounted.
+    BpfFs { path: PathBuf },
+    /// Filters under clsact (kernels without tcx). `qdisc`: clsact is ours as well.
+    Filters { interface: String, qdisc: bool },
+    /// The most segments that an interface takes at once.
+    GsoSegs { interface: String, was: u32 },
+    /// A file under /proc/sys.
+    Sysctl { path: String, was: String },
+}
+
+impl Change {
+    fn undo(&self) -> Result<()> {
+        match self {
+            Self::Offload { interface, offload } => offload::set(interface, *offload, true),
+            Self::Fq {
+                interface,
+                was: None,
+            } => {
+                release::drain(interface, || Ok(()))?;
+                system::run("tc", &["qdisc", "del", "dev", interface, "root"]).map(drop)
+            }
+            Self::Fq {
+                interface,
+                was: Some(was),
+            } => {
+                let mut arguments = vec!["qdisc", "change", "dev", interface, "root", "fq"];
+                arguments.extend(was.iter().map(String::as_str));
+                system::run("tc", &arguments).map(drop)
+            }
+            Self::Rule { command, rule } => iptables::remove(command, rule),
+            Self::Table { table } => nftables::delete(table),
+            Self::Pin { path } => remove_pin(path),
+            Self::BpfFs { path } => unmount_empty(path),
+            Self::Filters { interface, qdisc } => remove_filters(interface, *qdisc),
+            Self::GsoSegs { interface, was } => system::set_gso_max_segs(interface, *was),
+            Self::Sysctl { path, was } => std::fs::write(path, was).with_context(|| path.clone()),
+        }
+    }
+
+    /// The interface that it is about; when that is gone, so is the change.
+    fn interface(&self) -> Option<&str> {
+        match self {
+            Self::Offload { interface, .. }
+            | Self::Fq { interface, .. }
+            | Self::GsoSegs { interface, .. }
+            | Self::Filters { interface, .. } => Some(interface),
+            Self::Rule { .. }
+            | Self::Table { .. }
+            | Self::Pin { .. }
+            | Self::BpfFs { .. }
+            | Self::Sysctl { .. } => None,
+        }
+    }
+
+    fn interface_mut(&mut self) -> Option<&mut String> {
+        match self {
+            Self::Offload { interface, .. }
+            | Self::Fq { interface, .. }
+            | Self::GsoSegs { interface, .. }
+            | Self::Filters { interface, .. } => Some(interface),
+            Self::Rule { .. }
+            | Self::Table { .. }
+            | Self::Pin { .. }
+            | Self::BpfFs { .. }
+            | Self::Sysctl { .. } => None,
+        }
+    }
+}
+
+fn remove_pin(path: &Path) -> Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| path.display().to_string())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What others have pinned there meanwhile would be lost: then it stays.
+fn unmount_empty(path: &Path) -> Result<()> {
+    let empty = std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
+    if !empty || !system::is_bpffs(path) {
+        return Ok(());
+    }
+    let target = CString::new(path.as_os_str().as_encoded_bytes())?;
+    // Safe: a terminated string.
+    match unsafe { libc::umount(target.as_ptr()) } {
+        0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error()).context("umount"),
+    }
+}
+
+fn remove_filters(interface: &str, qdisc: bool) -> Result<()> {
+    let (priority, handle) = (FILTER_PRIORITY.to_string(), format!("{FILTER_HANDLE:#x}"));
+    for point in ["ingress", "egress"] {
+        let _ = system::run(
+            "tc",
+            &[
+                "filter", "del", "dev", interface, point, "prio", &priority, "handle", &handle,
+                "bpf",
+            ],
+        );
+    }
+    let others = |point| {
+        let left = system::run("tc", &["filter", "show", "dev", interface, point]);
+        left.is_ok_and(|left| !left.trim().is_empty())
+    };
+    if qdisc && !others("ingress") && !others("egress") {
+        system::run("tc", &["qdisc", "del", "dev", interface, "clsact"])?;
+    }
+    Ok(())
+}
+
+/// The changes of one gateway, in the order in which they were made, kept in a file.
+pub struct Changes {
+    file: PathBuf,
+    made: Vec<Change>,
+    /// what cannot be noted is made all the same
+    lenient: bool,
+    /// the notes tell of less than there is
+    unwritten: bool,
+}
+
+impl Changes {
+    /// Those of the gateway on `mesh`; also those that a dead one left.
+    pub fn open(mesh: &str) -> Result<Self> {
+        let file = system::run_folder().join(format!("{mesh}.changes"));
+        let made = match std::fs::read_to_string(&file) {
+            // What another version wrote and this one cannot read, it cannot undo either.
+            Ok(text) => text
+                .lines()
+                .filter_map(|line| serde_json::from_str(line).ok())
+                .collect(),
+            Err(_) => Vec::new(),
+        };
+        Ok(Self {
+            file,
+            made,
+            lenient: false,
+            unwritten: false,
+        })
+    }
+
+    /// For a process that undoes its changes itself: a full disk does not hinder it. Only after a kill
+    /// nobody would know of what is not noted.
+    pub fn whatever_can_be_noted(mut self) -> Self {
+        self.lenient = true;
+        self
+    }
+
+    /// Once more what could not be noted, or what somebody removed.
+    pub fn note_again(&mut self) {
+        if self.unwritten || (!self.made.is_empty() && !self.file.exists()) {
+            let _ = self.write();
+        }
+    }
+
+    /// Notes a change that is about to be made.
+    pub fn note(&mut self, change: Change) -> Result<()> {
+        if !self.made.contains(&change) {
+            self.made.push(change);
+        }
+        self.write()
+    }
+
+    /// The latest change was not made after all.
+    pub fn forget_latest(&mut self) -> Result<()> {
+        self.made.pop();
+        self.write()
+    }
+
+    /// The interface has gone, and what was changed on it with it; or it is called otherwise now, and
+    /// what was changed on it is undone there.
+    pub fn leave(&mut self, interface: &str, called_now: Option<&str>) -> Result<()> {
+        let about = |change: &Change| change.interface() == Some(interface);
+        let (left, kept) = std::mem::take(&mut self.made).into_iter().partition(about);
+        self.made = kept;
+        let left: Vec<Change> = left;
+        for mut change in left.into_iter().rev() {
+            let (Some(name), Some(at)) = (called_now, change.interface_mut()) else {
+                continue;
+            };
+            name.clone_into(at);
+            if let Err(error) = change.undo() {
+                log::warn!("not put back: {change:?}: {error:#}");
+            }
+        }
+        self.write()
+    }
+
+    /// Whether the qdisc clsact of an interface is ours.
+    pub fn has_made_clsact(&self, name: &str) -> bool {
+        let ours = |change: &Change| matches!(change, Change::Filters { interface, qdisc: true } if interface == name);
+        self.made.iter().any(ours)
+    }
+
+    /// Notes a change that is about to be made once more, since something else undid it.
+    pub fn note_anew(&mut self, change: Change) -> Result<()> {
+        let same = |one: &Change| {
+            std::mem::discriminant(one) == std::mem::discriminant(&change)
+                && one.interface() == change.interface()
+        };
+        self.made.retain(|one| !same(one));
+        self.note(change)
+    }
+
+    fn write(&mut self) -> Result<()> {
+        let written = self.write_all();
+        let (failed, failed_before) = (written.is_err(), self.unwritten);
+        self.unwritten = failed;
+        match written {
+            Err(error) if self.lenient => {
+                if !failed_before {
+                    log::warn!(
+                        "{error:#}: what is changed is not noted; after kill -9 --clean will not know of it"
+                    );
+                }
+                Ok(())
+            }
+            Ok(()) if failed_before => {
+                log::info!("{}: all changes are noted again", self.file.display());
+                Ok(())
+            }
+            written => written,
+        }
+    }
+
+    fn write_all(&self) -> Result<()> {
+        let new = self.file.with_extension("changes.new");
+        if self.made.is_empty() {
+            let _ = std::fs::remove_file(&self.file);
+            let _ = std::fs::remove_file(&new);
+            return Ok(());
+        }
+        let lines: Vec<_> = self
+            .made
+            .iter()
+            .map(serde_json::to_string)
+            .collect::<Result<_, _>>()?;
+        let text = lines.join("\n") + "\n";
+        // In one step: a kill between truncating and writing would forget what was changed.
+        std::fs::write(&new, text).with_context(|| new.display().to_string())?;
+        std::fs::rename(&new, &self.file).with_context(|| self.file.display().to_string())
+    }
+
+    /// Undoes all of them, the latest first, whatever fails; returns how many there were. What could not be
+    /// undone stays in the notes, for `--clean`.
+    pub fn undo_all(&mut self) -> Result<usize> {
+        let count = self.made.len();
+        let (mut failed, mut refusal) = (Vec::new(), None);
+        while let Some(change) = self.made.pop() {
+            let gone = change
+                .interface()
+                .is_some_and(|name| system::interface_index(name).is_err());
+            if !gone {
+                if let Err(error) = change.undo() {
+                    refusal = Some(error.context(format!("{change:?}")));
+                    failed.push(change);
+                }
+            }
+            // With a full disk the notes tell of more than there is, which does no harm.
+            let _ = self.write();
+        }
+        failed.reverse();
+        self.made = failed;
+        self.write()?;
+        refusal.map_or(Ok(count), Err)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Else the next start, or the end, would undo on the new interface what was changed on the old one.
+    #[test]
+    fn what_was_changed_on_an_interface_is_forgotten_with_it() {
+        let filters = |interface: &str, qdisc| Change::Filters {
+            interface: interface.into(),
+            qdisc,
+        };
+        let mut changes = Changes {
+            file: std::env::temp_dir().join("meshpace-none").join("m.changes"),
+            made: vec![filters("mesh0", true), filters("mesh1", false)],
+            lenient: true,
+            unwritten: false,
+        };
+        assert!(changes.has_made_clsact("mesh0") && !changes.has_made_clsact("mesh1"));
+        changes.note_anew(filters("mesh1", true)).unwrap();
+        assert_eq!(
+            changes.made,
+            [filters("mesh0", true), filters("mesh1", true)]
+        );
+        changes.leave("mesh0", None).unwrap();
+        assert_eq!(changes.made, [filters("mesh1", true)]);
+    }
+
+    #[test]
+    fn notes_that_cannot_be_written_hinder_only_who_needs_them() {
+        let folder = std::env::temp_dir().join(format!("meshpace-unnoted-{}", std::process::id()));
+        let mut changes = Changes {
+            file: folder.join("m.changes"), // in a folder that is not there
+            made: Vec::new(),
+            lenient: false,
+            unwritten: false,
+        };
+        let sysctl = || Change::Sysctl {
+            path: "/proc/none".into(),
+            was: "1".into(),
+        };
+        assert!(changes.note(sysctl()).is_err());
+        changes.lenient = true;
+        changes.note(sysctl()).unwrap();
+        std::fs::create_dir(&folder).unwrap();
+        changes.note_again();
+        assert!(changes.file.exists());
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_kill_while_writing_forgets_nothing() {
+        let folder = std::env::temp_dir().join(format!("meshpace-changes-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let (file, before) = (folder.join("m.changes"), folder.join("before"));
+        let sysctl = |was: &str| Change::Sysctl {
+            path: "/proc/none".into(),
+            was: was.into(),
+        };
+        let mut changes = Changes {
+            file: file.clone(),
+            made: Vec::new(),
+            lenient: false,
+            unwritten: false,
+        };
+        changes.note(sysctl("1")).unwrap();
+        // A second name of the notes shows whether they are written over or replaced.
+        std::fs::hard_link(&file, &before).unwrap();
+        let noted = std::fs::read(&before).unwrap();
+        changes.note(sysctl("2")).unwrap();
+        assert_eq!(std::fs::read(&before).unwrap(), noted);
+        assert_eq!(std::fs::read_to_string(&file).unwrap().lines().count(), 2);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    /// Else one thing that cannot be put back would leave all that was changed before it.
+    #[test]
+    fn what_cannot_be_undone_does_not_keep_the_rest_from_it() {
+        let folder = std::env::temp_dir().join(format!("meshpace-undo-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let at = |name: &str| Change::Sysctl {
+            path: folder.join(name).display().to_string(),
+            was: "was".into(),
+        };
+        let made = vec![at("first"), at("none/there"), at("last")];
+        let file = folder.join("m.changes");
+        let mut changes = Changes {
+            file,
+            made,
+            lenient: false,
+            unwritten: false,
+        };
+        assert!(changes.undo_all().is_err());
+        for name in ["first", "last"] {
+            assert_eq!(std::fs::read_to_string(folder.join(name)).unwrap(), "was");
+        }
+        assert_eq!(changes.made, [at("none/there")], "kept for --clean");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The rules of iptables that bring packets before the daemon: `-m bpf` asks a program of ours for each packet
+//! (linux/bpf/gate.h), which says no as soon as the daemon is not well.
+use std::ffi::CString;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use crate::base::errors::{bail, Context, Result};
+use crate::base::system;
+use crate::kernel::programs::Programs;
+use crate::setup::changes::{Change, Changes};
+
+const BPFFS: &str = "/sys/fs/bpf";
+
+/// What every rule of ours carries.
+const COMMENT: &str = "meshpace";
+
+/// The rules of one gateway.
+pub struct Iptables {
+    gate: OwnedFd,
+    pin: PathBuf,
+    /// iptables and ip6tables, as far as they work here
+    commands: Vec<&'static str>,
+    rule: Vec<String>,
+}
+
+/// Where the gate of an interface is pinned. Names there have no dots, those of interfaces no colons.
+fn pin(mesh: &str) -> PathBuf {
+    Path::new(BPFFS).join(format!("meshpace-gate-{}", mesh.replace('.', ":")))
+}
+
+fn rule(mesh: &str, pin: &Path, queue: u16) -> Vec<String> {
+    let (pin, queue) = (pin.display().to_string(), queue.to_string());
+    ["POSTROUTING", "-o", mesh, "-m", "bpf", "--object-pinned"]
+        .into_iter()
+        .chain([pin.as_str(), "-m", "comment", "--comment", COMMENT])
+        .chain(["-j", "NFQUEUE", "--queue-num", &queue, "--queue-bypass"])
+        .map(String::from)
+        .collect()
+}
+
+/// systemd and OpenWrt mount it at boot; elsewhere it is ours to mount.
+fn provide_bpffs(changes: &mut Changes) -> Result<()> {
+    let path = Path::new(BPFFS);
+    if system::is_bpffs(path) {
+        return Ok(());
+    }
+    changes.note(Change::BpfFs { path: path.into() })?;
+    let (name, target) = (CString::new("bpf")?, CString::new(BPFFS)?);
+    let name = name.as_ptr();
+    // Safe: terminated strings, no options.
+    if unsafe { libc::mount(name, target.as_ptr(), name, 0, std::ptr::null()) } != 0 {
+        let error = std::io::Error::last_os_error();
+        changes.forget_latest()?;
+        bail!("{BPFFS} is no BPF file system ({error}); mount -t bpf bpf {BPFFS}");
+    }
+    Ok(())
+}
+
+fn run(command: &str, words: &[&str]) -> Result<String> {
+    // Another program may hold the lock of the tables for a moment.
+    let arguments = [&["-w", "2", "-t", "mangle"], words].concat();
+    system::run(command, &arguments)
+}
+
+/// What of a rule is ours alone, whatever else a version of ours had in it.
+const TELLING: [&str; 3] = ["-o", "--comment", "--queue-num"];
+
+/// Where a rule stands in its chain, from 1 on, as `-S` lists that. `-C` would not do: it wants the program
+/// that the rule names, which may be gone, or pinned where this process does not see it.
+fn places(listed: &str, rule: &[String]) -> Vec<usize> {
+    let words: Vec<_> = rule.iter().map(String::as_str).collect();
+    let pairs = |words: &[&str]| -> Vec<(String, String)> {
+        let pairs = words
+            .windows(2)
+            .map(|pair| (pair[0].into(), pair[1].into()));
+        pairs
+            .filter(|(key, _): &(String, String)| TELLING.contains(&key.as_str()))
+            .collect()
+    };
+    let wanted = pairs(&words);
+    let rules = listed.lines().filter(|line| line.starts_with("-A "));
+    let is_ours = |line: &str| {
+        let found = pairs(&line.split_whitespace().collect::<Vec<_>>());
+        wanted.iter().all(|pair| found.contains(pair))
+    };
+    rules
+        .enumerate()
+        .filter(|(_, line)| is_ours(line))
+        .map(|(index, _)| index + 1)
+        .collect()
+}
+
+fn listed(command: &str, rule: &[String]) -> Result<Vec<usize>> {
+    let chain = rule.first().map_or("POSTROUTING", String::as_str);
+    Ok(places(&run(command, &["-S", chain])?, rule))
+}
+
+/// Removes a rule as often as it is there: once, or again after a start that was killed half-way.
+pub fn remove(command: &str, rule: &[String]) -> Result<()> {
+    for place in listed(command, rule)?.iter().rev() {
+        run(command, &["-D", &rule[0], &place.to_string()])?;
+    }
+    Ok(())
+}
+
+fn pin_to(program: &OwnedFd, path: &Path) -> Result<()> {
+    let name = CString::new(path.as_os_str().as_encoded_bytes())?;
+    // Safe: an open descriptor and a terminated string.
+    match unsafe { libbpf_sys::bpf_obj_pin(program.as_raw_fd(), name.as_ptr()) } {
+        0 => Ok(()),
+        error => Err(std::io::Error::from_raw_os_error(-error))
+            .with_context(|| format!("pinning {}", path.display())),
+    }
+}
+
+fn append(command: &str, rule: &[String]) -> Result<()> {
+    let words: Vec<_> = ["-A"]
+        .into_iter()
+        .chain(rule.iter().map(String::as_str))
+        .collect();
+    run(command, &words).map(drop)
+}
+
+impl Iptables {
+    /// Sets the rules; the queue has to be served already. Without IPv6 those for IPv4 do.
+    pub fn add(mesh: &str, queue: u16, programs: &Programs, changes: &mut Changes) -> Result<Self> {
+        provide_bpffs(changes)?;
+        let pin = pin(mesh);
+        changes.note(Change::Pin { path: pin.clone() })?;
+        let _ = std::fs::remove_file(&pin); // of a gateway whose notes are lost
+        let gate = programs.gate()?;
+        pin_to(&gate, &pin)?;
+        let rule = rule(mesh, &pin, queue);
+        let (mut commands, mut refusals) = (Vec::new(), Vec::new());
+        for command in ["iptables", "ip6tables"] {
+            changes.note(Change::Rule {
+                command: command.into(),
+                rule: rule.clone(),
+            })?;
+            match append(command, &rule) {
+                Ok(()) => commands.push(command),
+                Err(error) => {
+                    changes.forget_latest()?;
+                    refusals.push(error);
+                }
+            }
+        }
+        match (commands.is_empty(), refusals.pop()) {
+            (true, Some(error)) => {
+                return Err(error).context("iptables with NFQUEUE and xt_bpf is needed")
+            }
+            (false, Some(error)) => log::warn!("one IP version goes unpaced: {error:#}"),
+            _ => {}
+        }
+        Ok(Self {
+            gate,
+            pin,
+            commands,
+            rule,
+        })
+    }
+
+    /// Puts back what something else removed; returns what that was.
+    pub fn put_back(&self) -> Result<Vec<String>> {
+        let mut back = Vec::new();
+        for command in &self.commands {
+            if !listed(command, &self.rule)?.is_empty() {
+                continue;
+            }
+            if !self.pin.exists() {
+                pin_to(&self.gate, &self.pin)?;
+            }
+            append(command, &self.rule)?;
+            back.push(format!("the rule of {command}"));
+        }
+        Ok(back)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Else another gateway's rule would be taken away, or one of another version left.
+    #[test]
+    fn only_our_own_rules_are_found() {
+        let listed = "-P POSTROUTING ACCEPT\n\
+            -A POSTROUTING -o eth0 -j TCPMSS --clamp-mss-to-pmtu\n\
+            -A POSTROUTING -o mesh0 -m bpf --object-pinned /sys/fs/bpf/meshpace-gate-mesh0 \
+            -m comment --comment meshpace -j NFQUEUE --queue-num 28016 --queue-bypass\n\
+            -A POSTROUTING -o mesh1 -m comment --comment meshpace -j NFQUEUE --queue-num 28017\n\
+            -A POSTROUTING -o mesh0 -p tcp -m comment --comment meshpace -j NFQUEUE \
+            --queue-num 28016 --queue-bypass\n";
+        let of = |mesh, queue| places(listed, &rule(mesh, &pin(mesh), queue));
+        assert_eq!(of("mesh0", 28016), [2, 4]);
+        assert_eq!(of("mesh1", 28017), [3]);
+        assert!(of("mesh1", 28016).is_empty() && of("mesh", 28016).is_empty());
+    }
+
+    #[test]
+    fn a_name_with_a_dot_can_be_pinned() {
+        assert_eq!(
+            pin("mesh0.7"),
+            Path::new("/sys/fs/bpf/meshpace-gate-mesh0:7")
+        );
+    }
+}

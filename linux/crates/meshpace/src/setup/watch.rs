@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The mesh interface, and what was set up on it: others delete it and make it anew, rename it, put it
+//! into a bridge, take the programs off it or give it another qdisc. All of that is looked for a few
+//! times a second; what can be put back is, and what cannot [`Watch::fault`] tells.
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use meshpace_paths::{InterfaceState, Interfaces};
+
+use crate::base::errors::{bail, usage, Context, Result};
+use crate::base::system;
+use crate::kernel::attach::{Attachment, Hooks};
+use crate::kernel::intf::mp_limits;
+use crate::kernel::port::Port;
+use crate::kernel::programs::{Programs, SharedMap};
+use crate::setup::changes::{Change, Changes};
+use crate::setup::release::{self, Release};
+
+/// What could not be put back is tried again so often; some of it runs other programs.
+const TRY_AGAIN: Duration = Duration::from_secs(1);
+
+/// Why nothing is paced at the moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    Gone,
+    Renamed(String),
+    /// of this bridge, by which IP packets leave
+    PortOf(String),
+    /// the programs are not attached, and why they cannot be
+    Unhooked(String),
+    /// the root qdisc is not fq any more, and why it cannot be
+    NotFq(String),
+}
+
+impl Fault {
+    /// As `status` tells it.
+    pub fn state(&self, mesh: &str) -> String {
+        match self {
+            Self::Gone => format!("waiting for {mesh}"),
+            Self::Renamed(to) => format!("waiting for {mesh}, which is called {to} now"),
+            Self::PortOf(master) => port_of(mesh, master),
+            Self::Unhooked(why) => format!("{mesh}: the programs are not attached: {why}"),
+            Self::NotFq(why) => format!("{mesh}: the qdisc is not fq any more: {why}"),
+        }
+    }
+}
+
+/// What is wrong with a port as mesh interface, and the remedy.
+pub fn port_of(mesh: &str, master: &str) -> String {
+    format!("{mesh} is a port of {master}; packets leave by {master}: use --mesh {master}")
+}
+
+/// Refuses a mesh interface by which no IP packet leaves, unless packets are only looked at.
+pub fn refuse_port(mesh: &str, observes: bool) -> Result<()> {
+    let mut interfaces = Interfaces::open().context("netlink")?;
+    let found = interfaces.named(mesh).context("netlink")?;
+    match found.and_then(|it| it.port_of) {
+        Some(master) if !observes => Err(usage(format!(
+            "{} (or --release observe, which paces nothing)",
+            port_of(mesh, &master)
+        ))),
+        _ => Ok(()),
+    }
+}
+
+pub struct Watch {
+    mesh: String,
+    interfaces: Interfaces,
+    hooks: Hooks,
+    limits: mp_limits,
+    /// for programs that are loaded again
+    maps: Vec<SharedMap>,
+    /// 0: there is no such interface
+    ifindex: i32,
+    attachment: Option<Attachment>,
+    pub port: Arc<Port>,
+    fault: Option<Fault>,
+    try_again: Instant,
+    /// hooks and qdiscs, so often
+    pub put_back: u64,
+}
+
+impl Watch {
+    /// Of an interface that is there, for which the programs were loaded.
+    pub fn new(mesh: &str, limits: mp_limits, programs: &Programs) -> Result<Self> {
+        Ok(Self {
+            mesh: mesh.into(),
+            interfaces: Interfaces::open().context("netlink")?,
+            hooks: programs.hooks()?,
+            limits,
+            maps: programs.shared_maps()?,
+            ifindex: 0,
+            attachment: None,
+            port: Arc::new(Port::open()?),
+            fault: None,
+            try_again: Instant::now(),
+            put_back: 0,
+        })
+    }
+
+    /// The first time: what does not work is an error.
+    pub fn attach(&mut self, changes: &mut Changes) -> Result<()> {
+        self.ifindex = system::interface_index(&self.mesh)?;
+        self.put_hooks(changes)
+    }
+
+    pub fn detach(&mut self) {
+        self.attachment = None;
+    }
+
+    pub fn fault(&self) -> Option<&Fault> {
+        self.fault.as_ref()
+    }
+
+    /// "ready", or what is wrong.
+    pub fn state(&self) -> String {
+        let fault = self.fault.as_ref();
+        fault.map_or_else(|| "ready".into(), |fault| fault.state(&self.mesh))
+    }
+
+    /// How the programs are attached: "tcx", "clsact" or "none".
+    pub fn attached(&self) -> String {
+        let attachment = self.attachment.as_ref();
+        attachment.map_or_else(|| "none".into(), Attachment::to_string)
+    }
+
+    /// Looks after all of it. True: the flows known so far are of another interface.
+    pub fn check(&mut self, release: Release, changes: &mut Changes) -> bool {
+        let found = match self.interfaces.named(&self.mesh) {
+            Ok(found) => found,
+            Err(error) => {
+                log::debug!("{}: {error}", self.mesh);
+                return false;
+            }
+        };
+        let header = self.limits.l2_bytes;
+        let fault = match found {
+            Some(found) => self.look_after(&found, release, changes),
+            None => Some(self.miss(changes)),
+        };
+        self.tell(fault);
+        header != self.limits.l2_bytes
+    }
+
+    /// Says once what is wrong, and that it no longer is.
+    fn tell(&mut self, fault: Option<Fault>) {
+        if fault == self.fault {
+            return;
+        }
+        match &fault {
+            Some(fault) => log::warn!(
+                "packets pass as without meshpace: {}",
+                fault.state(&self.mesh)
+            ),
+            None => log::info!(
+                "{}: at work again, attached by {}",
+                self.mesh,
+                self.attached()
+            ),
+        }
+        self.fault = fault;
+    }
+
+    /// There is no interface of this name: its place is kept ready.
+    fn miss(&mut self, changes: &mut Changes) -> Fault {
+        if self.ifindex == 0 {
+            return self.fault.clone().unwrap_or(Fault::Gone);
+        }
+        let now = self.interfaces.numbered(self.ifindex).ok().flatten();
+        let name = now.map(|it| it.name);
+        self.let_go(name.as_deref(), changes);
+        name.map_or(Fault::Gone, Fault::Renamed)
+    }
+
+    /// Takes everything off the interface that was, if it still exists under another name.
+    fn let_go(&mut self, called_now: Option<&str>, changes: &mut Changes) {
+        self.ifindex = 0;
+        self.port.aim(0, false);
+        self.attachment = None;
+        if let Err(error) = changes.leave(&self.mesh, called_now) {
+            log::warn!("{error:#}");
+        }
+    }
+
+    fn look_after(
+        &mut self,
+        found: &InterfaceState,
+        release: Release,
+        changes: &mut Changes,
+    ) -> Option<Fault> {
+        if found.index != self.ifindex {
+            if self.ifindex != 0 {
+                let before = self.interfaces.numbered(self.ifindex).ok().flatten();
+                self.let_go(before.map(|it| it.name).as_deref(), changes);
+            }
+            log::info!("{} has been made anew", self.mesh);
+            self.ifindex = found.index;
+        }
+        if let Err(fault) = self.keep_hooks(changes) {
+            return Some(fault);
+        }
+        match (&found.port_of, release) {
+            (_, Release::Observe) => None,
+            (Some(master), _) => Some(Fault::PortOf(master.clone())),
+            (None, Release::Fq) if found.qdisc != "fq" => self.keep_fq(changes),
+            (None, _) => None,
+        }
+    }
+
+    /// Whether it is too early to try again what failed a moment ago; if not, the next time it is.
+    fn waits(&mut self, failed: fn(&Fault) -> bool) -> Option<Fault> {
+        let now = Instant::now();
+        let fault = self.fault.clone().filter(failed);
+        if fault.is_some() && now < self.try_again {
+            return fault;
+        }
+        self.try_again = now + TRY_AGAIN;
+        None
+    }
+
+    fn keep_hooks(&mut self, changes: &mut Changes) -> std::result::Result<(), Fault> {
+        if self.attachment.as_ref().is_some_and(Attachment::is_whole) {
+            return Ok(());
+        }
+        if let Some(fault) = self.waits(|fault| matches!(fault, Fault::Unhooked(_))) {
+            return Err(fault);
+        }
+        let were_there = self.attachment.take().is_some();
+        let put = self.put_hooks(changes);
+        put.map_err(|error| Fault::Unhooked(format!("{error:#}")))?;
+        if were_there {
+            self.put_back += 1;
+            log::warn!(
+                "{}: something else took the programs off; attached again by {}",
+                self.mesh,
+                self.attached()
+            );
+        }
+        Ok(())
+    }
+
+    /// Attaches the programs to the interface as it is now.
+    fn put_hooks(&mut self, changes: &mut Changes) -> Result<()> {
+        let l2_bytes = system::link_header_bytes(&self.mesh)?;
+        if l2_bytes != self.limits.l2_bytes {
+            let limits = mp_limits {
+                l2_bytes,
+                ..self.limits
+            };
+            self.hooks = Programs::load_again(limits, &self.maps)?.hooks()?;
+            self.limits = limits;
+            log::info!("{}: {l2_bytes} bytes before the IP header now", self.mesh);
+        }
+        self.port.aim(self.ifindex, l2_bytes > 0);
+        match self.hooks.attach_tcx(self.ifindex) {
+            Ok(attachment) => {
+                self.attachment = Some(attachment);
+                return Ok(());
+            }
+            Err(error) => log::debug!("{error:#}"),
+        }
+        let shown = system::run("tc", &["qdisc", "show", "dev", &self.mesh])?;
+        let there = |kind| shown.lines().any(|line| line.starts_with(kind));
+        if there("qdisc ingress ") {
+            // It takes filters for egress, and runs them at ingress.
+            bail!(
+                "qdisc ingress sits where clsact has to be: tc qdisc del dev {} ingress",
+                self.mesh
+            );
+        }
+        // Filters stay when the process is killed.
+        changes.note_anew(Change::Filters {
+            interface: self.mesh.clone(),
+            qdisc: !there("qdisc clsact ") || changes.has_made_clsact(&self.mesh),
+        })?;
+        self.attachment = Some(self.hooks.attach_clsact(self.ifindex)?);
+        Ok(())
+    }
+
+    fn keep_fq(&mut self, changes: &mut Changes) -> Option<Fault> {
+        let waits = self.waits(|fault| matches!(fault, Fault::NotFq(_)));
+        if waits.is_some() {
+            return waits;
+        }
+        match release::put_fq(&self.mesh, changes) {
+            Ok(was) => {
+                self.put_back += 1;
+                log::warn!(
+                    "{}: something else took qdisc fq away ({was} came); put back",
+                    self.mesh
+                );
+                None
+            }
+            Err(error) => Some(Fault::NotFq(format!("{error:#}"))),
+        }
+    }
+}

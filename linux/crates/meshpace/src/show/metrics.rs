@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The endpoint for Prometheus, off by default: the text format, one series a flow and figure.
+use std::fmt::Write;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+
+use crate::base::errors::{anyhow, Result};
+use crate::show::control::{latest, Rendered, Shared};
+use crate::show::serve::{self, Answer};
+use crate::show::status::{Flow, Host, Status};
+
+const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Answers GET /metrics.
+pub fn serve(address: SocketAddr, status: Shared) -> Result<()> {
+    let listener = TcpListener::bind(address)
+        .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
+        .map_err(|error| anyhow!("metrics = \"{address}\": {error}; choose another address"))?;
+    let mut text = Rendered::default();
+    serve::start("metrics", listener, move |request, full| {
+        let status = || text.of(&latest(&status), |status| render(status).into_bytes());
+        respond(request, full, status)
+    })
+}
+
+/// The little of HTTP that a scraper needs: one request, one answer, the connection ends.
+fn respond(request: &[u8], full: bool, text: impl FnOnce() -> Arc<Vec<u8>>) -> Option<Answer> {
+    let ended = |end: &[u8]| request.windows(end.len()).any(|bytes| bytes == end);
+    if !ended(b"\r\n\r\n") && !ended(b"\n\n") {
+        return full.then(|| refusal("431 Request Header Fields Too Large"));
+    }
+    let line = request.split(|byte| *byte == b'\n').next().unwrap_or(&[]);
+    let words: Vec<_> = std::str::from_utf8(line)
+        .unwrap_or("")
+        .split_whitespace()
+        .collect();
+    let [method, target, version] = words[..] else {
+        return Some(refusal("400 Bad Request"));
+    };
+    let path = target.split('?').next();
+    Some(match (method, path) {
+        _ if !version.starts_with("HTTP/1.") => refusal("400 Bad Request"),
+        ("GET", Some("/metrics")) => answer("200 OK", text()),
+        ("GET", _) => answer("404 Not Found", Arc::new(b"ask for /metrics\n".to_vec())),
+        _ => refusal("405 Method Not Allowed"),
+    })
+}
+
+fn refusal(status: &str) -> Answer {
+    answer(status, Arc::default())
+}
+
+fn answer(status: &str, body: Arc<Vec<u8>>) -> Answer {
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {CONTENT_TYPE}\r\nContent-Length: {}\r\n\
+         Connection: close\r\n\r\n",
+        body.len()
+    );
+    Answer { head, body }
+}
+
+/// Name, kind, help and value of what is told of each flow.
+type Figure = (
+    &'static str,
+    &'static str,
+    &'static str,
+    fn(&Flow) -> Option<f64>,
+);
+
+const FIGURES: [Figure; 8] = [
+    (
+        "acked_bytes_total",
+        "counter",
+        "Payload acknowledged",
+        |f| Some(f.acked_bytes as f64),
+    ),
+    ("packets_total", "counter", "Data packets", |f| {
+        Some(f.packets as f64)
+    }),
+    (
+        "retransmits_total",
+        "counter",
+        "Data packets seen again",
+        |f| Some(f.retransmits as f64),
+    ),
+    (
+        "interval_seconds",
+        "gauge",
+        "Interval between packets, 0: unpaced",
+        |f| Some(f.interval_us / 1e6),
+    ),
+    (
+        "rtt_wireless_seconds",
+        "gauge",
+        "Mean of RTT_wireless",
+        |f| Some(f.rtt_wireless_ms? / 1e3),
+    ),
+    (
+        "rtt_cov",
+        "gauge",
+        "Coefficient of variation of RTT_wireless",
+        |f| Some(f.cov),
+    ),
+    (
+        "throttled",
+        "gauge",
+        "1: slowed down by goodput control",
+        |f| Some(f64::from(u8::from(f.throttled))),
+    ),
+    ("starved", "gauge", "1: below 5% of the mean", |f| {
+        Some(f64::from(u8::from(f.starved)))
+    }),
+];
+
+fn render(status: &Status) -> String {
+    let mut out = String::new();
+    for (name, value) in &status.counters {
+        let _ = writeln!(
+            out,
+            "# TYPE meshpace_{name} untyped\nmeshpace_{name} {value}"
+        );
+    }
+    for (name, kind, help, value) in FIGURES {
+        let name = format!("meshpace_flow_{name}");
+        let _ = writeln!(out, "# HELP {name} {help}.\n# TYPE {name} {kind}");
+        for flow in &status.flows {
+            let Some(value) = value(flow) else { continue };
+            let Flow {
+                mesh,
+                wired,
+                direction,
+                hops,
+                ..
+            } = flow;
+            let _ = writeln!(
+                out,
+                "{name}{{mesh=\"{mesh}\",wired=\"{wired}\",direction=\"{direction}\",hops=\"{hops}\"}} {value}"
+            );
+        }
+    }
+    render_caps(&mut out, &status.hosts);
+    out
+}
+
+/// What hosts may get; those without a cap have no series.
+fn render_caps(out: &mut String, hosts: &[Host]) {
+    let name = "meshpace_host_cap_bits_per_second";
+    let _ = writeln!(
+        out,
+        "# HELP {name} What the host may get (law even).\n# TYPE {name} gauge"
+    );
+    for host in hosts {
+        for (direction, cap) in [("down", host.cap_down_kbps), ("up", host.cap_up_kbps)] {
+            let Some(kbps) = cap else { continue };
+            let address = &host.address;
+            let _ = writeln!(
+                out,
+                "{name}{{host=\"{address}\",direction=\"{direction}\"}} {}",
+                kbps * 1e3
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status_of(request: &[u8], full: bool) -> Option<String> {
+        let text = || Arc::new(b"figures".to_vec());
+        let answer = respond(request, full, text)?;
+        answer.head.split(' ').nth(1).map(String::from)
+    }
+
+    #[test]
+    fn one_request_has_one_answer() {
+        for (request, expected) in [
+            ("GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n", "200"),
+            ("GET /metrics?x=1 HTTP/1.0\n\n", "200"),
+            ("GET / HTTP/1.1\r\n\r\n", "404"),
+            ("POST /metrics HTTP/1.1\r\n\r\n", "405"),
+            ("GET /metrics\r\n\r\n", "400"),
+            ("GET /metrics SIP/2.0\r\n\r\n", "400"),
+            ("\u{fe}\r\n\r\n", "400"),
+        ] {
+            assert_eq!(
+                status_of(request.as_bytes(), false).as_deref(),
+                Some(expected),
+                "{request:?}"
+            );
+        }
+        assert_eq!(
+            status_of(b"\xff\xfe \r\n\r\n", false).as_deref(),
+            Some("400")
+        );
+    }
+
+    #[test]
+    fn an_unfinished_request_waits_and_a_huge_one_is_refused() {
+        assert_eq!(status_of(b"GET /metrics HTTP/1.1\r\nA: ", false), None);
+        assert_eq!(
+            status_of(b"GET /metrics HTTP/1.1\r\nA: ", true).as_deref(),
+            Some("431")
+        );
+    }
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The gateway's state as `status` shows it, and what it logs of goodput control.
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::Ordering;
+
+use crate::daemon::Gateway;
+use crate::hosts::flows::{self, Table};
+use crate::hosts::paths::{address_of, HostPath};
+use crate::kernel::intf::{self, mp_flow_key};
+use crate::policy::shares::Shares;
+use crate::show::status::{Host, Status};
+
+/// Names of the kernel's counters (enum mp_counter).
+const COUNTERS: &[(&str, intf::mp_counter)] = &[
+    ("tcp", intf::mp_counter_MP_COUNT_TCP),
+    ("other", intf::mp_counter_MP_COUNT_OTHER),
+    ("fragments", intf::mp_counter_MP_COUNT_FRAGMENTS),
+    ("malformed", intf::mp_counter_MP_COUNT_MALFORMED),
+    ("hairpin", intf::mp_counter_MP_COUNT_HAIRPIN),
+    ("flows_created", intf::mp_counter_MP_COUNT_FLOWS_CREATED),
+    ("flows_evicted", intf::mp_counter_MP_COUNT_FLOWS_EVICTED),
+    ("paced", intf::mp_counter_MP_COUNT_PACED),
+    ("asks", intf::mp_counter_MP_COUNT_ASKS),
+    ("options_written", intf::mp_counter_MP_COUNT_OPTIONS),
+    ("options_no_room", intf::mp_counter_MP_COUNT_OPTIONS_NO_ROOM),
+    ("options_failed", intf::mp_counter_MP_COUNT_OPTIONS_FAILED),
+    ("options_signed", intf::mp_counter_MP_COUNT_OPTIONS_SIGNED),
+    ("options_blanked", intf::mp_counter_MP_COUNT_OPTIONS_BLANKED),
+    ("resets_ignored", intf::mp_counter_MP_COUNT_RESETS_IGNORED),
+    ("acks_ignored", intf::mp_counter_MP_COUNT_ACKS_IGNORED),
+    ("dupacks_mptcp", intf::mp_counter_MP_COUNT_DUPACKS_MPTCP),
+    ("dupacks_dsack", intf::mp_counter_MP_COUNT_DUPACKS_DSACK),
+    ("super_packets", intf::mp_counter_MP_COUNT_SUPER_PACKETS),
+    ("segments_stored", intf::mp_counter_MP_COUNT_STORED),
+    (
+        "segments_not_stored",
+        intf::mp_counter_MP_COUNT_STORE_MISSED,
+    ),
+    ("dupacks_withheld", intf::mp_counter_MP_COUNT_WITHHELD),
+    ("udp_dropped", intf::mp_counter_MP_COUNT_UDP_DROPPED),
+    ("wait_dropped", intf::mp_counter_MP_COUNT_WAIT_DROPPED),
+    ("wait_marked", intf::mp_counter_MP_COUNT_WAIT_MARKED),
+    ("up_dropped", intf::mp_counter_MP_COUNT_UP_DROPPED),
+    ("up_marked", intf::mp_counter_MP_COUNT_UP_MARKED),
+    ("left_ipv4", intf::mp_counter_MP_COUNT_LEFT4),
+    ("left_ipv6", intf::mp_counter_MP_COUNT_LEFT6),
+    (
+        "unanswered_dropped",
+        intf::mp_counter_MP_COUNT_UNANSWERED_DROPPED,
+    ),
+];
+
+fn counters(gateway: &Gateway) -> BTreeMap<String, u64> {
+    let mut all: BTreeMap<String, u64> = COUNTERS
+        .iter()
+        .map(|(name, counter)| ((*name).to_string(), gateway.maps.counter(*counter)))
+        .collect();
+    let packets = ["tcp", "other", "fragments", "malformed", "hairpin"].map(|name| all[name]);
+    let mut add = |name: &str, value: u64| *all.entry(name.into()).or_insert(0) += value;
+    let load = |value: &std::sync::atomic::AtomicU64| value.load(Ordering::Relaxed);
+    add("packets", packets.iter().sum());
+    add("paced", load(&gateway.queue.held));
+    add("queue_dropped", load(&gateway.queue.dropped));
+    add("udp_dropped", load(&gateway.queue.udp_dropped));
+    add("wait_dropped", load(&gateway.queue.wait_dropped));
+    add("queue_waiting", load(&gateway.queue.waiting));
+    add("flows_expired", gateway.expired);
+    let prompts = gateway.prompts.as_ref();
+    add("prompts", prompts.map_or(0, |prompts| prompts.sent));
+    let waited = prompts.map_or(0, |prompts| prompts.due.waited);
+    add("prompts_over_budget", waited);
+    let gauge = &gateway.gauge;
+    add("store_bytes", load(&gauge.bytes));
+    add("segments_sent_again", load(&gauge.sent_again));
+    add("segments_missing", load(&gauge.missing));
+    add("segments_evicted", load(&gauge.evicted));
+    add("copies_over_budget", load(&gauge.over_budget));
+    add("probes", load(&gauge.probes));
+    add("probes_over_budget", load(&gauge.probes_waited));
+    add("put_back", gateway.watch.put_back);
+    all
+}
+
+/// Each host by the address that stands for it, with those that are in use.
+fn hosts_of(gateway: &Gateway, paths: &HashMap<[u8; 16], HostPath>) -> Vec<Host> {
+    let mut hosts = BTreeMap::<[u8; 16], Vec<[u8; 16]>>::new();
+    for address in paths.keys() {
+        let standing = gateway.shares.aliases.standing(*address);
+        hosts.entry(standing).or_default().push(*address);
+    }
+    let row = |(standing, mut addresses): ([u8; 16], Vec<[u8; 16]>)| {
+        addresses.sort_unstable();
+        // The address that stands for the host may be idle; the way there is of one that is not.
+        let path = paths.get(&standing).unwrap_or(&paths[&addresses[0]]);
+        Host {
+            addresses: addresses
+                .iter()
+                .map(|a| address_of(a).to_string())
+                .collect(),
+            group: gateway.identities.group(&addresses[0]).map(String::from),
+            ..host(&standing, path, &gateway.shares)
+        }
+    };
+    hosts.into_iter().map(row).collect()
+}
+
+fn host(address: &[u8; 16], path: &HostPath, shares: &Shares) -> Host {
+    let cap_kbps = |direction| {
+        let cap = shares.caps().get(&(*address, direction));
+        cap.map(|bps| *bps as f64 * 8.0 / 1e3)
+    };
+    let active = |direction| shares.is_active(&(*address, direction));
+    Host {
+        active_down: active(intf::mp_direction_MP_DOWN),
+        active_up: active(intf::mp_direction_MP_UP),
+        cap_down_kbps: cap_kbps(intf::mp_direction_MP_DOWN),
+        cap_up_kbps: cap_kbps(intf::mp_direction_MP_UP),
+        address: address_of(address).to_string(),
+        addresses: Vec::new(),
+        group: None,
+        hops: path.hops,
+        hops_source: path.hops_source.clone(),
+        mbps: path.mbps,
+        mbps_source: path.mbps_source.clone(),
+        signal_dbm: path.signal_dbm,
+        surroundings: path.surroundings.clone(),
+    }
+}
+
+pub fn status(
+    gateway: &Gateway,
+    table: &Table,
+    paths: &HashMap<[u8; 16], HostPath>,
+    now_ns: u64,
+) -> Status {
+    let flow = |entry| {
+        let (key, _): &(mp_flow_key, _) = entry;
+        flows::describe(
+            entry,
+            paths.get(&key.mesh),
+            &gateway.meter,
+            &gateway.goodput,
+            now_ns,
+        )
+    };
+    Status {
+        version: env!("CARGO_PKG_VERSION").into(),
+        pid: std::process::id(),
+        mesh: gateway.mesh.clone(),
+        wired: gateway.wired.clone(),
+        law: gateway.config.law.to_string(),
+        state: gateway.state(),
+        release: gateway.release().to_string(),
+        attached: gateway.watch.attached(),
+        goodput_control: gateway.config.controls_goodput(),
+        shares: gateway.config.shares_evenly(),
+        sharers: gateway.shares.sharers(),
+        uptime_s: gateway.started.elapsed().as_secs_f64(),
+        flows: table.iter().map(flow).collect(),
+        hosts: hosts_of(gateway, paths),
+        counters: counters(gateway),
+    }
+}
+
+/// Says that goodput control slowed a flow down, or no longer does.
+pub fn throttle(key: &mp_flow_key, floor_ns: u64, table: &Table) {
+    let name = flows::name(key);
+    let segment = table
+        .iter()
+        .find(|(k, _)| k == key)
+        .map_or(0, |(_, flow)| flow.segment_bytes);
+    // Safe: a plain function of core/.
+    let rate = unsafe { intf::mp_rate_bytes_per_s(floor_ns, segment) };
+    match floor_ns {
+        0 => log::info!("{name}: no longer throttled"),
+        _ => log::info!(
+            "{name}: throttled to {} kbit/s, since it had more than its share (GAP 4.4)",
+            rate * 8 / 1000
+        ),
+    }
+}
