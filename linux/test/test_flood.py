@@ -112,9 +112,9 @@ def keeps_its_rate(network: net.Network, transfer: Transfer, count: int, kind: s
 @pytest.mark.parametrize("kind", ["syn", "data"])
 @pytest.mark.parametrize("release", ["nfqueue", "observe"])
 def test_a_flood_of_flows(
-    network: net.Network, start: StartGateway, release: str, kind: str, full: bool
+    network: net.Network, start: StartGateway, law: str, release: str, kind: str, full: bool
 ) -> None:
-    gateway = start(network, release=release, store_mib=STORE_MIB, host=paced())
+    gateway = start(network, release=release, law=law, store_mib=STORE_MIB, host=paced())
     # Observed flows are not paced: there the sender's own pace is what must stay.
     pace = window(64 * 1024) | {(1, SO_MAX_PACING_RATE): 700_000}
     count = 200_000 if full else 40_000
@@ -140,9 +140,9 @@ def test_a_flood_of_flows(
         assert status["counters"]["flows_evicted"] > 0
 
 
-def test_a_small_table_makes_room(network: net.Network, start: StartGateway) -> None:
+def test_a_small_table_makes_room(network: net.Network, start: StartGateway, law: str) -> None:
     """Least recently used out first: the busy flow stays, the flood's flows go."""
-    gateway = start(network, max_flows=1024, host=paced())
+    gateway = start(network, law=law, max_flows=1024, host=paced())
     with Transfer(network.wired, network.host, ADDRESS, options=window(64 * 1024)) as transfer:
         until(lambda: (gateway.flow(transfer.receiver_port) or {}).get("samples", 0) > 50)
         before = gateway.flow(transfer.receiver_port)

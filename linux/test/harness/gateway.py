@@ -72,7 +72,8 @@ class Gateway:
 
     def configure(self, config: Table) -> None:
         """Where a test asks for no law it is about what all laws share, reckoned by the papers'."""
-        self.file.write_text(toml({"law": "gap", **config}))
+        self.config: Table = {"law": "gap", **config}
+        self.file.write_text(toml(self.config))
 
     @property
     def _environment(self) -> dict[str, str]:
