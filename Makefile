@@ -23,4 +23,4 @@ bin/pacelab: scripts/setup.sh scripts/launchers.sh lab/requirements.txt CMakeLis
 	@scripts/launchers.sh
 
 clean:
-	rm -rf build bin results
+	rm -rf build bin

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pacelab.experiment import Experiment
 
 DONE, FAILED, USAGE, INCONCLUSIVE = 0, 1, 2, 77
+OUT = Path("build") / "results"  # of the present folder; results/ is what the project keeps
 INTERRUPTED_TEXT = "pacelab: interrupted; what is done is kept, run it again to go on"
 
 
@@ -67,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     check = commands.add_parser("validate", help="compare the emulation with the simulation")
     check.add_argument("--quick", action="store_true", help="one short run of each case")
     check.add_argument("--seeds", type=_positive, metavar="N", help="emulated runs of each case")
-    check.add_argument("--out", type=Path, default=Path("results") / "validate", metavar="DIR")
+    check.add_argument("--out", type=Path, default=OUT / "validate", metavar="DIR")
     check.add_argument("--json", action="store_true", help="print one JSON document")
     check.set_defaults(act=_validate)
 
@@ -86,15 +88,22 @@ def _parser() -> argparse.ArgumentParser:
         ("set", "a key of all scenarios, KEY=VALUE"),
     ):
         again.add_argument(f"--{name}", action="append", default=[], dest=f"{name}s", help=what)
-    again.add_argument("--out", type=Path, default=Path("results"), metavar="DIR")
+    again.add_argument("--out", type=Path, default=OUT, metavar="DIR")
+    again.add_argument(
+        "--keep", metavar="GROUP[/NAME]", help="write results/GROUP/ID.json, or NAME.json, too"
+    )
     again.set_defaults(act=_reproduce)
+
+    pages = commands.add_parser("results", help="make the pages of results/ from its data")
+    pages.add_argument("--check", action="store_true", help="write nothing; fail where one differs")
+    pages.set_defaults(act=_results)
 
     report = commands.add_parser("report", help="make the report of a folder of results")
     report.add_argument("folder", type=Path, metavar="DIR")
     report.set_defaults(act=_report)
 
     demo = commands.add_parser("demo", help="a mesh before and after, in minutes")
-    demo.add_argument("--out", type=Path, default=Path("results") / "demo", metavar="DIR")
+    demo.add_argument("--out", type=Path, default=OUT / "demo", metavar="DIR")
     demo.set_defaults(act=_demo)
     return parser
 
@@ -232,6 +241,8 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     from pacelab.part import Part, parse_value
     from pacelab.report import write_outcome, write_report
     from pacelab.reproduce import Workers, reproduce
+    from pacelab.results.keep import keep, target
+    from pacelab.results.pages import write_pages
 
     part = Part(
         seeds=arguments.seeds,
@@ -241,18 +252,50 @@ def _reproduce(arguments: argparse.Namespace) -> int:
         settings=dict(parse_setting(text) for text in arguments.sets),
     )
     experiments = find_experiments(arguments.ids, quick=arguments.quick, part=part)
+    kept = target(arguments.keep, [e.id for e in experiments]) if arguments.keep else None
     out = _folder(arguments.out)
     _print_cost(experiments)
     outcomes = reproduce(experiments, Workers(arguments.jobs, arguments.scheduler))
     for outcome in outcomes:
         write_outcome(outcome, out)
     page = write_report(out)
+    if kept:
+        for outcome in outcomes:
+            keep(outcome, kept, _command(arguments, outcome["id"]))
+        write_pages()
     if arguments.json:
         _print_json({"experiments": outcomes})
     else:
         for outcome in outcomes:
             print(f"{tables.outcome_table(outcome)}\nverdict: {outcome['verdict']}\n")
         print(f"report: {page}")
+    return DONE
+
+
+def _command(arguments: argparse.Namespace, experiment: str) -> str:
+    """The command that runs one of the experiments of this call again."""
+    words = ["bin/pacelab", "reproduce", experiment, *(["--quick"] if arguments.quick else [])]
+    for key, values in (
+        ("--seeds", [arguments.seeds] if arguments.seeds else []),
+        ("--system", arguments.systems),
+        ("--variant", arguments.variants),
+        ("--value", arguments.values),
+        ("--set", arguments.sets),
+    ):
+        words += [word for value in values for word in (key, str(value))]
+    return shlex.join(words)
+
+
+def _results(arguments: argparse.Namespace) -> int:
+    from pacelab.results.pages import stale_pages, write_pages
+
+    if not arguments.check:
+        for page in write_pages():
+            print(f"written: {page}")
+        return DONE
+    stale = stale_pages()
+    if stale:
+        raise RunError(f"{stale[0]}: is not what the data make; run pacelab results")
     return DONE
 
 

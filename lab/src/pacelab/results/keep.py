@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Keeps what an experiment gave as a file of ``results/``, from which the pages are made."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from pathlib import Path
+
+from pacelab.errors import InputError, nearest
+from pacelab.judge import in_percent
+from pacelab.measures import MEASURES, Measure, measured
+from pacelab.results.law import commit_of, is_changed, present_law
+from pacelab.results.pages import RESULTS, TEMPLATE
+from pacelab.results.record import NAME, SCHEMA, write_record
+from pacelab.schema import Table
+from pacelab.stats import Interval
+from pacelab.summary import goodput_kbps
+
+# What is kept of every point that has it; pictures and checks ask for more.
+OF_ALL = ("goodput", "rtt_p95", "ping_p95", "transfer_kbps")
+OF_SEVERAL = ("jain", "jain_10s", "starved_10s", "worst_share")
+UNITS = ("kbit/s", "ms", "s")
+DIGITS = 6  # of a figure; more are of no run
+
+
+def target(text: str, ids: Sequence[str]) -> tuple[str, str | None]:
+    """Group and name of ``--keep GROUP`` or ``--keep GROUP/NAME``."""
+    group, _, name = text.partition("/")
+    groups = [file.parent.name for file in RESULTS.glob(f"*/{TEMPLATE}")]
+    if group not in groups:
+        raise InputError(f'--keep {text}: no group "{group}"; {nearest(group, groups)}')
+    if name and not NAME.fullmatch(name):
+        raise InputError(f"--keep {text}: {name!r} is no name; use a-z, 0-9 and -")
+    if name and len(ids) > 1:
+        raise InputError(f"--keep {text}: one name for {len(ids)} experiments; give the group only")
+    return group, name or None
+
+
+def _unit(measure: Measure) -> str:
+    if measure.percent:
+        return "%"
+    last = measure.label.rpartition(", ")[2]
+    return last if last in UNITS else "index" if "Jain" in measure.label else ""
+
+
+def _round(value: float) -> float:
+    return float(f"{value:.{DIGITS}g}")
+
+
+def _figure(name: str, unit: str, value: Interval, factor: float = 1.0) -> Table:
+    width = value["ci95"]
+    return {
+        "figure": name,
+        "unit": unit,
+        "value": _round(factor * value["mean"]),
+        "interval": None if width is None else _round(factor * width),
+    }
+
+
+def _names(outcome: Table, several: bool) -> list[str]:
+    pictures = [p["measure"] for p in outcome["about"]["picture"] if p.get("measure") in MEASURES]
+    return list(dict.fromkeys([*OF_ALL, *(OF_SEVERAL if several else ()), *pictures]))
+
+
+def _of_point(outcome: Table, point: Table) -> list[Table]:
+    result = point["result"]
+    sweep = outcome["about"]["sweep"]
+    at = f"{sweep['key'].rpartition('.')[2]} = {point['value']}" if sweep else ""
+    of: Table = {
+        "system": point["system"],
+        "variant": ", ".join(part for part in (point["variant"], at) if part),
+    }
+    several = len(result["flows"]) > 1
+    rows = []
+    for name in _names(outcome, several):
+        value = measured(name, point)
+        if value is not None:
+            unit = _unit(MEASURES[name])
+            rows.append(_figure(name, unit, value, 100.0 if unit == "%" else 1.0))
+    if several:
+        rows += [
+            _figure(f"goodput of {f['name']}", "kbit/s", f["goodput_kbps"]) for f in result["flows"]
+        ]
+    rows[0] |= {"values": [_round(v) for v in _runs_kbps(result)], "seeds": result["seeds"]}
+    return [{**of, **row, "n": len(result["seeds"])} for row in rows]
+
+
+def _runs_kbps(result: Table) -> list[float]:
+    """What all flows got together in each run."""
+    flows = range(len(result["flows"]))
+    return [sum(goodput_kbps(run, f) for f in flows) for run in result["runs"]]
+
+
+def _of_check(check: Table, seeds: int) -> list[Table]:
+    many = len(check["measured"]) > 1
+    unit, factor = ("%", 100.0) if in_percent(check) else ("", 1.0)
+    rows = []
+    for m in check["measured"]:
+        row = _figure(check["text"], unit, {"mean": m["value"], "ci95": m["ci95"]}, factor)
+        at = {"variant": f"at {m['at']}"} if many else {}
+        rows.append({**at, **row, "n": seeds, "verdict": check["outcome"]})
+    return rows
+
+
+def record_of(outcome: Table, command: str) -> Table:
+    """An experiment's outcome in the format of ``results/``."""
+    points = [row for point in outcome["points"] for row in _of_point(outcome, point)]
+    checks = [row for check in outcome["checks"] for row in _of_check(check, outcome["seeds"])]
+    note = {"note": "The programs had changes that no commit holds."} if is_changed() else {}
+    return {
+        "schema": SCHEMA,
+        "experiment": outcome["id"],
+        "title": outcome["title"],
+        "commit": commit_of(),
+        "law": present_law(),
+        "command": command,
+        "made": datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
+        **note,
+        "verdict": outcome["verdict"],
+        "rows": points + checks,
+    }
+
+
+def keep(outcome: Table, where: tuple[str, str | None], command: str) -> Path:
+    """Writes an experiment's outcome into a group; a name other than its id for a part of it."""
+    group, name = where
+    return write_record(record_of(outcome, command), RESULTS / group, name or outcome["id"])

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The pages of ``results/``, made of the files there and of a text, ``page.md``, beside them.
+
+Each page says of each figure its commit and its command, and marks by itself a figure of another
+law than the one that stands in ``core/``. A page is committed, so that it is read without pacelab.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pacelab.errors import InputError, nearest
+from pacelab.results.claims import claims
+from pacelab.results.law import ROOT, present_law
+from pacelab.results.markdown import Marks, cross_table, list_table, stamp
+from pacelab.results.record import Record, read_group
+
+RESULTS = ROOT / "results"
+TEMPLATE, PAGE = "page.md", "README.md"
+HEAD = """<!-- SPDX-License-Identifier: GPL-2.0-only -->
+<!-- Made by `bin/pacelab results` of page.md and the JSON files beside it: change those. -->
+"""
+
+
+class _Group:
+    """What the text of a group's page may call."""
+
+    def __init__(self, folder: Path, law: str) -> None:
+        self.folder = folder
+        self.law = law
+        self.records = read_group(folder)
+        self.shown: set[str] = set()
+
+    def _record(self, name: str) -> Record:
+        if name not in self.records:
+            remedy = nearest(name, self.records) if self.records else "there are no results"
+            raise InputError(f'{self.folder.name}/{TEMPLATE}: no results "{name}"; {remedy}')
+        self.shown.add(name)
+        return self.records[name]
+
+    def _with_stamp(self, name: str, draw: Callable[[Record, Marks], str]) -> str:
+        record = self._record(name)
+        marks = Marks(record, self.law)
+        return f"{draw(record, marks)}\n\n{stamp(record, marks)}"
+
+    def table(self, name: str, cell: str, **options: Any) -> str:
+        """Figures side by side: a cell holds those that share two of their words."""
+        try:
+            return self._with_stamp(name, lambda r, m: cross_table(r, m, cell, **options))
+        except KeyError as error:
+            where = f"{self.folder.name}/{TEMPLATE}: table {name}"
+            raise InputError(f"{where}: no figure {error}; name one of its rows") from None
+
+    def listing(self, name: str) -> str:
+        """A line for each figure."""
+        return self._with_stamp(name, list_table)
+
+    def note(self, name: str) -> str:
+        """What is known beyond the rows; with its stamp where there are no rows."""
+        record = self._record(name)
+        return self._with_stamp(name, lambda r, _: r.note) if not record.rows else record.note
+
+    def claims(self) -> str:
+        """All results of the group as judged claims of the papers."""
+        self.shown |= set(self.records)
+        return claims(self.records.values(), self.law)
+
+    def names(self) -> Mapping[str, Any]:
+        calls = (self.table, self.listing, self.note, self.claims)
+        return {call.__name__: call for call in calls}
+
+
+def _render(template: Path, names: Mapping[str, Any]) -> str:
+    from jinja2 import Environment, StrictUndefined, TemplateError
+
+    environment = Environment(undefined=StrictUndefined, keep_trailing_newline=True)
+    where = f"{template.parent.name}/{template.name}"
+    try:
+        text = environment.from_string(template.read_text(encoding="utf-8")).render(**names)
+    except OSError as error:
+        raise InputError(f"{where}: cannot be read ({error.strerror}); write the page") from None
+    except (TemplateError, TypeError) as error:
+        raise InputError(f"{where}: {error}; correct the text") from None
+    return HEAD + text
+
+
+def _group_page(folder: Path, law: str) -> tuple[str, _Group]:
+    group = _Group(folder, law)
+    page = _render(folder / TEMPLATE, group.names())
+    left = sorted(set(group.records) - group.shown)
+    if left:
+        where = f"{folder.name}/{TEMPLATE}"
+        raise InputError(f'{where}: does not show "{left[0]}"; add {{{{ listing("{left[0]}") }}}}')
+    return page, group
+
+
+def _heading(page: str) -> str:
+    lines = [line[2:] for line in page.splitlines() if line.startswith("# ")]
+    return lines[0] if lines else ""
+
+
+def _overview(pages: Mapping[Path, tuple[str, _Group]], law: str) -> str:
+    """A line for each group."""
+    lines = ["| page | experiments | figures | of the present law |", "| --- | --- | --- | --- |"]
+    for folder, (page, group) in pages.items():
+        rows = [row for record in group.records.values() for row in record.rows]
+        fresh = sum(row.law == law for row in rows)
+        title = f"[{_heading(page)}]({folder.name}/{PAGE})"
+        lines.append(f"| {title} | {len(group.records)} | {len(rows)} | {fresh} |")
+    return "\n".join(lines)
+
+
+def make_pages(results: Path | None = None, law: str | None = None) -> dict[Path, str]:
+    """All pages, by their files; nothing is written."""
+    results = results or RESULTS
+    present = law or present_law()
+    folders: Sequence[Path] = sorted(file.parent for file in results.glob(f"*/{TEMPLATE}"))
+    stray = sorted({file.parent for file in results.glob("*/*.json")} - set(folders))
+    if stray:
+        raise InputError(f"results/{stray[0].name}: has results and no {TEMPLATE}; write one")
+    pages = {folder: _group_page(folder, present) for folder in folders}
+    overview = _render(results / TEMPLATE, {"groups": lambda: _overview(pages, present)})
+    made = {folder / PAGE: page for folder, (page, _) in pages.items()}
+    return {results / PAGE: overview, **made}
+
+
+def stale_pages(results: Path | None = None, law: str | None = None) -> list[Path]:
+    """The pages that are not what the files make."""
+    pages = make_pages(results, law)
+    return [
+        file
+        for file, text in pages.items()
+        if not file.exists() or file.read_text(encoding="utf-8") != text
+    ]
+
+
+def write_pages(results: Path | None = None, law: str | None = None) -> list[Path]:
+    """Writes the pages that have changed; returns them."""
+    pages = make_pages(results, law)
+    changed = stale_pages(results, law)
+    for file in changed:
+        file.write_text(pages[file], encoding="utf-8")
+    return changed

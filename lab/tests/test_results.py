@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Results as data: their format, the law that they are of, and the pages made of them."""
+
+import json
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pacelab import cli, experiment
+from pacelab.errors import InputError
+from pacelab.results import keep, law, pages
+from pacelab.results.markdown import Marks, cross_table, figure_text, list_table, stamp
+from pacelab.results.record import Record, Row, read_group, read_record, write_record
+
+NOW, THEN = "1" * 12, "2" * 12
+COMMIT, OTHER = "a" * 12, "b" * 12
+GOOD: dict[str, Any] = {
+    "schema": 1,
+    "experiment": "own",
+    "title": "A chain",
+    "commit": COMMIT,
+    "law": NOW,
+    "command": "bin/pacelab reproduce own",
+    "made": "2026-11-25",
+    "rows": [
+        {"system": s, "variant": v, "figure": f, "unit": u, "value": value, "n": 3}
+        for s, v, f, u, value in (
+            ("NewReno", "h = 4", "goodput", "kbit/s", 654),
+            ("even", "h = 4", "goodput", "kbit/s", 714.2),
+            ("even", "h = 4", "ping_p95", "ms", 393),
+            ("even", "h = 8", "goodput", "kbit/s", 556),
+        )
+    ],
+}
+
+EXPERIMENT = """
+title = "Own"
+duration_s = 30.0
+[[flow]]
+from = "B"
+to = "A"
+[experiment]
+id = "own"
+paper = "P"
+figure = "Figure 1"
+claim = "GAP is faster."
+seeds = 2
+sweep = { key = "mesh.hops", values = [1, 2] }
+quick = { seeds = 2, values = [2] }
+[[experiment.system]]
+name = "NewReno"
+[[experiment.system]]
+name = "GAP"
+set = { "gateway.law" = "gap" }
+[[experiment.check]]
+text = "GAP delivers something"
+measure = "goodput"
+of = "GAP"
+at = [2]
+variant = ""
+least = 1.0
+"""
+
+
+def _record(folder: Path, **changes: Any) -> Record:
+    return read_record(write_record({**GOOD, **changes}, folder / "group", "own"))
+
+
+def test_only_what_computes_counts() -> None:
+    """Else every comment would make all that was measured a matter of an older law."""
+    text = "#include <a.h>\n/* why */\n#define MP_D 3 // ms\nstatic int f(void) { return MP_D; }\n"
+    same = "#define MP_D 3\nstatic int f(void)\n{\n\treturn MP_D;\n}\n#include <law/a.h>\n"
+    other = text.replace("3", "4")
+    mark = law.fingerprint([("law.h", text), ("x.h", "int x;")])
+    assert mark == law.fingerprint([("law/x.h", "int x;"), ("law/law.h", same)])
+    assert mark != law.fingerprint([("law.h", other), ("x.h", "int x;")])
+    assert law.fingerprint([("a.h", 'char *c = "//1";')]) != law.fingerprint(
+        [("a.h", 'char *c = "//2";')]
+    )
+
+
+def test_the_law_of_a_commit(tmp_path: Path) -> None:
+    """Else an old figure could not be told from one of the law as it is."""
+    headers = tmp_path / law.HEADERS
+    headers.mkdir(parents=True)
+
+    def commit(text: str) -> str:
+        (headers / "law.h").write_text(text)
+        for call in (["init", "-q"], ["add", "."], ["commit", "-qm", "a law"]):
+            who = ["-c", "user.name=a", "-c", "user.email=a@b"]
+            subprocess.run(["git", "-C", str(tmp_path), *who, *call], check=True)
+        return law.commit_of(root=tmp_path) or ""
+
+    first, second = commit("int law = 1;"), commit("int law = 2;")
+    assert law.law_of(second, tmp_path) == law.present_law(tmp_path)
+    assert law.law_of(first, tmp_path) not in (None, law.present_law(tmp_path))
+    assert law.law_of("0" * 12, tmp_path) is None
+    assert law.commit_of("no-such", tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"schema": 2}, "schema 2 is not known"),
+        ({"rows": []}, "says nothing"),
+        ({"comit": COMMIT}, 'did you mean "commit"?'),
+        ({"commit": "HEAD"}, "not [0-9a-f]{12}"),
+        ({"made": "yesterday"}, "made is 'yesterday'"),
+        ({"rows": [{"figure": "goodput", "unit": "", "value": "much"}]}, "row 1: value is 'much'"),
+        ({"rows": [{"figure": "goodput", "unit": "", "value": True}]}, "row 1: value is True"),
+        ({"rows": [{"figure": "goodput", "unit": "", "value": None}]}, "neither value"),
+        ({"rows": [{"figure": "goodput", "value": 1}]}, '"unit" is missing'),
+        ({"rows": [{"figure": "x", "unit": "", "value": 1, "range": [1]}]}, "least and the"),
+        ({"rows": [{"figure": "x", "unit": "", "value": 1, "values": ["1"]}]}, "than numbers"),
+    ],
+)
+def test_what_is_no_result(tmp_path: Path, changes: dict[str, Any], says: str) -> None:
+    """Else a page would show, or leave out, what a tool wrote by mistake."""
+    with pytest.raises(InputError) as error:
+        _record(tmp_path, **changes)
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
+    assert not list(tmp_path.rglob("*.json"))
+
+
+def test_rows_have_the_files_commit_or_their_own(tmp_path: Path) -> None:
+    """Else a table of two builds would pass for one of the later."""
+    rows = [GOOD["rows"][0], {**GOOD["rows"][1], "commit": OTHER, "law": THEN}]
+    record = _record(tmp_path, rows=rows)
+    assert [(row.commit, row.law) for row in record.rows] == [(COMMIT, NOW), (OTHER, THEN)]
+    line = (tmp_path / "group" / "own.json").read_text().splitlines()[-4]
+    assert json.loads(line.rstrip(",")) == rows[0]
+
+
+def test_a_figure_as_it_reads() -> None:
+    """Else digits would be invented or lost."""
+    row = Row("goodput", "kbit/s", 714.26, interval=16.31)
+    assert figure_text(row) == "714.3 ± 16.3"
+    assert figure_text(row, 0) == "714 ± 16"
+    assert figure_text(replace(row, value=0.35, interval=None)) == "0.35"
+    assert figure_text(replace(row, value=1, interval=0.004)) == "1.000 ± 0.004"
+    assert figure_text(replace(row, value=None, range=(1.3, 2.0))) == "1.3 to 2.0"
+    assert figure_text(replace(row, value=None, text="none")) == "none"
+
+
+def test_a_table_says_what_is_older(tmp_path: Path) -> None:
+    """Else a reader would build on what another law gave."""
+    old = {**GOOD["rows"][3], "commit": OTHER, "law": THEN}
+    record = _record(tmp_path, rows=[*GOOD["rows"][:3], old])
+    marks = Marks(record, NOW)
+    text = cross_table(record, marks, "{goodput:0}[ ({ping_p95})]", best="goodput", corner="h")
+    assert text.splitlines() == [
+        "| h | NewReno | even |",
+        "|---|---|---|",
+        "| h = 4 | 654 | **714 (393)** |",
+        "| h = 8 |  | 556<sup>a</sup> |",
+    ]
+    assert stamp(record, marks) == (
+        "<sub>`bin/pacelab reproduce own`; 2026-11-25; n = 3; of aaaaaaa; "
+        "<sup>a</sup>**law of bbbbbbb, older**</sub>"
+    )
+    later = stamp(record, Marks(record, THEN))
+    assert "**law of aaaaaaa, older**; <sup>a</sup>of bbbbbbb" in later
+    unknown = replace(record, rows=(replace(record.rows[0], law=None),))
+    assert "law is not known" in stamp(unknown, Marks(unknown, NOW))
+
+
+def test_a_list_has_the_columns_that_there_are(tmp_path: Path) -> None:
+    """Else what was wanted, or was before, would be missing, or stand as an empty column."""
+    row = {"figure": "median", "unit": "ns", "value": 203, "wanted": 150}
+    share = {"variant": "nfqueue", "figure": "CPU", "unit": "%", "value": 0.7}
+    record = _record(tmp_path, rows=[row, share])
+    assert list_table(record, Marks(record, NOW)).splitlines() == [
+        "| what | figure | wanted | measured |",
+        "|---|---|---|---|",
+        "|  | median | 150 | 203 ns |",
+        "| nfqueue | CPU |  | 0.7% |",
+    ]
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    """A folder of results with one group."""
+    folder = tmp_path / "results"
+    write_record(GOOD, folder / "group", "own")
+    (folder / "page.md").write_text("# All\n\n{{ groups() }}\n")
+    (folder / "group" / "page.md").write_text('# Chains\n\n{{ table("own", "{goodput}") }}\n')
+    return folder
+
+
+def test_pages_follow_the_data(results: Path) -> None:
+    """Else a page would go on to say what the data no longer say."""
+    assert len(pages.write_pages(results, NOW)) == 2
+    assert pages.stale_pages(results, NOW) == []
+    page = (results / "group" / "README.md").read_text()
+    assert "| h = 4 | 654 | 714.2 |" in page
+    assert "[Chains](group/README.md) | 1 | 4 | 4 |" in (results / "README.md").read_text()
+    write_record({**GOOD, "rows": GOOD["rows"][:1]}, results / "group", "own")
+    assert results / "group" / "README.md" in pages.stale_pages(results, NOW)
+    pages.write_pages(results, NOW)
+    assert len(pages.stale_pages(results, THEN)) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("# Chains\n", 'does not show "own"'),
+        ('{{ listing("owm") }}', 'did you mean "own"?'),
+        ('{{ table("own", "{goodpt}") }}', "no figure 'goodpt'"),
+        ('{{ tables("own") }}', "'tables' is undefined"),
+        ('{{ table("own", "{goodput}", row="x") }}', "unexpected keyword"),
+    ],
+)
+def test_what_is_wrong_in_a_page(results: Path, text: str, says: str) -> None:
+    """Else a figure would be missing from its page, and nobody would see it."""
+    (results / "group" / "page.md").write_text(text)
+    with pytest.raises(InputError) as error:
+        pages.make_pages(results, NOW)
+    assert says in str(error.value)
+
+
+def test_the_projects_pages_are_what_its_data_make() -> None:
+    """Else `bin/pacelab results` was not run after a change of data, text or law."""
+    assert pages.stale_pages() == [], "run bin/pacelab results, and commit what it writes"
+
+
+def test_the_laws_that_results_state_are_those_of_their_commits() -> None:
+    """Else a figure would be marked by a mistake. Where a clone lacks a commit nothing is said."""
+    folders = [file.parent for file in pages.RESULTS.glob(f"*/{pages.TEMPLATE}")]
+    rows = [row for f in folders for r in read_group(f).values() for row in r.rows]
+    stated = {(row.commit, row.law) for row in rows if row.commit}
+    assert stated
+    known = {commit: law.law_of(commit) for commit, _ in stated}
+    wrong = [(c, w) for c, w in stated if known[c] is not None and known[c] != w]
+    assert not wrong
+
+
+@pytest.mark.usefixtures("double")
+def test_an_experiment_is_kept(
+    results: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Else what was measured would be copied into pages by hand."""
+    own = results.parent
+    (own / "own.toml").write_text(EXPERIMENT)
+    monkeypatch.setattr(experiment, "SCENARIOS", own)
+    monkeypatch.setattr(pages, "RESULTS", results)
+    monkeypatch.setattr(keep, "RESULTS", results)
+    call = ["reproduce", "own", "--system", "GAP", "--value", "2", "--out", str(own / "out")]
+    assert cli.main([*call, "--keep", "no-such"]) == cli.USAGE
+    assert not (own / "out").exists()
+    assert 'no group "no-such"' in capsys.readouterr().err
+    (results / "group" / "page.md").write_text('{{ listing("own") }}\n{{ listing("part") }}\n')
+    assert cli.main([*call, "--keep", "group/part"]) == cli.DONE
+    record = read_group(results / "group")["part"]
+    assert record.command == "bin/pacelab reproduce own --system GAP --value 2"
+    assert record.law == law.present_law()
+    goodput = next(row for row in record.rows if row.figure == "goodput")
+    assert (goodput.system, goodput.unit, goodput.n) == ("GAP", "kbit/s", 2)
+    assert goodput.interval is not None
+    assert pages.stale_pages(results) == []
+
+
+def test_pages_by_the_command(
+    results: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Else nobody could make them, or see that they are old."""
+    monkeypatch.setattr(pages, "RESULTS", results)
+    assert cli.main(["results", "--check"]) == cli.FAILED
+    assert "run pacelab results" in capsys.readouterr().err
+    assert cli.main(["results"]) == cli.DONE
+    assert cli.main(["results", "--check"]) == cli.DONE
