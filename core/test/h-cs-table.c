@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * H_cs as the law estimates it, against the truth of the geometry: over spacings of 50 to 240 m and
- * path-loss exponents of 2 to 5, right and wrong. Prints tables in Markdown; given docs/law.md as
+ * path-loss exponents of 2 to 5, right and wrong. Prints tables in Markdown; given docs/understand/law.md as
  * its argument, checks that it shows them as they come out.
  */
 #include "check.h"

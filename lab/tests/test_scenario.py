@@ -194,7 +194,7 @@ def test_unreadable_files(tmp_path: Path) -> None:
 
 
 def test_defaults_and_layout(write: Callable[[str], str]) -> None:
-    """Else a three-line scenario would not mean what docs/scenarios.md says."""
+    """Else a three-line scenario would not mean what docs/research/scenarios.md says."""
     scenario = load(write(FLOW))
     assert [n["name"] for n in scenario["nodes"]] == [
         "IG",
@@ -290,8 +290,8 @@ def test_bad_settings(
 
 
 def test_the_reference_names_every_key() -> None:
-    """Else docs/scenarios.md would fall behind the format."""
-    text = (runner.ROOT / "docs" / "scenarios.md").read_text()
+    """Else docs/research/scenarios.md would fall behind the format."""
+    text = (runner.ROOT / "docs" / "research" / "scenarios.md").read_text()
     for name, keys in {"top level": known.TOP, **known.SECTIONS, **known.LISTS}.items():
         assert name in text
         for key in keys:

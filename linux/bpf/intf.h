@@ -154,7 +154,7 @@ struct mp_flow {
 	uint8_t pure_ack_l4;     /* offset of the TCP header in it */
 };
 
-_Static_assert(sizeof(struct mp_flow) <= 2048, "docs/operator.md promises 2 KiB a flow");
+_Static_assert(sizeof(struct mp_flow) <= 2048, "docs/operate/operator.md promises 2 KiB a flow");
 
 /* Whose ACKs carry RTT_wired. */
 enum mp_option_policy { MP_OPTION_NEVER, MP_OPTION_ASKED, MP_OPTION_ALWAYS };

@@ -16,7 +16,7 @@ namespace ns3
 /**
  * @file
  * A resolved scenario: what pacelab makes of a scenario file, every default filled in and
- * every topology laid out. Members are named as the keys of the file (docs/scenarios.md).
+ * every topology laid out. Members are named as the keys of the file (docs/research/scenarios.md).
  */
 
 /** The radio of every mesh node. */

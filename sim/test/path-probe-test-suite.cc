@@ -207,7 +207,7 @@ class PathProbeTestSuite : public TestSuite
                     TestCase::Duration::QUICK);
     }
 
-    /** As docs/law.md has it: 4 is right from 70 m up, 3 is too small. */
+    /** As docs/understand/law.md has it: 4 is right from 70 m up, 3 is too small. */
     void AddRangeTruths()
     {
         for (int spacingM = 70; spacingM <= 240; spacingM += 10)

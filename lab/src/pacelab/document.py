@@ -35,7 +35,7 @@ def read_document(file: str) -> Table:
     except RecursionError:
         raise InputError(f"{file}: is nested too deeply; give a scenario file") from None
     if not document:
-        raise InputError(f"{file}: is empty; write a scenario, see docs/scenarios.md")
+        raise InputError(f"{file}: is empty; write a scenario, see docs/research/scenarios.md")
     return document
 
 
@@ -71,7 +71,7 @@ def override(document: Table, settings: Table, origin: str) -> Table:
                 raise InputError(f"{origin}: {dotted}: {parts[0]} is no table; set {parts[0]}")
             section[parts[1]] = value
         else:
-            raise InputError(f"{origin}: {dotted}: no such key; see docs/scenarios.md")
+            raise InputError(f"{origin}: {dotted}: no such key; see docs/research/scenarios.md")
     return result
 
 

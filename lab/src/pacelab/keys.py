@@ -2,7 +2,7 @@
 """The scenario format: every key with its type, default and range.
 
 The tables below are the one place where a key is defined; validation, defaults and
-the reference in docs/scenarios.md follow from them.
+the reference in docs/research/scenarios.md follow from them.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ MP_INLINE void mp_yang_took(struct mp_yang *yang, uint64_t took_ns)
 /*
  * Time from the start of the latest packet to that of the next, in ns: the least transmission delay,
  * the latest one, and a random part of another latest one, random_q16 in 0 .. 65535. 0 at first. The
- * sum is an assumption: see docs/law.md.
+ * sum is an assumption: see docs/understand/law.md.
  */
 MP_INLINE uint64_t mp_yang_delay_ns(const struct mp_yang *yang, uint32_t random_q16)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The gateway's configuration: a TOML file, over which the command line goes. Every key has a
-//! default; docs/gateway.toml shows them all.
+//! default; docs/operate/gateway.toml shows them all.
 mod groups;
 mod places;
 mod radio;

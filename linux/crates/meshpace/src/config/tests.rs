@@ -10,7 +10,7 @@ fn parse(text: &str) -> std::result::Result<Config, String> {
 /// The documented file must say what the program does.
 #[test]
 fn the_documented_defaults_are_the_defaults() {
-    let documented = include_str!("../../../../../docs/gateway.toml");
+    let documented = include_str!("../../../../../docs/operate/gateway.toml");
     assert_eq!(parse(documented), Ok(Config::default()));
 }
 
