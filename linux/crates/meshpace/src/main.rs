@@ -17,6 +17,7 @@ use std::sync::mpsc;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use base::errors::{self, Result};
+use base::output::print;
 use base::{logger, system};
 use cli::{Command, ConfigCommand, GatewayArgs, StatusArgs};
 use daemon::{Gateway, Order};
@@ -88,12 +89,4 @@ fn show_status(arguments: &StatusArgs) -> Result<()> {
         true => serde_json::to_string_pretty(&status)? + "\n",
         false => status::table(&status, usize::MAX),
     })
-}
-
-/// To standard output; a closed pipe is an error here, not a panic.
-fn print(text: &str) -> Result<()> {
-    use std::io::Write;
-    std::io::stdout()
-        .write_all(text.as_bytes())
-        .map_err(Into::into)
 }

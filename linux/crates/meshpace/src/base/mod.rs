@@ -3,5 +3,6 @@
 pub mod errors;
 pub mod lock;
 pub mod logger;
+pub mod output;
 pub mod rundir;
 pub mod system;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `meshpace gateway`: sets everything up, keeps it going once a second, puts everything back.
+mod report;
 mod second;
 mod upkeep;
 

@@ -2,17 +2,18 @@
 //! What a running gateway does once a second: it reads the table, shares out, and says how things stand.
 use std::sync::Arc;
 
+use super::report;
 use super::Gateway;
 use crate::base::errors::{Context, Result};
 use crate::base::system::now_ns;
 use crate::config::Law;
-use crate::hosts::flows::{self, FlowState, Table};
+use crate::hosts::flows;
 use crate::hosts::identity;
+use crate::kernel::flow_state::{FlowState, Table};
 use crate::kernel::intf::{mp_direction_MP_DOWN, mp_host_key};
 use crate::policy::shares;
 use crate::policy::shares::Member;
 use crate::release::cache::{self, Acked};
-use crate::show::report;
 
 impl Gateway {
     pub(super) fn tick(&mut self) -> Result<()> {

@@ -2,6 +2,7 @@
 //! What is shared with the kernel: the BPF programs and their maps, core/'s functions, packets and where they are sent.
 pub mod attach;
 pub mod batch;
+pub mod flow_state;
 pub mod intf;
 pub mod offload;
 pub mod packet;

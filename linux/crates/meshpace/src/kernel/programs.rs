@@ -10,9 +10,9 @@ use libbpf_rs::{
 };
 
 use crate::base::errors::{anyhow, Context, Result};
-use crate::hosts::flows::{FlowState, Table};
 use crate::kernel::attach::Hooks;
 use crate::kernel::batch;
+use crate::kernel::flow_state::{FlowState, Table};
 use crate::kernel::intf::{
     self, mp_cap, mp_flow, mp_flow_key, mp_heard, mp_host, mp_host_key, mp_limits, mp_settings,
     Plain,

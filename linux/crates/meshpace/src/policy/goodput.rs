@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::base::system::now_ns;
-use crate::hosts::flows::FlowState;
+use crate::kernel::flow_state::FlowState;
 use crate::kernel::intf::{self, mp_flow_key, mp_goodput, mp_goodput_flow, mp_goodput_law};
 
 /// A flow takes part while its data is no older.

@@ -8,9 +8,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::Arc;
 
-use crate::hosts::flows::{FlowState, Table};
 use crate::hosts::identity::Aliases;
 use crate::hosts::paths::address_of;
+use crate::kernel::flow_state::{FlowState, Table};
 use crate::kernel::intf::{
     mp_direction_MP_UP, mp_flow, mp_flow_key, mp_probe, mp_probe_sent, mp_prompt_due,
 };

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use crate::hosts::flows::{FlowState, Table};
 use crate::hosts::identity::Aliases;
+use crate::kernel::flow_state::{FlowState, Table};
 use crate::kernel::intf::{self, mp_demand, mp_host_key, mp_share, mp_shares};
 
 /// The address that stands for a host, and a direction (enum mp_direction).

@@ -160,7 +160,7 @@ fn table(document: &Document) -> String {
 
 pub fn show(json: bool) -> Result<()> {
     let document = read()?;
-    crate::print(&if json {
+    crate::base::output::print(&if json {
         serde_json::to_string_pretty(&document)? + "\n"
     } else {
         table(&document)

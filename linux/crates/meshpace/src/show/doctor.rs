@@ -76,7 +76,7 @@ pub fn run(arguments: &DoctorArgs) -> Result<()> {
     }
     findings.push(flow_offload());
     findings.push(sender());
-    crate::print(&if arguments.json {
+    crate::base::output::print(&if arguments.json {
         serde_json::to_string_pretty(&findings)? + "\n"
     } else {
         table(&findings)

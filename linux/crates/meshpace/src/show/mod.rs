@@ -3,7 +3,6 @@
 pub mod control;
 pub mod doctor;
 pub mod metrics;
-pub mod report;
 pub mod serve;
 pub mod status;
 pub mod top;

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{Acked, Cache, Gauge, New, Of, Round, Way};
-use crate::hosts::flows::FlowState;
 use crate::hosts::identity::Aliases;
+use crate::kernel::flow_state::FlowState;
 use crate::kernel::intf::{
     mp_direction_MP_DOWN, mp_direction_MP_UP, mp_flow_key, MP_ASKS_PER_S, MP_COPIES_SAVED,
     MP_DATA_PER_COPY, MP_HOST_ASKS_PER_S,

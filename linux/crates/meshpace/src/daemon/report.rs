@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::Ordering;
 
-use crate::daemon::Gateway;
-use crate::hosts::flows::{self, Table};
+use super::Gateway;
+use crate::hosts::flows::{self, Meter};
 use crate::hosts::paths::{address_of, HostPath};
+use crate::kernel::flow_state::{FlowState, Table};
 use crate::kernel::intf::{self, mp_flow_key};
+use crate::policy::goodput::GoodputControl;
 use crate::policy::shares::Shares;
-use crate::show::status::{Host, Status};
+use crate::show::status::{Flow, Host, Status};
 
 /// Names of the kernel's counters (enum mp_counter).
 const COUNTERS: &[(&str, intf::mp_counter)] = &[
@@ -127,6 +129,47 @@ fn host(address: &[u8; 16], path: &HostPath, shares: &Shares) -> Host {
     }
 }
 
+/// A flow as it is shown.
+fn describe(
+    (key, flow): &(mp_flow_key, FlowState),
+    path: Option<&HostPath>,
+    meter: &Meter,
+    control: &GoodputControl,
+    now_ns: u64,
+) -> Flow {
+    let down = key.direction == intf::mp_direction_MP_DOWN;
+    let mean_ns = flow.mean_rtt_ns;
+    // Safe: a plain function of core/.
+    let rate = unsafe { intf::mp_rate_bytes_per_s(flow.interval_ns, flow.segment_bytes) };
+    let seconds = |at: u64| now_ns.saturating_sub(at) as f64 / 1e9;
+    Flow {
+        mesh: flows::socket_address(&key.mesh, key.mesh_port),
+        wired: flows::socket_address(&key.wired, key.wired_port),
+        direction: if down { "down" } else { "up" }.into(),
+        hops: path.map_or(flow.hops, |path| path.hops),
+        hops_source: path.map_or_else(|| "default".into(), |path| path.hops_source.clone()),
+        mbps: path.map_or(f64::from(flow.kbps) / 1e3, |path| path.mbps),
+        mbps_source: path.map_or_else(|| "default".into(), |path| path.mbps_source.clone()),
+        rtt_wireless_ms: (down && mean_ns > 0).then_some(mean_ns as f64 / 1e6),
+        rtt_wired_ms: (flow.rtt_wired_us > 0).then_some(f64::from(flow.rtt_wired_us) / 1e3),
+        cov: f64::from(flow.cov_q16) / 65536.0,
+        interval_us: flow.interval_ns as f64 / 1e3,
+        rate_kbps: (flow.interval_ns > 0).then_some(rate as f64 * 8.0 / 1e3),
+        goodput_kbps: meter.kbps(key),
+        throttled: flow.floor_ns > 0,
+        starved: control.starves(key),
+        packets: flow.packets,
+        bytes: flow.bytes,
+        acked_bytes: flow.acked_bytes,
+        samples: flow.samples,
+        discarded: flow.discarded,
+        retransmits: flow.retransmits,
+        local_retransmits: flow.local_retransmits,
+        age_s: seconds(flow.first_ns),
+        idle_s: seconds(flow.last_ns),
+    }
+}
+
 pub fn status(
     gateway: &Gateway,
     table: &Table,
@@ -135,7 +178,7 @@ pub fn status(
 ) -> Status {
     let flow = |entry| {
         let (key, _): &(mp_flow_key, _) = entry;
-        flows::describe(
+        describe(
             entry,
             paths.get(&key.mesh),
             &gateway.meter,

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The kernel's flow table as the daemon reads it once a second.
+use crate::kernel::intf::{self, mp_flow, mp_flow_key};
+
+/// What the daemon looks at of a flow: the kernel's entry without its rings of times, a tenth of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FlowState {
+    pub ack: u32,
+    pub max_end: u32,
+    pub hops: u32,
+    pub kbps: u32,
+    pub mean_rtt_ns: u64,
+    pub cov_q16: u32,
+    pub samples: u32,
+    pub discarded: u32,
+    pub segment_bytes: u32,
+    /// down: that the receiver offers; 0: not known
+    pub window_bytes: u32,
+    pub rtt_wired_us: u32,
+    pub interval_ns: u64,
+    pub floor_ns: u64,
+    pub first_ns: u64,
+    pub last_ns: u64,
+    pub data_ns: u64,
+    pub packets: u64,
+    pub bytes: u64,
+    pub acked_bytes: u64,
+    pub retransmits: u64,
+    pub local_retransmits: u64,
+    pub ttl: u8,
+    pub fin: bool,
+    /// down: latest data that came when nothing was under way
+    pub paused_ns: u64,
+    /// something of it waits here
+    pub waits: bool,
+    /// up: its sender had no more after the latest data
+    pub pushed: bool,
+    /// data has been seen: ack and max_end are valid
+    pub acked: bool,
+    /// not of the mesh
+    pub outside: bool,
+}
+
+/// What a download's receiver offered with its latest ACK; 0: not known.
+fn window_bytes(flow: &mp_flow) -> u32 {
+    match flow.window_scale.checked_sub(1) {
+        Some(shift) if flow.dupack.started => flow.dupack.window << shift,
+        _ => 0,
+    }
+}
+
+impl From<&mp_flow> for FlowState {
+    fn from(flow: &mp_flow) -> Self {
+        let estimate = &flow.estimate;
+        Self {
+            ack: flow.ack,
+            max_end: flow.sent.max_end,
+            hops: flow.path.hops,
+            kbps: flow.path.kbps,
+            // Safe: a plain function of core/.
+            mean_rtt_ns: unsafe { intf::mp_window_mean_ns(&estimate.window) },
+            cov_q16: estimate.cov_q16,
+            samples: estimate.samples,
+            discarded: estimate.discarded,
+            segment_bytes: flow.segment_bytes,
+            window_bytes: window_bytes(flow),
+            rtt_wired_us: flow.rtt_wired_us,
+            interval_ns: flow.interval_ns,
+            floor_ns: flow.floor_ns,
+            first_ns: flow.first_ns,
+            last_ns: flow.last_ns,
+            data_ns: flow.data_ns,
+            packets: flow.packets,
+            bytes: flow.bytes,
+            acked_bytes: flow.acked_bytes,
+            retransmits: flow.retransmits,
+            local_retransmits: flow.local_retransmits,
+            ttl: flow.ttl,
+            fin: flow.fin != 0,
+            paused_ns: flow.paused_ns,
+            waits: false,
+            pushed: flow.pushed != 0,
+            acked: flow.acked != 0,
+            outside: flow.host.outside != 0,
+        }
+    }
+}
+
+pub type Table = Vec<(mp_flow_key, FlowState)>;
