@@ -105,3 +105,45 @@ fn a_circle_is_found() {
     let round = [&straight[..], &[("d", "b")]].concat();
     assert_eq!(circle(&uses(&round)).unwrap(), ["b", "c", "d", "b"]);
 }
+
+/// Calls of core's functions in a file, by line.
+fn calls_of_core(text: &str) -> Vec<(usize, &str)> {
+    let lines = text.lines().enumerate();
+    let code = lines.filter(|(_, line)| !line.trim_start().starts_with("//"));
+    code.filter_map(|(number, line)| {
+        let mut words = line.match_indices("mp_").filter_map(|(at, _)| {
+            let inside = line[..at].ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+            (!inside).then_some(&line[at..])
+        });
+        let call = words.find_map(|rest| {
+            let word = word_at_the_start(rest);
+            rest[word.len()..].starts_with('(').then_some(word)
+        });
+        call.map(|word| (number + 1, word))
+    })
+    .collect()
+}
+
+/// So that the reasons why they are safe stand in one place, and nowhere else is `unsafe` for them.
+#[test]
+fn core_is_called_in_one_module() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let law = src.join("kernel/law.rs");
+    let mut files = Vec::new();
+    sources(&src, &mut files);
+    for path in files {
+        let text = std::fs::read_to_string(&path).expect("src/ is readable");
+        let calls = calls_of_core(&text);
+        if path == law {
+            assert!(calls.len() > 30, "{calls:?}");
+        } else {
+            let path = path.display();
+            assert!(
+                calls.is_empty(),
+                "{path}: {calls:?}: add a line to kernel/law.rs"
+            );
+        }
+    }
+    let text = "let a = unsafe { intf::mp_departed(&mut pacer, now) };\n// mp_turn_tag()\nmp_flow::default()\ntemp_dir()";
+    assert_eq!(calls_of_core(text), [(1, "mp_departed")]);
+}

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::errors::{usage, Result};
 use crate::kernel::intf::{self, mp_law};
+use crate::kernel::law;
 pub use groups::{group_of, Group};
 pub use places::{Node, NodeName};
 pub use radio::Radio;
@@ -36,13 +37,10 @@ pub enum Law {
 impl Law {
     /// What core/ has of it; measuring alone is GAP's.
     pub fn parameters(self) -> mp_law {
-        // Safe: plain functions of core/.
-        unsafe {
-            match self {
-                Self::Gap | Self::Off => intf::mp_law_gap(),
-                Self::Map => intf::mp_law_map(),
-                Self::Even => intf::mp_law_even(),
-            }
+        match self {
+            Self::Gap | Self::Off => law::gap(),
+            Self::Map => law::map(),
+            Self::Even => law::even(),
         }
     }
 

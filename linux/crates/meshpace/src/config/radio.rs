@@ -4,7 +4,7 @@
 use serde::Deserialize;
 
 use super::in_range;
-use crate::kernel::intf;
+use crate::kernel::law;
 
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -31,8 +31,7 @@ pub struct Radio {
 impl Default for Radio {
     /// What core/ begins with.
     fn default() -> Self {
-        // Safe: a plain function of core/.
-        let core = unsafe { intf::mp_radio_default() };
+        let core = law::radio_default();
         let db = |q8: i16| f64::from(q8) / 256.0;
         Self {
             sense_dbm: db(core.sense_dbm_q8),

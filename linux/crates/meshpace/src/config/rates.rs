@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use super::in_range;
 use crate::kernel::intf::{self, mp_law, mp_link, mp_path};
+use crate::kernel::law;
 
 /// As many links as core/ takes one by one.
 pub const MOST_LINKS: usize = intf::MP_PATH_LINKS as usize;
@@ -70,10 +71,7 @@ impl Rates {
                     link,
                     ..mp_path::default()
                 };
-                // Safe: a plain function of core/ that reads as many rates as there are.
-                unsafe {
-                    intf::mp_law_set_links(law, &mut path, rates.as_ptr(), rates.len() as u32);
-                }
+                law::set_links(law, &mut path, &rates);
                 (path.kbps, path.uneven_q16)
             }
         }

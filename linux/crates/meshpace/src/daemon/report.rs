@@ -8,6 +8,7 @@ use crate::hosts::flows::{self, Meter};
 use crate::hosts::paths::{address_of, HostPath};
 use crate::kernel::flow_state::{FlowState, Table};
 use crate::kernel::intf::{self, mp_flow_key};
+use crate::kernel::law;
 use crate::policy::goodput::GoodputControl;
 use crate::policy::shares::Shares;
 use crate::show::status::{Flow, Host, Status};
@@ -139,8 +140,7 @@ fn describe(
 ) -> Flow {
     let down = key.direction == intf::mp_direction_MP_DOWN;
     let mean_ns = flow.mean_rtt_ns;
-    // Safe: a plain function of core/.
-    let rate = unsafe { intf::mp_rate_bytes_per_s(flow.interval_ns, flow.segment_bytes) };
+    let rate = law::rate_bytes_per_s(flow.interval_ns, flow.segment_bytes);
     let seconds = |at: u64| now_ns.saturating_sub(at) as f64 / 1e9;
     Flow {
         mesh: flows::socket_address(&key.mesh, key.mesh_port),
@@ -212,8 +212,7 @@ pub fn throttle(key: &mp_flow_key, floor_ns: u64, table: &Table) {
         .iter()
         .find(|(k, _)| k == key)
         .map_or(0, |(_, flow)| flow.segment_bytes);
-    // Safe: a plain function of core/.
-    let rate = unsafe { intf::mp_rate_bytes_per_s(floor_ns, segment) };
+    let rate = law::rate_bytes_per_s(floor_ns, segment);
     match floor_ns {
         0 => log::info!("{name}: no longer throttled"),
         _ => log::info!(

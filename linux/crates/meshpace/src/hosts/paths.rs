@@ -10,7 +10,8 @@ use serde::Serialize;
 
 use crate::config::{Config, Host, Law};
 use crate::hosts::radio::{Lack, Ranges, Surroundings};
-use crate::kernel::intf::{mp_hops_of_ttl, mp_host, mp_link};
+use crate::kernel::intf::{mp_host, mp_link};
+use crate::kernel::law;
 use crate::kernel::programs::Maps;
 
 /// A path with the names of what told it.
@@ -63,8 +64,7 @@ fn known(law: Law, stated: Option<&Host>, link: Option<&Link>, first_hop: mp_lin
 fn describe(config: &Config, address: IpAddr, link: Option<&Link>, ttl: u8) -> HostPath {
     let stated = config.host_of(address);
     let from_link = || link.map_or_else(String::new, |link| link.source.to_string());
-    // Safe: a plain function of core/.
-    let by_ttl = unsafe { mp_hops_of_ttl(ttl) };
+    let by_ttl = law::hops_of_ttl(ttl);
     let (hops, hops_source) = match (stated.and_then(Config::hops_of), link.and_then(|l| l.hops)) {
         (Some(hops), _) => (hops, "config".into()),
         (None, Some(hops)) => (hops, from_link()),

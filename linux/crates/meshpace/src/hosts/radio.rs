@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{self, Config, NodeName};
 use crate::kernel::intf::{self, mp_link, mp_radio, mp_reach};
+use crate::kernel::law;
 
 /// A frame with a packet of a full segment is no smaller: RTS and CTS precede it if their threshold is.
 const DATA_FRAME_BYTES: u32 = 1500;
@@ -184,8 +185,7 @@ impl Band {
 
 /// Decibels as core/ counts them.
 fn q8(db: f64) -> i16 {
-    // Safe: a plain function of core/.
-    unsafe { intf::mp_db_q8_of_centi((db * 100.0).round() as i32) }
+    law::db_q8_of_centi((db * 100.0).round() as i32)
 }
 
 /// Distances to the nodes of the way to a host: lengths of hops, else positions, of nodes that the
@@ -194,8 +194,7 @@ fn reach(config: &Config, address: Option<IpAddr>, link: Option<&Link>) -> (mp_r
     let mut reach = mp_reach::default();
     let host = address.and_then(|address| config.host_of(address));
     for metres in host.iter().flat_map(|host| &host.hop_m) {
-        // Safe: a plain function of core/, on a struct of its own.
-        unsafe { intf::mp_reach_add_hop(&raw mut reach, (metres * 100.0).round() as u32) };
+        law::reach_add_hop(&mut reach, (metres * 100.0).round() as u32);
     }
     if reach.known > 0 {
         return (reach, Distances::Hops);
@@ -210,8 +209,7 @@ fn reach(config: &Config, address: Option<IpAddr>, link: Option<&Link>) -> (mp_r
     };
     let places = nodes.into_iter().map_while(|node| node?.from(here));
     for (east_cm, north_cm) in places {
-        // Safe: likewise.
-        unsafe { intf::mp_reach_add_position(&raw mut reach, east_cm, north_cm) };
+        law::reach_add_position(&mut reach, east_cm, north_cm);
     }
     match reach.known {
         0 => (reach, Distances::Equal),
@@ -249,10 +247,10 @@ impl Ranges {
     /// 0: it cannot be told.
     fn h_cs(&mut self, radio: mp_radio, reach: mp_reach) -> u32 {
         let before = self.known.get(&(radio, reach)).copied();
-        *self.latest.entry((radio, reach)).or_insert_with(|| {
-            // Safe: a plain function of core/, which reads both.
-            before.unwrap_or_else(|| unsafe { intf::mp_h_cs(&raw const radio, &raw const reach) })
-        })
+        *self
+            .latest
+            .entry((radio, reach))
+            .or_insert_with(|| before.unwrap_or_else(|| law::h_cs(&radio, &reach)))
     }
 
     /// All hosts were looked up: what none of them asked for is forgotten.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The kernel's flow table as the daemon reads it once a second.
-use crate::kernel::intf::{self, mp_flow, mp_flow_key};
+use crate::kernel::intf::{mp_flow, mp_flow_key};
+use crate::kernel::law;
 
 /// What the daemon looks at of a flow: the kernel's entry without its rings of times, a tenth of it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,8 +58,7 @@ impl From<&mp_flow> for FlowState {
             max_end: flow.sent.max_end,
             hops: flow.path.hops,
             kbps: flow.path.kbps,
-            // Safe: a plain function of core/.
-            mean_rtt_ns: unsafe { intf::mp_window_mean_ns(&estimate.window) },
+            mean_rtt_ns: law::window_mean_ns(&estimate.window),
             cov_q16: estimate.cov_q16,
             samples: estimate.samples,
             discarded: estimate.discarded,

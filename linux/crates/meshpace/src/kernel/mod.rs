@@ -4,6 +4,7 @@ pub mod attach;
 pub mod batch;
 pub mod flow_state;
 pub mod intf;
+pub mod law;
 pub mod offload;
 pub mod packet;
 pub mod port;

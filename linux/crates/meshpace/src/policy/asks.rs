@@ -4,7 +4,8 @@
 use std::collections::HashMap;
 
 use crate::hosts::identity::{Address, Aliases};
-use crate::kernel::intf::{mp_ask_spend, mp_budget, mp_flow_key, mp_probe, MP_PROBE_END_NS};
+use crate::kernel::intf::{mp_budget, mp_flow_key, mp_probe, MP_PROBE_END_NS};
+use crate::kernel::law;
 
 /// By now every budget is full again, and whose turn it was is forgotten.
 const REMEMBERED_NS: u64 = MP_PROBE_END_NS;
@@ -37,8 +38,7 @@ impl Asks {
             .hosts
             .get(host)
             .map_or_else(mp_budget::default, |host| host.budget);
-        // Safe: a plain function of core/, and budgets that outlive the call.
-        let may = unsafe { mp_ask_spend(&mut budget, &mut self.all, now_ns) };
+        let may = law::ask_spend(&mut budget, &mut self.all, now_ns);
         if may {
             let latest_ns = now_ns;
             self.hosts.insert(*host, Host { budget, latest_ns });

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use crate::base::system::now_ns;
 use crate::kernel::flow_state::FlowState;
 use crate::kernel::intf::{self, mp_flow_key, mp_goodput, mp_goodput_flow, mp_goodput_law};
+use crate::kernel::law;
 
 /// A flow takes part while its data is no older.
 const RECENT_NS: u64 = 10_000_000_000;
@@ -64,8 +65,7 @@ fn bulk_flows(
 
 impl GoodputControl {
     pub fn new() -> Self {
-        // Safe, here and below: plain functions of core/ on values owned here.
-        let law = unsafe { intf::mp_goodput_law_gap() };
+        let law = law::goodput_law_gap();
         let control = mp_goodput {
             before_ns: now_ns(),
             ..Default::default()
@@ -88,13 +88,9 @@ impl GoodputControl {
             .map(|m| (m.key, m.flow.floor_ns))
             .collect();
         if self.update_members(&bulk) {
-            self.run(|control, _, flows, n| unsafe {
-                intf::mp_goodput_reset(control, flows, n, now)
-            });
+            self.run(|control, _, flows| law::goodput_reset(control, flows, now));
         } else if now.saturating_sub(self.control.before_ns) >= self.law.step_ns {
-            self.run(|control, law, flows, n| {
-                unsafe { intf::mp_goodput_step(control, law, flows, n, now) };
-            });
+            self.run(|control, law, flows| law::goodput_step(control, law, flows, now));
             let sum: f64 = self
                 .members
                 .values()
@@ -141,17 +137,9 @@ impl GoodputControl {
     }
 
     /// Calls a function of core/ on all members as the array that it expects.
-    fn run(
-        &mut self,
-        call: impl FnOnce(&mut mp_goodput, &mp_goodput_law, *mut mp_goodput_flow, u32),
-    ) {
+    fn run(&mut self, call: impl FnOnce(&mut mp_goodput, &mp_goodput_law, &mut [mp_goodput_flow])) {
         let mut flows: Vec<_> = self.members.values().map(|m| m.flow).collect();
-        call(
-            &mut self.control,
-            &self.law,
-            flows.as_mut_ptr(),
-            flows.len() as u32,
-        );
+        call(&mut self.control, &self.law, &mut flows);
         for (member, flow) in self.members.values_mut().zip(flows) {
             member.flow = flow;
         }

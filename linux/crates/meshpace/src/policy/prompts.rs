@@ -11,9 +11,8 @@ use std::sync::Arc;
 use crate::hosts::identity::Aliases;
 use crate::hosts::paths::address_of;
 use crate::kernel::flow_state::{FlowState, Table};
-use crate::kernel::intf::{
-    mp_direction_MP_UP, mp_flow, mp_flow_key, mp_probe, mp_probe_sent, mp_prompt_due,
-};
+use crate::kernel::intf::{mp_direction_MP_UP, mp_flow, mp_flow_key, mp_probe};
+use crate::kernel::law;
 use crate::kernel::packet;
 use crate::kernel::port::Port;
 use crate::kernel::programs::Maps;
@@ -123,8 +122,7 @@ impl Due {
         due.retain(|(key, _)| self.asks.spend(&aliases.standing(key.mesh), now_ns));
         self.waited += (acks.len() - due.len()) as u64;
         for (key, probe) in &mut due {
-            // Safe: a plain function of core/.
-            unsafe { mp_probe_sent(probe, now_ns) };
+            law::probe_sent(probe, now_ns);
             self.asked.insert(*key, *probe);
         }
         due.iter().map(|(key, _)| (*key, acks[key])).collect()
@@ -146,8 +144,7 @@ fn latest_ack(flow: &mp_flow) -> Option<Vec<u8>> {
 fn is_due(probe: &mut mp_probe, flow: &FlowState, now_ns: u64) -> bool {
     let silent_ns = now_ns.saturating_sub(flow.data_ns);
     let (ack, bytes, pushed) = (flow.ack, flow.acked_bytes, flow.pushed);
-    // Safe: a plain function of core/, and a probe that outlives the call.
-    !flow.fin && unsafe { mp_prompt_due(probe, ack, silent_ns, bytes, pushed, now_ns) }
+    !flow.fin && law::prompt_due(probe, ack, silent_ns, bytes, pushed, now_ns)
 }
 
 /// The first eight bytes of the segment, as its sender sent it.

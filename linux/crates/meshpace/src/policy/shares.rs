@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::hosts::identity::Aliases;
 use crate::kernel::flow_state::{FlowState, Table};
 use crate::kernel::intf::{self, mp_demand, mp_host_key, mp_share, mp_shares};
+use crate::kernel::law;
 
 /// The address that stands for a host, and a direction (enum mp_direction).
 pub type Member = ([u8; 16], u32);
@@ -57,11 +58,9 @@ fn demand(direction: u32, flow: &FlowState, now_ns: u64) -> mp_demand {
         outstanding_bytes: under_way,
         window_bytes: flow.window_bytes,
         segment_bytes: flow.segment_bytes,
-        // Safe: a plain function of core/.
-        paused: !up && unsafe { intf::mp_flow_recent(flow.paused_ns, now_ns) },
+        paused: !up && law::flow_recent(flow.paused_ns, now_ns),
         waits: flow.waits,
-        // Safe: a plain function of core/.
-        recent: up && unsafe { intf::mp_flow_recent(flow.data_ns, now_ns) },
+        recent: up && law::flow_recent(flow.data_ns, now_ns),
     }
 }
 
@@ -113,22 +112,13 @@ impl Shares {
             share.wanting_flows = news.wanting_flows;
         }
         let mut shares: Vec<_> = self.members.values().copied().collect();
-        // Safe: a plain function of core/, on as many elements as there are.
-        unsafe {
-            intf::mp_shares_step(
-                &mut self.state,
-                shares.as_mut_ptr(),
-                shares.len() as u32,
-                now_ns,
-            );
-        }
+        law::shares_step(&mut self.state, &mut shares, now_ns);
         for (share, new) in self.members.values_mut().zip(shares) {
             *share = new;
         }
         let capped = |(_, share): &(&Member, &mp_share)| share.cap_bps > 0;
         let caps = self.members.iter().filter(capped);
-        // Safe: a plain function of core/.
-        let told = |share| unsafe { intf::mp_share_told(&self.state, share) };
+        let told = |share| law::share_told(&self.state, share);
         self.told = caps
             .clone()
             .map(|(m, share)| (*m, told(share).bps))
@@ -166,11 +156,8 @@ impl Shares {
             let host = self.aliases.standing(key.mesh);
             let news = all.entry((host, key.direction)).or_default();
             let demand = demand(key.direction, flow, now_ns);
-            // Safe: plain functions of core/.
-            unsafe {
-                news.flows += u32::from(intf::mp_flow_moves(&demand));
-                news.wanting_flows += u32::from(intf::mp_flow_wants(&demand));
-            }
+            news.flows += u32::from(law::flow_moves(&demand));
+            news.wanting_flows += u32::from(law::flow_wants(&demand));
             *delivered.entry((key.mesh, key.direction)).or_default() += flow.acked_bytes;
         }
         for (key, bytes) in sums {
@@ -268,9 +255,8 @@ mod tests {
             ..under_way
         };
         let up = intf::mp_direction_MP_UP;
-        let wants = |direction, flow: &FlowState, now_ns| unsafe {
-            intf::mp_flow_wants(&demand(direction, flow, now_ns))
-        };
+        let wants =
+            |direction, flow: &FlowState, now_ns| law::flow_wants(&demand(direction, flow, now_ns));
         assert!(wants(DOWN, &under_way, 9 * S));
         assert!(!wants(DOWN, &over, S));
         assert!(!wants(DOWN, &said_all, S), "its application is the limit");

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::kernel::intf::{self, mp_host_key, mp_unanswered_rate};
+use crate::kernel::law;
 
 const DOWN: usize = intf::mp_direction_MP_DOWN as usize;
 const UP: usize = intf::mp_direction_MP_UP as usize;
@@ -36,8 +37,7 @@ impl Strangers {
         };
         let active = acknowledged + now.iter().filter_map(answered).sum::<u64>();
         self.others = now;
-        // Safe: a plain function of core/.
-        self.bps = unsafe { intf::mp_unanswered_step(&mut self.rate, active) };
+        self.bps = law::unanswered_step(&mut self.rate, active);
     }
 }
 

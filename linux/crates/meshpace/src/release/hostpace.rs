@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::hosts::identity::{Address, Aliases};
 use crate::kernel::intf::{self, mp_flow_key, mp_pacer, mp_turn, mp_turns};
+use crate::kernel::law;
 use crate::policy::shares::{Caps, Member};
 
 const CAP_WAIT_NS: u64 = intf::MP_CAP_WAIT_NS as u64;
@@ -108,8 +109,7 @@ struct HostPace {
 }
 
 fn interval_ns(cap_bps: u64, bytes: u64) -> u64 {
-    // Safe: a plain function of core/.
-    unsafe { intf::mp_share_interval_ns(cap_bps, bytes.min(u64::from(u32::MAX)) as u32) }
+    law::share_interval_ns(cap_bps, bytes.min(u64::from(u32::MAX)) as u32)
 }
 
 impl HostPace {
@@ -118,24 +118,18 @@ impl HostPace {
         let interval = interval_ns(cap_bps, self.bytes.into());
         // However long it waited, only its turn counts.
         let earliest = since_ns.max(self.pacer.last_ns);
-        // Safe: a plain function of core/.
-        unsafe { intf::mp_departure_ns(&self.pacer, earliest, interval) }
+        law::departure_ns(&self.pacer, earliest, interval)
     }
 
     fn departed(&mut self, departure_ns: u64, bytes: u32) {
-        // Safe: a plain function of core/.
-        unsafe { intf::mp_departed(&mut self.pacer, departure_ns) };
+        law::departed(&mut self.pacer, departure_ns);
         self.bytes = bytes;
     }
 
     fn stand_in_line(&mut self, ready: Ready) {
         let line = self.flows.entry(ready.who.line()).or_default();
-        // Safe: plain functions of core/.
-        let tag = unsafe {
-            let tag = intf::mp_turn_tag(&self.turns, &line.turn);
-            intf::mp_turn_take(&mut line.turn, tag, ready.bytes);
-            tag
-        };
+        let tag = law::turn_tag(&self.turns, &line.turn);
+        law::turn_take(&mut line.turn, tag, ready.bytes);
         self.in_line += u32::from(line.waiting == 0);
         line.waiting += 1;
         self.number += 1;
@@ -144,8 +138,7 @@ impl HostPace {
 
     fn leave_line(&mut self) -> Option<Ready> {
         let ((tag, _), first) = self.ready.pop_first()?;
-        // Safe: a plain function of core/.
-        unsafe { intf::mp_turns_pass(&mut self.turns, tag) };
+        law::turns_pass(&mut self.turns, tag);
         if let Some(line) = self.flows.get_mut(&first.who.line()) {
             line.waiting -= 1;
             self.in_line -= u32::from(line.waiting == 0);
@@ -164,11 +157,8 @@ impl HostPace {
         let line = self.flows.get(&udp_line(flow));
         let turn = line.map_or(mp_turn::default(), |line| line.turn);
         let joins = u32::from(line.is_none_or(|line| line.waiting == 0));
-        // Safe: plain functions of core/.
-        unsafe {
-            let tag = intf::mp_turn_tag(&self.turns, &turn);
-            intf::mp_turns_ahead(&self.turns, tag, self.in_line + joins)
-        }
+        let tag = law::turn_tag(&self.turns, &turn);
+        law::turns_ahead(&self.turns, tag, self.in_line + joins)
     }
 }
 
@@ -221,8 +211,7 @@ impl HostPaces {
     fn cap(&self, member: &Member) -> u64 {
         let cap_bps = self.caps.get(member).copied().unwrap_or(0);
         if member.1 == intf::mp_direction_MP_UP {
-            // Safe: a plain function of core/.
-            unsafe { intf::mp_police_bps(cap_bps) }
+            law::police_bps(cap_bps)
         } else {
             cap_bps
         }
@@ -312,8 +301,7 @@ impl HostPaces {
         }
         let host = self.hosts.entry(*member).or_default();
         let interval = interval_ns(cap, host.bytes.into());
-        // Safe: a plain function of core/.
-        let due = unsafe { intf::mp_departure_ns(&host.pacer, now_ns, interval) };
+        let due = law::departure_ns(&host.pacer, now_ns, interval);
         let departure = due.min(now_ns + CAP_WAIT_NS);
         host.departed(departure, bytes);
         departure

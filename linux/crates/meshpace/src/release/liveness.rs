@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use crate::base::errors::{Context, Result};
 use crate::base::system::now_ns;
-use crate::kernel::intf::{mp_beat_fresh, mp_beat_of, MP_BEAT_EVERY_NS};
+use crate::kernel::intf::MP_BEAT_EVERY_NS;
+use crate::kernel::law;
 use crate::kernel::programs::Maps;
 use crate::setup::rules::Rules;
 
@@ -55,8 +56,7 @@ impl Liveness {
         let beats = threads.iter().filter_map(|(progress, patience_ns)| {
             match progress.0.load(Ordering::Relaxed) {
                 0 => None,
-                // Safe: a plain function of intf.h.
-                made_ns => Some(unsafe { mp_beat_of(made_ns, *patience_ns, now) }),
+                made_ns => Some(law::beat_of(made_ns, *patience_ns, now)),
             }
         });
         beats.min().unwrap_or(now)
@@ -65,8 +65,7 @@ impl Liveness {
     /// Whether packets may be held.
     pub fn is_well(&self) -> bool {
         let now = now_ns();
-        // Safe: a plain function of intf.h.
-        unsafe { mp_beat_fresh(self.beat_ns(now), now) }
+        law::beat_fresh(self.beat_ns(now), now)
     }
 }
 
@@ -195,8 +194,7 @@ mod tests {
 
     #[test]
     fn a_heartbeat_is_fresh_for_half_a_second() {
-        // Safe: a plain function of intf.h.
-        let fresh = |beat, now| unsafe { mp_beat_fresh(beat, now) };
+        let fresh = |beat, now| law::beat_fresh(beat, now);
         assert!(fresh(S, S) && fresh(S, S + S / 2 - 1));
         assert!(!fresh(S, S + S / 2) && !fresh(0, 9 * S));
     }

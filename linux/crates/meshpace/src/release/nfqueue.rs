@@ -14,6 +14,7 @@ use crate::base::errors::{anyhow, bail, Context, Result};
 use crate::base::system::now_ns;
 use crate::config::Config;
 use crate::kernel::intf::{self, mp_flow_key};
+use crate::kernel::law;
 use crate::kernel::packet::{self, Datagram, Packet, Segment};
 use crate::kernel::programs::Maps;
 use crate::policy::shares::Member;
@@ -444,8 +445,7 @@ impl Pacer {
             return;
         };
         if head.payload_bytes > 0 {
-            // Safe: a plain function of core/.
-            unsafe { intf::mp_departed(&mut flow.pacer, departure) };
+            law::departed(&mut flow.pacer, departure);
         }
         self.control.waiting.fetch_sub(1, Ordering::Relaxed);
         self.let_go(head.id, &key);

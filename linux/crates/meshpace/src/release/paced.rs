@@ -3,7 +3,8 @@
 //! leaves (GAP section 4.3), and by the law `even` when some of it is lost, since all waits too long.
 use std::collections::VecDeque;
 
-use crate::kernel::intf::{self, mp_flow, mp_flow_key, mp_pacer, mp_wait};
+use crate::kernel::intf::{mp_flow, mp_flow_key, mp_pacer, mp_wait};
+use crate::kernel::law;
 use crate::kernel::programs::Maps;
 
 /// An interval that was read so lately is not read again: reading costs as much as a packet does.
@@ -11,8 +12,7 @@ const FRESH_NS: u64 = 250_000;
 
 /// Whether somebody in the mesh answers, so that its data may be held.
 pub fn is_answered(flow: &mp_flow, now: u64) -> bool {
-    // Safe: a plain function of core/.
-    unsafe { intf::mp_may_hold(&flow.unanswered, flow.ack != flow.sent.max_end, now) }
+    law::may_hold(&flow.unanswered, flow.ack != flow.sent.max_end, now)
 }
 
 /// One flow's pacing queue (GAP section 4.3).
@@ -72,8 +72,7 @@ impl Paced {
     /// When a packet departs, not before `earliest`.
     pub fn departure(&mut self, key: &mp_flow_key, maps: &Maps, earliest: u64) -> u64 {
         self.read(key, maps, earliest);
-        // Safe: a plain function of core/.
-        unsafe { intf::mp_departure_ns(&self.pacer, earliest, self.interval_ns) }
+        law::departure_ns(&self.pacer, earliest, self.interval_ns)
     }
 
     /// Whether what comes now may be held.
@@ -100,8 +99,7 @@ impl Paced {
     pub fn waits_beyond_all_bounds(&self, turn_ns: u64) -> bool {
         let interval = self.interval_ns.max(turn_ns);
         let wait = self.waiting.len() as u64 * interval;
-        // Safe: a plain function of core/.
-        unsafe { intf::mp_wait_beyond(wait, interval) }
+        law::wait_beyond(wait, interval)
     }
 
     /// Whether one that comes now is to be lost, since all of a round trip waited too long: for the law's
@@ -113,14 +111,11 @@ impl Paced {
         if interval == 0 {
             return false;
         }
-        // Safe: plain functions of core/.
-        unsafe {
-            let least = self.interval_ns.max(turn_ns / 4);
-            let target = intf::mp_wait_target_ns(self.mesh_ns, self.wired_ns, least);
-            let wait = self.waiting.len() as u64 * interval;
-            let round = self.mesh_ns + self.wired_ns;
-            intf::mp_wait_ends(&mut self.wait, wait, target, round, now)
-        }
+        let least = self.interval_ns.max(turn_ns / 4);
+        let target = law::wait_target_ns(self.mesh_ns, self.wired_ns, least);
+        let wait = self.waiting.len() as u64 * interval;
+        let round = self.mesh_ns + self.wired_ns;
+        law::wait_ends(&mut self.wait, wait, target, round, now)
     }
 }
 

@@ -10,9 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 use crate::hosts::identity::{Address, Aliases};
-use crate::kernel::intf::{
-    mp_credit, mp_credit_earn, mp_credit_spend, mp_flow_key, mp_probe_due, mp_probe_sent,
-};
+use crate::kernel::intf::{mp_credit, mp_flow_key};
+use crate::kernel::law;
 use crate::policy::asks::Asks;
 
 mod segments;
@@ -111,8 +110,7 @@ impl<W: Way> Cache<W> {
         }
         let host = self.aliases.standing(key.mesh);
         if self.copies.len() < HOSTS_MAX || self.copies.contains_key(&host) {
-            // Safe: a plain function of core/.
-            unsafe { mp_credit_earn(self.copies.entry(host).or_default()) };
+            law::credit_earn(self.copies.entry(host).or_default());
         }
         let holder = (of == Of::Answered).then_some(host);
         self.segments.keep(key, new, holder, now_ns);
@@ -137,8 +135,7 @@ impl<W: Way> Cache<W> {
             return;
         };
         let credit = self.copies.get_mut(&self.aliases.standing(key.mesh));
-        // Safe: a plain function of core/.
-        if !credit.is_some_and(|credit| unsafe { mp_credit_spend(credit) }) {
+        if !credit.is_some_and(law::credit_spend) {
             add(&self.gauge.over_budget);
             self.way.unsent(key, seq);
             return;
@@ -196,8 +193,7 @@ impl<W: Way> Cache<W> {
                 continue;
             };
             let (ack, silent_ns) = (flow.ack(), now_ns.saturating_sub(flow.latest_ns));
-            // Safe: a plain function of core/.
-            if unsafe { mp_probe_due(&mut flow.probe, ack, silent_ns, acked.bytes, now_ns) } {
+            if law::probe_due(&mut flow.probe, ack, silent_ns, acked.bytes, now_ns) {
                 due.push((*key, flow.probe));
             }
         }
@@ -213,8 +209,7 @@ impl<W: Way> Cache<W> {
 
     fn probe(&mut self, key: &mp_flow_key, now_ns: u64) {
         let frame = self.segments.flows.get_mut(key).and_then(|flow| {
-            // Safe: a plain function of core/.
-            unsafe { mp_probe_sent(&mut flow.probe, now_ns) };
+            law::probe_sent(&mut flow.probe, now_ns);
             flow.first()?.complete()
         });
         if frame.is_some_and(|frame| self.send(&frame)) {

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The functions of core/ and of linux/bpf/intf.h that the daemon calls, without `unsafe`: what they mean
+//! stands in their headers. One more is one more line here; tests/folders.rs finds calls that go around.
+//!
+//! Why they are safe: they are plain functions of their arguments, which call nobody, keep no pointer and
+//! index nothing but arrays of their own structs. A reference is a valid pointer for as long as the call
+//! lasts, and one that is `&mut` has no other.
+use crate::kernel::intf::{
+    self, mp_budget, mp_credit, mp_demand, mp_goodput, mp_goodput_flow, mp_goodput_law, mp_law,
+    mp_pacer, mp_path, mp_probe, mp_radio, mp_reach, mp_share, mp_shared, mp_shares, mp_turn,
+    mp_turns, mp_unanswered, mp_unanswered_rate, mp_wait, mp_window,
+};
+
+/// `name = mp_name(arguments) -> result`: the function of the headers by references.
+macro_rules! safe {
+    ($($name:ident = $of:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?;)*) => {
+        $(
+            pub fn $name($($argument: $type),*) $(-> $result)? {
+                // Safe: the module's comment.
+                unsafe { intf::$of($($argument),*) }
+            }
+        )*
+    };
+}
+
+// The laws and what they are told of a path (law/law.h, law/path.h, law/radio.h).
+safe! {
+    gap = mp_law_gap() -> mp_law;
+    map = mp_law_map() -> mp_law;
+    even = mp_law_even() -> mp_law;
+    window_mean_ns = mp_window_mean_ns(window: &mp_window) -> u64;
+    rate_bytes_per_s = mp_rate_bytes_per_s(interval_ns: u64, bytes: u32) -> u64;
+    hops_of_ttl = mp_hops_of_ttl(ttl: u8) -> u32;
+    db_q8_of_centi = mp_db_q8_of_centi(centi: i32) -> i16;
+    radio_default = mp_radio_default() -> mp_radio;
+    reach_add_hop = mp_reach_add_hop(reach: &mut mp_reach, hop_cm: u32);
+    reach_add_position = mp_reach_add_position(reach: &mut mp_reach, east_cm: i32, north_cm: i32);
+    h_cs = mp_h_cs(radio: &mp_radio, reach: &mp_reach) -> u32;
+}
+
+// Departures of flows and hosts, and what waits too long.
+safe! {
+    departure_ns = mp_departure_ns(pacer: &mp_pacer, now_ns: u64, interval_ns: u64) -> u64;
+    departed = mp_departed(pacer: &mut mp_pacer, departure_ns: u64);
+    may_hold = mp_may_hold(flow: &mp_unanswered, outstanding: bool, now_ns: u64) -> bool;
+    wait_beyond = mp_wait_beyond(wait_ns: u64, interval_ns: u64) -> bool;
+    wait_target_ns = mp_wait_target_ns(mesh_ns: u64, wired_ns: u64, interval_ns: u64) -> u64;
+    wait_ends = mp_wait_ends(wait: &mut mp_wait, wait_ns: u64, target_ns: u64, round_ns: u64, now_ns: u64) -> bool;
+    turn_tag = mp_turn_tag(turns: &mp_turns, turn: &mp_turn) -> u64;
+    turn_take = mp_turn_take(turn: &mut mp_turn, tag: u64, bytes: u32);
+    turns_ahead = mp_turns_ahead(turns: &mp_turns, tag: u64, flows: u32) -> u64;
+    turns_pass = mp_turns_pass(turns: &mut mp_turns, tag: u64);
+}
+
+// What hosts get, and what nobody answers.
+safe! {
+    share_interval_ns = mp_share_interval_ns(cap_bps: u64, bytes: u32) -> u64;
+    police_bps = mp_police_bps(cap_bps: u64) -> u64;
+    flow_recent = mp_flow_recent(seen_ns: u64, now_ns: u64) -> bool;
+    flow_moves = mp_flow_moves(demand: &mp_demand) -> bool;
+    flow_wants = mp_flow_wants(demand: &mp_demand) -> bool;
+    share_told = mp_share_told(shares: &mp_shares, share: &mp_share) -> mp_shared;
+    unanswered_step = mp_unanswered_step(rate: &mut mp_unanswered_rate, active_bps: u64) -> u64;
+    goodput_law_gap = mp_goodput_law_gap() -> mp_goodput_law;
+}
+
+// What is sent again or asked, and its budgets.
+safe! {
+    credit_earn = mp_credit_earn(credit: &mut mp_credit);
+    credit_spend = mp_credit_spend(credit: &mut mp_credit) -> bool;
+    ask_spend = mp_ask_spend(host: &mut mp_budget, all: &mut mp_budget, now_ns: u64) -> bool;
+    probe_due = mp_probe_due(probe: &mut mp_probe, ack: u32, silent_ns: u64, acked_bytes: u64, now_ns: u64) -> bool;
+    probe_sent = mp_probe_sent(probe: &mut mp_probe, now_ns: u64);
+    prompt_due = mp_prompt_due(probe: &mut mp_probe, ack: u32, silent_ns: u64, acked_bytes: u64, pushed: bool, now_ns: u64) -> bool;
+}
+
+// The heartbeat (intf.h).
+safe! {
+    beat_of = mp_beat_of(progress_ns: u64, patience_ns: u64, now_ns: u64) -> u64;
+    beat_fresh = mp_beat_fresh(beat_ns: u64, now_ns: u64) -> bool;
+}
+
+/// `mp_law_set_links`: the links of a path by their bit rates.
+pub fn set_links(law: &mp_law, path: &mut mp_path, kbps: &[u32]) {
+    // Safe: it reads as many rates as it is told that there are.
+    unsafe { intf::mp_law_set_links(law, path, kbps.as_ptr(), kbps.len() as u32) }
+}
+
+/// `mp_shares_step` on all shares there are.
+pub fn shares_step(shares: &mut mp_shares, share: &mut [mp_share], now_ns: u64) {
+    // Safe: it goes through as many as it is told that there are.
+    unsafe { intf::mp_shares_step(shares, share.as_mut_ptr(), share.len() as u32, now_ns) };
+}
+
+/// `mp_goodput_reset` on all flows there are.
+pub fn goodput_reset(control: &mut mp_goodput, flows: &mut [mp_goodput_flow], now_ns: u64) {
+    // Safe: it goes through as many as it is told that there are.
+    unsafe { intf::mp_goodput_reset(control, flows.as_mut_ptr(), flows.len() as u32, now_ns) }
+}
+
+/// `mp_goodput_step` on all flows there are.
+pub fn goodput_step(
+    control: &mut mp_goodput,
+    law: &mp_goodput_law,
+    flows: &mut [mp_goodput_flow],
+    now_ns: u64,
+) {
+    let count = flows.len() as u32;
+    // Safe: it goes through as many as it is told that there are.
+    unsafe { intf::mp_goodput_step(control, law, flows.as_mut_ptr(), count, now_ns) };
+}
