@@ -15,10 +15,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from pacelab.campaign import run_all
-from pacelab.experiment import SCENARIOS
-from pacelab.runner import make_job, program
+from pacelab.experiment.campaign import run_all
+from pacelab.experiment.definition import SCENARIOS
+from pacelab.experiment.runner import make_job
 from pacelab.scenario import load
+from pacelab.simulator import program
 
 LEAST_SPEED = 8.0  # simulated seconds per CPU second, 8-hop chain
 MOST_LAW_SHARE = 0.02

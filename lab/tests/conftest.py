@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pacelab import cli, runner
+from pacelab import cli, simulator
 
 # A fault of the code fails three times, a busy machine does not. Nothing else is ever run again.
 MEASURED = "measured: goes by the clock, which a busy machine may spoil; has two more attempts"
@@ -71,17 +71,17 @@ def double(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]
     log.touch()
     monkeypatch.setenv("MESHPACE_SIM", str(program))
     monkeypatch.setenv("DOUBLE_LOG", str(log))
-    runner.program_hash.cache_clear()
+    simulator.program_hash.cache_clear()
     return lambda: len(log.read_text().splitlines())
 
 
 @pytest.fixture
 def real() -> Path:
     """The simulator that make build made."""
-    runner.program_hash.cache_clear()
-    assert runner.DEFAULT_PROGRAM.is_file(), "build the simulator first: make build"
+    simulator.program_hash.cache_clear()
+    assert simulator.DEFAULT_PROGRAM.is_file(), "build the simulator first: make build"
     assert "MESHPACE_SIM" not in os.environ
-    return runner.DEFAULT_PROGRAM
+    return simulator.DEFAULT_PROGRAM
 
 
 @pytest.fixture

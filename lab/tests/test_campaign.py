@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from pacelab import cli, runner
-from pacelab.campaign import run_all
+from pacelab import cli, simulator
 from pacelab.errors import RunError
+from pacelab.experiment import runner
+from pacelab.experiment.campaign import run_all
 from pacelab.scenario import resolve
 
 DOCUMENT = {"duration_s": 30.0, "flow": [{"from": "B", "to": "A"}, {"from": "A", "to": "B"}]}
@@ -55,9 +56,9 @@ def test_damaged_cache_is_a_miss(double: Callable[[], int]) -> None:
 def test_another_program_does_not_share_the_cache(double: Callable[[], int]) -> None:
     """Else results of an older simulator would be reported as today's."""
     run_all(_jobs(1))
-    program = runner.program()
+    program = simulator.program()
     program.write_text(program.read_text() + "\n# changed\n")
-    runner.program_hash.cache_clear()
+    simulator.program_hash.cache_clear()
     run_all(_jobs(1))
     assert double() == 2
 
@@ -128,7 +129,7 @@ def test_missing_simulator(
     write: Callable[[str], str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Else one would not be told to build it."""
-    runner.program_hash.cache_clear()
+    simulator.program_hash.cache_clear()
     monkeypatch.setenv("MESHPACE_SIM", "/nonexistent/meshpace-sim")
     assert cli.main(["run", write(FILE)]) == cli.FAILED
     assert "make build" in capsys.readouterr().err
@@ -149,7 +150,7 @@ def test_interrupt_keeps_what_is_done(
     double: Callable[[], int], write: Callable[[str], str]
 ) -> None:
     """Else Ctrl-C would print a traceback, hang, or lose finished runs."""
-    program = runner.program()
+    program = simulator.program()
     program.write_text(
         program.read_text()
         .replace("scenario = json", "import time\nscenario = json", 1)

@@ -12,7 +12,8 @@ import pytest
 
 from pacelab import scenario
 from pacelab.cli import main
-from pacelab.emulation import demo, emulate, gateway, plan, run, validate
+from pacelab.emulation import demo, emulate, plan, run, validate
+from pacelab.emulation.programs import MESHPACE
 from pacelab.emulation.series import Series, quantiles_ms
 from pacelab.errors import InconclusiveError
 
@@ -78,7 +79,7 @@ def test_the_real_gateway_takes_the_configuration(tmp_path: Path, law: str) -> N
     text = plan.gateway_toml(resolved(gateway={"law": law}), [HOST])
     assert ("radio" in tomllib.loads(text)) == (law == "map")
     file.write_text(text)
-    program = gateway.PROGRAM
+    program = MESHPACE
     done = subprocess.run([program, "config", "check", file], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 

@@ -16,11 +16,12 @@ from typing import Any
 
 import pytest
 
-from pacelab import runner, scenario
-from pacelab.emulation import namespaces
+from pacelab import scenario
+from pacelab.emulation import netns, run_folder
 from pacelab.emulation.available import unavailable
 from pacelab.emulation.emulate import emulate
 from pacelab.errors import InconclusiveError
+from pacelab.experiment import runner
 
 REASON = unavailable()
 pytestmark = pytest.mark.skipif(REASON is not None, reason=REASON or "")
@@ -48,15 +49,15 @@ def emulated(document: dict[str, Any]) -> dict[str, Any]:
 
 def traces() -> set[str]:
     """What runs leave on the machine: namespaces, folders, pins."""
-    found = set(namespaces.MOUNTED.glob(f"{namespaces.PREFIX}*"))
-    found |= set(namespaces.RUNS.glob("*-*")) | set(namespaces.PINS.glob(f"{namespaces.PREFIX}*"))
+    found = set(netns.MOUNTED.glob(f"{run_folder.PREFIX}*"))
+    found |= set(run_folder.RUNS.glob("*-*")) | set(run_folder.PINS.glob(f"{run_folder.PREFIX}*"))
     return {str(path) for path in found}
 
 
 @pytest.fixture(autouse=True)
 def cleared() -> None:
     """What killed runs left is gone before a test looks: its own run would clear it midway."""
-    namespaces.clear_dead_runs()
+    run_folder.clear_dead_runs()
 
 
 @pytest.mark.measured
@@ -111,7 +112,7 @@ def started(write: Callable[[str], str], until: str) -> "subprocess.Popen[str]":
     """An emulated run in a process of its own, up to where its log of that name exists."""
     process = subprocess.Popen([*RUN, write(TEXT)], stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 30
-    while not list(namespaces.RUNS.glob(f"{process.pid}-*/{until}")):
+    while not list(run_folder.RUNS.glob(f"{process.pid}-*/{until}")):
         assert process.poll() is None, process.communicate()[1]
         assert time.monotonic() < deadline
         time.sleep(0.05)
@@ -145,7 +146,7 @@ def test_killed_its_children_die_and_the_next_run_clears_away(write: Callable[[s
         time.sleep(0.05)
     assert not any(map(alive, mine))
     assert traces() > before
-    namespaces.clear_dead_runs()
+    run_folder.clear_dead_runs()
     assert traces() == before
 
 
@@ -164,12 +165,12 @@ def test_interrupted_it_leaves_nothing(write: Callable[[str], str], number: int)
 
 def test_a_run_that_lives_is_left_alone() -> None:
     """Else two runs at a time would take each other's namespaces away."""
-    folder = namespaces.RunFolder()
+    folder = run_folder.RunFolder()
     try:
         name = folder.add_namespace("IG")
-        code = "from pacelab.emulation.namespaces import clear_dead_runs; clear_dead_runs()"
+        code = "from pacelab.emulation.netns import clear_dead_runs; clear_dead_runs()"
         subprocess.run([sys.executable, "-c", code], check=True)
-        assert (namespaces.MOUNTED / name).exists()
+        assert (netns.MOUNTED / name).exists()
         assert folder.path.exists()
     finally:
         folder.remove()

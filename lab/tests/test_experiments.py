@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from pacelab import catalogue, cli, experiment, figures, judge, report, reproduce, tables
+from pacelab import cli
 from pacelab.errors import nearest
-from pacelab.part import Part
+from pacelab.experiment import catalogue, definition, reproduce
+from pacelab.experiment.part import Part
+from pacelab.results import figures, judge, report, tables
 from pacelab.scenario import load
-from pacelab.schema import Table
+from pacelab.scenario.schema import Table
 
 CHECK = "[[experiment.check]]"
 OWN = """
@@ -54,19 +56,19 @@ least = 1.0
 """
 
 
-@pytest.mark.parametrize("file", sorted(experiment.SCENARIOS.glob("*.toml")), ids=lambda f: f.stem)
+@pytest.mark.parametrize("file", sorted(definition.SCENARIOS.glob("*.toml")), ids=lambda f: f.stem)
 def test_every_scenario_file_is_valid(file: Path) -> None:
     """Else an experiment of the catalogue would fail after hours."""
     load(str(file), emulated=file.stem == "web")
     if file in catalogue.experiment_files().values():
         for quick in (False, True):
-            loaded = experiment.load_experiment(file, quick=quick)
+            loaded = definition.load_experiment(file, quick=quick)
             assert loaded.runs() > 0
             for check in loaded.about["check"]:
                 _check_can_be_judged(check, loaded)
 
 
-def _check_can_be_judged(check: Table, loaded: experiment.Experiment) -> None:
+def _check_can_be_judged(check: Table, loaded: definition.Experiment) -> None:
     """With the systems, variants and values that are left, if it is quick."""
     for system in filter(None, (check["of"], check["over"])):
         assert system in loaded.systems
@@ -86,7 +88,7 @@ def test_the_gap_papers_figures_are_there() -> None:
     files = catalogue.experiment_files()
     assert set(files) >= {f"gap-fig{i}" for i in (*range(8, 14), 15, *range(18, 23), 24)}
     for name in ("gap-fig8", "gap-fig9"):
-        assert experiment.load_experiment(files[name], quick=False).values == list(range(1, 11))
+        assert definition.load_experiment(files[name], quick=False).values == list(range(1, 11))
 
 
 def test_the_whole_catalogue_is_there() -> None:
@@ -110,7 +112,7 @@ def test_what_even_has_to_show_is_there() -> None:
     found = catalogue.find_experiments(["even-today-*", "even-today-udp"], quick=True)
     assert {e.id for e in found} == {f"even-today-{name}" for name in today}
     files = catalogue.experiment_files()
-    chain = experiment.load_experiment(files["even-chain"], quick=False)
+    chain = definition.load_experiment(files["even-chain"], quick=False)
     assert (len(chain.variants), len(chain.systems), chain.seeds) == (8, 9, 10)
     assert (
         not {e.id for e in catalogue.find_experiments(["all"], quick=True)}
@@ -123,7 +125,7 @@ def test_what_even_has_to_show_is_there() -> None:
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A catalogue with one experiment of the test's own."""
     (tmp_path / "own.toml").write_text(OWN.format(more="", search=""))
-    monkeypatch.setattr(experiment, "SCENARIOS", tmp_path)
+    monkeypatch.setattr(definition, "SCENARIOS", tmp_path)
     return tmp_path
 
 
@@ -173,7 +175,7 @@ def test_a_check_is_of_its_variant_alone(own: Path) -> None:
     variants = "".join(f'[[experiment.variant]]\nname = "{n}"\n' for n in ("quiet", "loud"))
     text = OWN.format(more="", search="").replace('variant = ""\n', "")
     (own / "own.toml").write_text(text.replace("[[experiment.check]]", variants + CHECK, 1))
-    loaded = experiment.load_experiment(own / "own.toml", quick=False, part=Part(variants=["loud"]))
+    loaded = definition.load_experiment(own / "own.toml", quick=False, part=Part(variants=["loud"]))
     (outcome,) = reproduce.reproduce([loaded], reproduce.Workers())
     assert {point["variant"] for point in outcome["points"]} == {"loud"}
     assert outcome["verdict"] == "not judged"
@@ -184,14 +186,14 @@ def test_any_part_can_be_shown(tmp_path: Path) -> None:
     """Else a picture or a table would need what was left out."""
     parts = []
     for file in catalogue.experiment_files().values():
-        whole = experiment.load_experiment(file, quick=False)
+        whole = definition.load_experiment(file, quick=False)
         part = Part(
             seeds=1,
             systems=whole.systems[-1:],
             variants=[v for v in whole.variants[-1:] if v],
             values=[v for v in whole.values[-1:] if v is not None],
         )
-        parts.append(experiment.load_experiment(file, quick=False, part=part))
+        parts.append(definition.load_experiment(file, quick=False, part=part))
     for outcome in reproduce.reproduce(parts, reproduce.Workers()):
         assert len(outcome["points"]) == 1
         report.write_outcome(outcome, tmp_path)
@@ -258,7 +260,7 @@ most = 0.1
 """
     (own / "own.toml").write_text(text)
     (outcome,) = reproduce.reproduce(
-        [experiment.load_experiment(own / "own.toml", quick=False)], reproduce.Workers()
+        [definition.load_experiment(own / "own.toml", quick=False)], reproduce.Workers()
     )
     texts = [f"more than {s}; {v}" for s in ("NewReno", "Vegas") for v in ("quiet", "loud")]
     assert [check["text"] for check in outcome["checks"]] == [*texts, "evenly"]
@@ -268,7 +270,7 @@ most = 0.1
     assert measured == pytest.approx(80_200 / 60_200 - 1)
     left = text.replace("values = [2] }", 'values = [2], systems = ["NewReno", "GAP"] }')
     (own / "own.toml").write_text(left)
-    quick = experiment.load_experiment(own / "own.toml", quick=True)
+    quick = definition.load_experiment(own / "own.toml", quick=True)
     assert [check["over"] for check in quick.about["check"]] == ["NewReno", "NewReno", None]
 
 
@@ -280,7 +282,7 @@ def test_search_finds_the_greatest_rate_without_loss(own: Path) -> None:
         'search = { key = "flow.rate_kbps", low = 100.0, high = 1000.0, loss = 0.01, rounds = 8 }'
     )
     (own / "own.toml").write_text(OWN.format(more=more, search=search))
-    loaded = experiment.load_experiment(own / "own.toml", quick=True)
+    loaded = definition.load_experiment(own / "own.toml", quick=True)
     (outcome,) = reproduce.reproduce([loaded], reproduce.Workers())
     rates = [p["result"]["scenario"]["flows"][0]["rate_kbps"] for p in outcome["points"]]
     assert all(690 < rate <= 700 for rate in rates)  # the double loses half above 700
@@ -296,7 +298,7 @@ def test_search_finds_the_rate_of_most_goodput(own: Path) -> None:
         'name = "NewReno"', 'name = "NewReno"\nsearch = false', 1
     )
     (own / "own.toml").write_text(text)
-    loaded = experiment.load_experiment(own / "own.toml", quick=False)
+    loaded = definition.load_experiment(own / "own.toml", quick=False)
     assert loaded.runs() == 3 * (5 + 4)
     (outcome,) = reproduce.reproduce([loaded], reproduce.Workers())
     found = {(p["system"], p["value"]): p["searched"] for p in outcome["points"]}

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from pacelab.judge import judge
-from pacelab.measures import Selection, measured
-from pacelab.schema import Table
-from pacelab.stats import interval
+from pacelab.results.judge import judge
+from pacelab.results.measures import Selection, measured
+from pacelab.results.stats import interval
+from pacelab.scenario.schema import Table
 
 UNSTATED = """over over_at over_variant at variant flows over_flows while over_while links
 over_links trend least most"""

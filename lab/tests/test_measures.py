@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from pacelab.measures import Selection, measured
-from pacelab.schema import Table
+from pacelab.results.measures import Selection, measured
+from pacelab.scenario.schema import Table
 
 
 def _run(bins: list[list[float]], p95: float | None = None) -> Table:

@@ -23,11 +23,13 @@ from typing import Any
 
 import pytest
 
-from pacelab import runner, scenario
+from pacelab import scenario
 from pacelab.emulation.available import unavailable
+from pacelab.emulation.netns import inside
 from pacelab.emulation.plan import gateway_name, linux_nodes
+from pacelab.emulation.programs import MESH
+from pacelab.experiment import runner
 
-PROGRAM = runner.DEFAULT_PROGRAM.with_name("meshpace-mesh")
 MOST_LAG_MS = 5.0
 TCP_WINDOW_BYTES = 64 * 1460
 # Long preamble, 11 and 1 Mbit/s: DIFS, RTS, CTS, 84 bytes of IP, ACK, and SIFS between them.
@@ -61,10 +63,10 @@ def command(
     directory: Path, resolved: dict[str, Any], namespaces: Callable[[str], str]
 ) -> list[str]:
     """The words that start a scenario, its namespaces made."""
-    assert PROGRAM.is_file(), "build it first: make build"
+    assert MESH.is_file(), "build it first: make build"
     file = directory / "scenario.json"
     file.write_text(json.dumps(resolved))
-    words = [str(PROGRAM), str(file), "--seed", "1", "--lag", str(directory / "lag")]
+    words = [str(MESH), str(file), "--seed", "1", "--lag", str(directory / "lag")]
     for node in linux_nodes(resolved):
         words += ["--port", f"{node}={namespaces(node)}:{interface(node, resolved)}"]
     if resolved["wired_hosts"]:
@@ -174,20 +176,9 @@ def start(tmp_path: Path, namespaces: Callable[[str], str]) -> Iterator[Start]:
 
 
 def socket_in(netns: str) -> socket.socket:
-    """A socket of a namespace; a thread of its own goes there and never comes back."""
-    made: list[socket.socket] = []
-
-    def make() -> None:
-        with open(f"/run/netns/{netns}") as there:
-            import ctypes
-
-            assert ctypes.CDLL(None).setns(there.fileno(), 0x40000000) == 0
-            made.append(socket.socket())
-
-    thread = threading.Thread(target=make)
-    thread.start()
-    thread.join()
-    return made[0]
+    """A socket of a namespace, whoever uses it."""
+    with inside(netns):
+        return socket.socket()
 
 
 def median_kbps(windows_bytes: list[int]) -> float:

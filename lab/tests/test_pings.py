@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from pacelab import cli
-from pacelab.pings import scenario_pings
+from pacelab.results.pings import scenario_pings
 from pacelab.scenario import load
-from pacelab.schema import Table
+from pacelab.scenario.schema import Table
 
 FLOW = '[[flow]]\nfrom = "B"\nto = "A"\n'
 PING = f'{FLOW}[[ping]]\nfrom = "B1"\nto = "A"\n'

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from pacelab import cli, experiment
+from pacelab import cli
 from pacelab.errors import InputError
+from pacelab.experiment import definition
 from pacelab.results import keep, law, pages
 from pacelab.results.markdown import Marks, cross_table, figure_text, list_table, stamp
 from pacelab.results.record import Record, Row, read_group, read_record, write_record
@@ -245,7 +246,7 @@ def test_an_experiment_is_kept(
     """Else what was measured would be copied into pages by hand."""
     own = results.parent
     (own / "own.toml").write_text(EXPERIMENT)
-    monkeypatch.setattr(experiment, "SCENARIOS", own)
+    monkeypatch.setattr(definition, "SCENARIOS", own)
     monkeypatch.setattr(pages, "RESULTS", results)
     monkeypatch.setattr(keep, "RESULTS", results)
     call = ["reproduce", "own", "--system", "GAP", "--value", "2", "--out", str(own / "out")]

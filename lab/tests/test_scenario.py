@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from pacelab import cli, runner
-from pacelab import keys as known
-from pacelab.document import override, parse_setting
+from pacelab import cli, simulator
 from pacelab.errors import InputError
+from pacelab.scenario import keys as known
 from pacelab.scenario import load, resolve
+from pacelab.scenario.document import override, parse_setting
 
 FLOW = '[[flow]]\nfrom = "B"\nto = "A"\n'
 NODES = """[mesh]
@@ -291,7 +291,7 @@ def test_bad_settings(
 
 def test_the_reference_names_every_key() -> None:
     """Else docs/research/scenarios.md would fall behind the format."""
-    text = (runner.ROOT / "docs" / "research" / "scenarios.md").read_text()
+    text = (simulator.ROOT / "docs" / "research" / "scenarios.md").read_text()
     for name, keys in {"top level": known.TOP, **known.SECTIONS, **known.LISTS}.items():
         assert name in text
         for key in keys:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from pacelab import cli
-from pacelab.experiment import SCENARIOS
+from pacelab.experiment.definition import SCENARIOS
 
 VILLAGE = str(SCENARIOS / "village.toml")
 SHORT = ("--set", "duration_s=20", "--set", "warmup_s=5", "--no-cache", "--json")

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from pacelab import stats
+from pacelab.results import stats
 
 
 def test_interval_is_students() -> None:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from pacelab import summary, topology
 from pacelab.emulation import plan
 from pacelab.errors import InputError
-from pacelab.scenario import load, resolve
+from pacelab.results import summary
+from pacelab.scenario import load, resolve, topology
 
 RANDOM = '[mesh]\ntopology = "random"\nnodes = 20\ngateways = 5\nwidth_m = 700\nheight_m = 1000\n'
 FLOW = '[[flow]]\nfrom = "B"\nto = "N1"\n'

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from pacelab import cli
+from pacelab.results.transfers import flow_transfers, scenario_transfers
 from pacelab.scenario import load
-from pacelab.transfers import flow_transfers, scenario_transfers
 
 FLOW = '[[flow]]\nfrom = "B"\nto = "A"\ntraffic = "files"\n'
 

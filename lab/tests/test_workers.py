@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from pacelab import runner
-from pacelab.campaign import run_all
+from pacelab.experiment import runner
+from pacelab.experiment.campaign import run_all
 from pacelab.scenario import resolve
-from pacelab.schema import Table
+from pacelab.scenario.schema import Table
 
 DOCUMENT: Table = {
     "duration_s": 6.0,

@@ -12,14 +12,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pacelab import __version__, tables
-from pacelab.document import parse_setting
+from pacelab import __version__
 from pacelab.errors import InconclusiveError, InputError, RunError
+from pacelab.results import tables
 from pacelab.scenario import load
-from pacelab.schema import Table
+from pacelab.scenario.document import parse_setting
+from pacelab.scenario.schema import Table
 
 if TYPE_CHECKING:
-    from pacelab.experiment import Experiment
+    from pacelab.experiment.definition import Experiment
 
 DONE, FAILED, USAGE, INCONCLUSIVE = 0, 1, 2, 77
 OUT = Path("build") / "results"  # of the present folder; results/ is what the project keeps
@@ -121,9 +122,9 @@ def _folder(folder: Path) -> Path:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from pacelab.campaign import run_all
-    from pacelab.runner import make_job
-    from pacelab.summary import summarize
+    from pacelab.experiment.campaign import run_all
+    from pacelab.experiment.runner import make_job
+    from pacelab.results.summary import summarize
 
     settings = dict(parse_setting(text) for text in arguments.settings)
     names = [Path(file).stem for file in arguments.files]
@@ -144,7 +145,7 @@ def _run(arguments: argparse.Namespace) -> int:
         for i, scenario in enumerate(scenarios)
     ]
     if out:
-        from pacelab.report import write_report, write_result
+        from pacelab.results.report import write_report, write_result
 
         for result, name in zip(results, names, strict=True):
             write_result(result, out, name)
@@ -164,7 +165,7 @@ def _emulate(arguments: argparse.Namespace) -> int:
     out = _folder(arguments.out) if arguments.out else None
     result = emulate(scenario, range(1, arguments.seeds + 1))
     if out:
-        from pacelab.report import write_report, write_result
+        from pacelab.results.report import write_report, write_result
 
         write_result(result, out, Path(arguments.file).stem)
         write_report(out)
@@ -177,7 +178,7 @@ def _emulate(arguments: argparse.Namespace) -> int:
 
 def _validate(arguments: argparse.Namespace) -> int:
     from pacelab.emulation import validate
-    from pacelab.report import write_comparison, write_report
+    from pacelab.results.report import write_comparison, write_report
 
     out = _folder(arguments.out)
     document = validate.validate(quick=arguments.quick, runs=arguments.seeds)
@@ -191,8 +192,8 @@ def _validate(arguments: argparse.Namespace) -> int:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    from pacelab.catalogue import experiment_files, other_names
-    from pacelab.experiment import load_experiment
+    from pacelab.experiment.catalogue import experiment_files, other_names
+    from pacelab.experiment.definition import load_experiment
 
     others = other_names()
     entries: list[Table] = []
@@ -237,12 +238,12 @@ def _print_cost(experiments: Sequence[Experiment]) -> None:
 
 
 def _reproduce(arguments: argparse.Namespace) -> int:
-    from pacelab.catalogue import find_experiments
-    from pacelab.part import Part, parse_value
-    from pacelab.report import write_outcome, write_report
-    from pacelab.reproduce import Workers, reproduce
+    from pacelab.experiment.catalogue import find_experiments
+    from pacelab.experiment.part import Part, parse_value
+    from pacelab.experiment.reproduce import Workers, reproduce
     from pacelab.results.keep import keep, target
     from pacelab.results.pages import write_pages
+    from pacelab.results.report import write_outcome, write_report
 
     part = Part(
         seeds=arguments.seeds,
@@ -300,7 +301,7 @@ def _results(arguments: argparse.Namespace) -> int:
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    from pacelab.report import write_report
+    from pacelab.results.report import write_report
 
     print(f"report: {write_report(arguments.folder)}")
     return DONE

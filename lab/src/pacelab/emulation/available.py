@@ -8,8 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from pacelab.emulation.gateway import PROGRAM as MESHPACE
-from pacelab.emulation.mesh import PROGRAM as MESH
+from pacelab.emulation.programs import MESH, MESHPACE
 
 TOOLS = {
     "ip": "iproute2",

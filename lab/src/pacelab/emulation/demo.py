@@ -9,18 +9,18 @@ from typing import Any
 
 from matplotlib import pyplot as plt
 
-from pacelab.demo import demo as simulated_demo
-from pacelab.document import override, read_document
 from pacelab.emulation.available import unavailable
 from pacelab.emulation.emulate import emulate
 from pacelab.emulation.run import Live
 from pacelab.errors import InconclusiveError
-from pacelab.experiment import SCENARIOS
-from pacelab.figures import COLOURS, PANEL_INCHES, save
-from pacelab.keys import FOREIGN
+from pacelab.experiment.definition import SCENARIOS
+from pacelab.experiment.demo import demo as simulated_demo
+from pacelab.results.figures import COLOURS, PANEL_INCHES, save
+from pacelab.results.tables import layout
 from pacelab.scenario import resolve
-from pacelab.schema import Table
-from pacelab.tables import layout
+from pacelab.scenario.document import override, read_document
+from pacelab.scenario.keys import FOREIGN
+from pacelab.scenario.schema import Table
 
 FILE = SCENARIOS / "demo-oncoming.toml"
 STATES = ("gateway off", "gateway on")

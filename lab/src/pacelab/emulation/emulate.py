@@ -10,13 +10,12 @@ from collections.abc import Sequence
 
 from pacelab import __version__
 from pacelab.emulation.available import unavailable
-from pacelab.emulation.gateway import PROGRAM as MESHPACE
-from pacelab.emulation.mesh import PROGRAM as MESH
 from pacelab.emulation.plan import check
+from pacelab.emulation.programs import MESH, MESHPACE
 from pacelab.emulation.run import Live, emulate_once
 from pacelab.errors import RunError
-from pacelab.schema import Table
-from pacelab.summary import summarize
+from pacelab.results.summary import summarize
+from pacelab.scenario.schema import Table
 
 
 def emulate(scenario: Table, seeds: Sequence[int], live: Live | None = None) -> Table:

@@ -9,14 +9,13 @@ import subprocess
 import time
 
 from pacelab.emulation.mesh import MESH_INTERFACE, WIRED_INTERFACE
-from pacelab.emulation.namespaces import RunFolder
 from pacelab.emulation.plan import gateway_name, gateway_toml, linux_nodes
 from pacelab.emulation.processes import Processes
+from pacelab.emulation.programs import MESHPACE
+from pacelab.emulation.run_folder import RunFolder
 from pacelab.errors import RunError
-from pacelab.runner import ROOT
-from pacelab.schema import Table
+from pacelab.scenario.schema import Table
 
-PROGRAM = ROOT / "bin" / "meshpace"
 READY_WITHIN_S = 40.0
 
 
@@ -38,7 +37,7 @@ class Gateway:
         self._processes = processes
         self._process = processes.start(
             "meshpace-gateway",
-            [str(PROGRAM), "gateway", *options],
+            [str(MESHPACE), "gateway", *options],
             netns=folder.namespaces[node],
             environment=self._environment,
             # A gateway has its box for itself: other work here must not make packets late.
@@ -59,7 +58,7 @@ class Gateway:
     def ask(self) -> subprocess.Popen[str]:
         """Begins to ask for its status; the answer comes on standard output."""
         return subprocess.Popen(
-            [str(PROGRAM), "status", "--mesh", MESH_INTERFACE, "--json"],
+            [str(MESHPACE), "status", "--mesh", MESH_INTERFACE, "--json"],
             env={**os.environ, **self._environment},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -8,15 +8,14 @@ import select
 import signal
 import subprocess
 
-from pacelab.emulation.namespaces import RunFolder
 from pacelab.emulation.plan import gateway_name, linux_nodes, route_words, tcp_flows
 from pacelab.emulation.processes import GRACE_S, Processes
+from pacelab.emulation.programs import MESH
+from pacelab.emulation.run_folder import RunFolder
 from pacelab.errors import InputError, RunError
-from pacelab.keys import HTTP
-from pacelab.runner import DEFAULT_PROGRAM
-from pacelab.schema import Table
+from pacelab.scenario.keys import HTTP
+from pacelab.scenario.schema import Table
 
-PROGRAM = DEFAULT_PROGRAM.with_name("meshpace-mesh")
 MESH_INTERFACE, WIRED_INTERFACE = "mesh0", "wan0"
 READY_WITHIN_S = 30.0
 
@@ -47,7 +46,7 @@ class Mesh:
         self._processes = processes
         self._process = processes.start(
             "meshpace-mesh",
-            [str(PROGRAM), str(file), "--seed", str(seed), *ports],
+            [str(MESH), str(file), "--seed", str(seed), *ports],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )

@@ -7,8 +7,8 @@ import json
 from dataclasses import dataclass
 
 from pacelab.errors import InputError
-from pacelab.keys import TCP
-from pacelab.schema import Table
+from pacelab.scenario.keys import TCP
+from pacelab.scenario.schema import Table
 
 CONGESTION_CONTROLS = {"newreno": "reno", "cubic": "cubic", "bbr": "bbr"}
 GATEWAY_LAWS = ("off", "gap", "map", "even")

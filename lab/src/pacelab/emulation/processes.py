@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import IO, Any
 
-from pacelab.emulation.namespaces import MOUNTED
+from pacelab.emulation.netns import MOUNTED
 from pacelab.errors import RunError
 
 GRACE_S = 5.0

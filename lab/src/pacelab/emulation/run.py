@@ -12,9 +12,10 @@ from types import FrameType
 
 from pacelab.emulation.gateway import Gateway
 from pacelab.emulation.mesh import Mesh, addresses, configure
-from pacelab.emulation.namespaces import RunFolder, write_sysctls
+from pacelab.emulation.netns import write_sysctls
 from pacelab.emulation.plan import check, flow_plans, linux_nodes, paced_senders, sysctls
 from pacelab.emulation.processes import Processes
+from pacelab.emulation.run_folder import RunFolder
 from pacelab.emulation.sender import Sender
 from pacelab.emulation.series import BIN_S
 from pacelab.emulation.tcp_info import TcpSockets
@@ -22,7 +23,7 @@ from pacelab.emulation.traffic import Place, Traffic, make_traffic
 from pacelab.emulation.watch import Watch
 from pacelab.emulation.window import bind_to_windows
 from pacelab.errors import InconclusiveError
-from pacelab.schema import Table
+from pacelab.scenario.schema import Table
 
 SAMPLE_S = 0.1
 ASK_S = 1.0

@@ -8,25 +8,19 @@ one path for all flows.
 from __future__ import annotations
 
 import fcntl
-import json
-import os
 import subprocess
 from pathlib import Path
 
-from pacelab.emulation.gateway import PROGRAM
 from pacelab.emulation.mesh import MESH_INTERFACE
-from pacelab.emulation.namespaces import RUNS, RunFolder, provide_bpffs
 from pacelab.emulation.plan import paced_senders, radio_toml
 from pacelab.emulation.processes import in_namespace
+from pacelab.emulation.programs import MESHPACE
+from pacelab.emulation.run_folder import RUNS, RunFolder, provide_bpffs
 from pacelab.errors import InconclusiveError, InputError, RunError
-from pacelab.schema import Table
+from pacelab.scenario.schema import Table
 
 NAME = "meshpace"
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
-
-
-def _environment(pins: Path, folder: Path) -> dict[str, str]:
-    return {**os.environ, "MESHPACE_RUN": str(folder), "MESHPACE_PINS": str(pins)}
 
 
 def _options(scenario: Table, ports: list[Table], folder: Path) -> list[str]:
@@ -75,10 +69,10 @@ class Sender:
             )
         provide_bpffs()
         netns = folder.namespaces[senders[0]]
-        command = [str(PROGRAM), "sender", "on", "--mesh", MESH_INTERFACE]
+        command = [str(MESHPACE), "sender", "on", "--mesh", MESH_INTERFACE]
         done = subprocess.run(
             [*in_namespace(netns), *command, *_options(scenario, mine, folder.path)],
-            env=_environment(folder.pins, folder.path),
+            env=folder.sender_environment(),
             capture_output=True,
             text=True,
             check=False,
@@ -91,8 +85,8 @@ class Sender:
     def ask(self) -> subprocess.Popen[str]:
         """Begins to ask for the flows that it paces; see ``gateway.answer``."""
         return subprocess.Popen(
-            [str(PROGRAM), "sender", "status", "--json"],
-            env=_environment(self._folder.pins, self._folder.path),
+            [str(MESHPACE), "sender", "status", "--json"],
+            env=self._folder.sender_environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -101,20 +95,5 @@ class Sender:
 
     def off(self) -> None:
         """Takes it off the machine."""
-        switch_off(self._folder.pins, self._folder.path)
+        self._folder.switch_sender_off()
         self._lock.close()
-
-
-def switch_off(pins: Path, folder: Path) -> None:
-    """Takes a run's sender off the machine, also a dead run's; RunError when it stays."""
-    if not pins.exists():
-        return
-    done = subprocess.run(
-        [str(PROGRAM), "sender", "off"],
-        env=_environment(pins, folder),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if pins.exists():
-        raise RunError(f"{pins}: meshpace sender off failed: {json.dumps(done.stderr.strip())}")

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pacelab.emulation.namespaces import call
+from pacelab.emulation.netns import call
 from pacelab.emulation.plan import HEADER_BYTES, FlowPlan
 from pacelab.emulation.processes import Processes
 from pacelab.emulation.series import Series, quantiles_ms
 from pacelab.emulation.tcp_info import TcpSocket
-from pacelab.schema import Table
+from pacelab.scenario.schema import Table
 
 FOREVER_S = "86400"  # iperf3's limit; what ends it is the run
 UDP_HEADER_BYTES = 28

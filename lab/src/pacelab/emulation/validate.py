@@ -9,17 +9,18 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pacelab.campaign import run_all
 from pacelab.emulation.available import unavailable
 from pacelab.emulation.emulate import emulate, summarize_emulated
 from pacelab.errors import InconclusiveError, RunError
-from pacelab.experiment import SCENARIOS
-from pacelab.runner import make_job
+from pacelab.experiment.campaign import run_all
+from pacelab.experiment.definition import SCENARIOS
+from pacelab.experiment.runner import make_job
+from pacelab.results.comparison import comparison_rows
+from pacelab.results.stats import Interval
+from pacelab.results.summary import summarize
+from pacelab.results.tables import layout
 from pacelab.scenario import load
-from pacelab.schema import Table
-from pacelab.stats import Interval
-from pacelab.summary import summarize
-from pacelab.tables import layout, with_interval
+from pacelab.scenario.schema import Table
 
 CHAIN_HOPS = (1, 2, 4, 8)
 JUDGED_HOPS = (2, 4, 8)
@@ -179,41 +180,9 @@ def verdict(checks: Sequence[Table]) -> str:
     return "inconclusive" if None in outcomes else "confirmed"
 
 
-def _rtt(result: Table) -> str:
-    """Medians and 95th percentiles of the flows' RTT."""
-    rtts = [flow["rtt_ms"] for flow in result["flows"]]
-    return ", ".join(f"{r['p50']:.0f}/{r['p95']:.0f}" if r else "-" for r in rtts)
-
-
-def rows(document: Table) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of the comparison's table."""
-    header = ["kbit/s", "simulated", "emulated", "ratio", "interval", "RTT 50/95% sim", "RTT emu"]
-    header.append("lag p99 ms")
-    lines = []
-    for entry in document["comparison"]:
-        simulated, emulated = entry["simulated"], entry["emulated"]
-        line = [f"{entry['name']}, {entry['law']}", with_interval(simulated["aggregate_kbps"])]
-        if emulated is None:
-            lines.append([*line, "late", "-", "-", _rtt(simulated), "-", "-"])
-            continue
-        interval = entry["interval_ratio"]
-        lines.append(
-            [
-                *line,
-                with_interval(emulated["aggregate_kbps"]),
-                with_interval(entry["goodput_ratio"], 2),
-                "-" if interval is None else f"{interval:.2f}",
-                _rtt(simulated),
-                _rtt(emulated),
-                f"{emulated['lag_ms']['p99']:.2f}",
-            ]
-        )
-    return header, lines
-
-
 def table(document: Table) -> str:
     """The comparison and the criteria, for a terminal."""
     words = {True: "passed", False: "FAILED", None: "inconclusive"}
-    lines = [layout(*rows(document)), ""]
+    lines = [layout(*comparison_rows(document)), ""]
     lines += [f"{words[c['passed']]}: {c['text']} ({c['measured']})" for c in document["checks"]]
     return "\n".join([*lines, f"verdict: {document['verdict']}"])

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pacelab.emulation.gateway import Gateway, answer
 from pacelab.emulation.plan import FlowPlan
 from pacelab.emulation.sender import Sender
-from pacelab.schema import Table
+from pacelab.scenario.schema import Table
 
 
 @dataclass

@@ -13,7 +13,7 @@ import socket
 import time
 from collections.abc import Mapping
 
-from pacelab.emulation.namespaces import call, inside, write_sysctls
+from pacelab.emulation.netns import call, inside, write_sysctls
 from pacelab.emulation.plan import FlowPlan
 from pacelab.errors import RunError
 

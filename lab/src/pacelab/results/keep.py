@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pacelab.errors import InputError, nearest
-from pacelab.judge import in_percent
-from pacelab.measures import MEASURES, Measure, measured
+from pacelab.results.judge import in_percent
 from pacelab.results.law import commit_of, is_changed, present_law
+from pacelab.results.measures import MEASURES, Measure, measured
 from pacelab.results.pages import RESULTS, TEMPLATE
 from pacelab.results.record import NAME, SCHEMA, write_record
-from pacelab.schema import Table
-from pacelab.stats import Interval
-from pacelab.summary import goodput_kbps
+from pacelab.results.stats import Interval
+from pacelab.results.summary import goodput_kbps
+from pacelab.scenario.schema import Table
 
 # What is kept of every point that has it; pictures and checks ask for more.
 OF_ALL = ("goodput", "rtt_p95", "ping_p95", "transfer_kbps")

@@ -10,7 +10,6 @@ not in it: results are the same wherever they are made.
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
 import json
 import os
@@ -21,10 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from pacelab.errors import InputError, RunError
-from pacelab.schema import Table
-
-ROOT = Path(__file__).resolve().parents[3]
-DEFAULT_PROGRAM = ROOT / "build" / "sim" / "meshpace-sim"
+from pacelab.scenario.schema import Table
+from pacelab.simulator import program, program_hash
 
 # What a file with a run's CPU seconds ends in.
 COST = ".cost"
@@ -45,20 +42,6 @@ class Job:
 def make_job(scenario: Table, seed: int, *, use_cache: bool = True) -> Job:
     """The job for a resolved scenario and a seed."""
     return Job(json.dumps(scenario, sort_keys=True), seed, use_cache)
-
-
-def program() -> Path:
-    """The simulator: $MESHPACE_SIM, or the one that ``make build`` makes."""
-    path = Path(os.environ.get("MESHPACE_SIM", DEFAULT_PROGRAM))
-    if not path.is_file():
-        raise RunError(f"{path}: the simulator is not there; run make build")
-    return path
-
-
-@functools.cache
-def program_hash() -> str:
-    """SHA-256 of the simulator."""
-    return hashlib.sha256(program().read_bytes()).hexdigest()
 
 
 def cache_folder() -> Path:

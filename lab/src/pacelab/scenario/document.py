@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from pacelab.errors import InputError, nearest
-from pacelab.keys import LISTS
-from pacelab.schema import Table
+from pacelab.scenario.keys import LISTS
+from pacelab.scenario.schema import Table
 
 MAX_BYTES = 1_000_000
 

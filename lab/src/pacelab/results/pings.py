@@ -1,23 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Pings (``[[ping]]``): where they may go, and what of them a result tells. They are no flows."""
+"""What a result says of pings. They are no flows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pacelab.schema import Table, Where
-from pacelab.stats import interval
+from pacelab.results.stats import interval
+from pacelab.scenario.schema import Table
 
 RTTS = ("mean", "p50", "p95", "max")
-
-
-def check_pings(checked: Table, where: Where) -> None:
-    """That pings begin before the end."""
-    for i, ping in enumerate(checked["ping"]):
-        if ping["start_s"] >= checked["duration_s"]:
-            raise where.at("ping", str(i), "start_s").error(
-                f"{ping['start_s']:g} is not before the end at {checked['duration_s']:g}; give less"
-            )
 
 
 def _summary(pings: Sequence[Table]) -> Table:

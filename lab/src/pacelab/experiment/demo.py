@@ -7,12 +7,12 @@ from pathlib import Path
 
 from matplotlib import pyplot as plt
 
-from pacelab.experiment import SCENARIOS, load_experiment
-from pacelab.figures import COLOURS, PANEL_INCHES, bars, save
-from pacelab.judge import find
-from pacelab.reproduce import Workers, reproduce
-from pacelab.schema import Table
-from pacelab.tables import gain_text, layout, with_interval
+from pacelab.experiment.definition import SCENARIOS, load_experiment
+from pacelab.experiment.reproduce import Workers, reproduce
+from pacelab.results.figures import COLOURS, PANEL_INCHES, bars, save
+from pacelab.results.judge import find
+from pacelab.results.tables import gain_text, layout, with_interval
+from pacelab.scenario.schema import Table
 
 
 def demo(folder: Path) -> str:

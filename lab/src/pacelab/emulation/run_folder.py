@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Network namespaces of an emulated run: made, entered, removed, also after a run that was killed.
+"""What a run has on the machine: made, and removed, also after a run that was killed.
 
 A run has a folder in ``/run/pacelab`` with a locked file in it. The lock goes with the process,
 however it ends; a folder whose lock can be had belongs to a dead run, and is cleared away with
@@ -9,9 +9,9 @@ everything that carries its name.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import fcntl
 import itertools
+import json
 import os
 import shutil
 import subprocess
@@ -19,58 +19,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
+from pacelab.emulation.netns import MOUNTED, call
+from pacelab.emulation.programs import MESHPACE
 from pacelab.errors import RunError
 
 RUNS = Path("/run/pacelab")
-MOUNTED = Path("/run/netns")
 PINS = Path("/sys/fs/bpf")
 PREFIX = "mpe"
-CLONE_NEWNET = 0x40000000
 _serial = itertools.count()
-_libc = ctypes.CDLL(None, use_errno=True)
-
-
-def call(*command: str) -> str:
-    """Runs a command and returns what it printed; RunError with its last line when it fails."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        lines = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
-        raise RunError(f"{' '.join(command)}: {lines[-1]}")
-    return done.stdout
-
-
-def _setns(descriptor: int) -> None:
-    if _libc.setns(descriptor, CLONE_NEWNET):
-        errno = ctypes.get_errno()
-        raise OSError(errno, f"setns: {os.strerror(errno)}")
-
-
-@contextlib.contextmanager
-def inside(netns: str) -> Iterator[None]:
-    """The calling thread, and it alone, is in the namespace."""
-    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
-    try:
-        there = os.open(MOUNTED / netns, os.O_RDONLY)
-        try:
-            _setns(there)
-        finally:
-            os.close(there)
-        try:
-            yield
-        finally:
-            _setns(home)
-    finally:
-        os.close(home)
-
-
-def write_sysctls(netns: str, values: dict[str, str]) -> None:
-    """Sets sysctls of a namespace; a key that this kernel lacks is an error."""
-    with inside(netns):
-        for key, value in values.items():
-            try:
-                Path("/proc/sys", key.replace(".", "/")).write_text(value)
-            except OSError as error:
-                raise RunError(f"sysctl {key} = {value}: {error.strerror}") from None
 
 
 class RunFolder:
@@ -100,6 +56,14 @@ class RunFolder:
         """Where ``meshpace sender`` of this run pins what it installs."""
         return _pins(self.id)
 
+    def sender_environment(self) -> dict[str, str]:
+        """What makes ``meshpace sender`` this run's, not the machine's."""
+        return _sender_environment(self.id)
+
+    def switch_sender_off(self) -> None:
+        """Takes this run's sender off the machine; RunError when it stays."""
+        _switch_sender_off(self.id)
+
     def remove(self) -> None:
         """Removes everything; processes in the namespaces must have ended."""
         _clear(self.id)
@@ -114,6 +78,30 @@ def provide_bpffs() -> None:
 
 def _pins(run_id: str) -> Path:
     return PINS / f"{PREFIX}{run_id}"
+
+
+def _sender_environment(run_id: str) -> dict[str, str]:
+    return {
+        **os.environ,
+        "MESHPACE_RUN": str(RUNS / run_id),
+        "MESHPACE_PINS": str(_pins(run_id)),
+    }
+
+
+def _switch_sender_off(run_id: str) -> None:
+    """Takes a run's sender off the machine, also a dead run's; RunError when it stays."""
+    pins = _pins(run_id)
+    if not pins.exists():
+        return
+    done = subprocess.run(
+        [str(MESHPACE), "sender", "off"],
+        env=_sender_environment(run_id),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if pins.exists():
+        raise RunError(f"{pins}: meshpace sender off failed: {json.dumps(done.stderr.strip())}")
 
 
 def _locked(folder: Path) -> TextIO:
@@ -143,9 +131,7 @@ def clear_dead_runs() -> None:
 
 
 def _clear(run_id: str) -> None:
-    from pacelab.emulation.sender import switch_off
-
-    switch_off(_pins(run_id), RUNS / run_id)
+    _switch_sender_off(run_id)
     for mounted in MOUNTED.glob(f"{PREFIX}{run_id}-*"):
         subprocess.run(["ip", "netns", "del", mounted.name], capture_output=True, check=False)
     shutil.rmtree(RUNS / run_id, ignore_errors=True)

@@ -8,10 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from pacelab import __version__
-from pacelab.pings import scenario_pings
-from pacelab.runner import program_hash
-from pacelab.schema import Table
-from pacelab.stats import (
+from pacelab.results.pings import scenario_pings
+from pacelab.results.stats import (
     Interval,
     batch_means,
     bins_after_warmup,
@@ -19,7 +17,9 @@ from pacelab.stats import (
     jain,
     windows,
 )
-from pacelab.transfers import flow_transfers, scenario_transfers
+from pacelab.results.transfers import flow_transfers, scenario_transfers
+from pacelab.scenario.schema import Table
+from pacelab.simulator import program_hash
 
 WINDOW_S = 10.0
 STARVED_SHARE = 0.05  # of what a window delivers in all

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pacelab.errors import nearest
-from pacelab.schema import Table, Where
+from pacelab.scenario.schema import Table, Where
 
 
 def check_outages(checked: Table, nodes: set[str], where: Where) -> None:

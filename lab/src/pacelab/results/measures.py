@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pacelab.outages import interruptions_s
-from pacelab.schema import Table
-from pacelab.stats import Interval, interval, jain, windows
-from pacelab.summary import STARVED_SHARE, WINDOW_S
+from pacelab.results.stats import Interval, interval, jain, windows
+from pacelab.results.summary import STARVED_SHARE, WINDOW_S
+from pacelab.scenario.outages import interruptions_s
+from pacelab.scenario.schema import Table
 
 
 @dataclass(frozen=True)

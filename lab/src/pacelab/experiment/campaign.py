@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pacelab.errors import InputError, RunError
-from pacelab.runner import Job, cached, execute, same_run
-from pacelab.schema import Table
+from pacelab.experiment.runner import Job, cached, execute, same_run
+from pacelab.scenario.schema import Table
 
 if TYPE_CHECKING:
     from distributed import Client

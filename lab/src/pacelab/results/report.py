@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pacelab.catalogue import natural
 from pacelab.errors import InputError
-from pacelab.figures import comparison_figure, outcome_figure, result_figure, save, shown
-from pacelab.judge import FAILED, INSIDE, PASSED
-from pacelab.schema import Table
-from pacelab.tables import measured_text, outcome_rows, ping_text, with_interval
+from pacelab.names import natural
+from pacelab.results.comparison import comparison_rows
+from pacelab.results.figures import comparison_figure, outcome_figure, result_figure, save, shown
+from pacelab.results.judge import FAILED, INSIDE, PASSED
+from pacelab.results.tables import measured_text, outcome_rows, ping_text, with_interval
+from pacelab.scenario.schema import Table
 
 RESULT = "result.json"
 REPORT = "report.html"
@@ -160,9 +161,7 @@ def _cost_text(cpu_s: float | None) -> str:
 
 
 def _comparison_section(document: Table) -> tuple[Table, Table]:
-    from pacelab.emulation.validate import rows
-
-    header, lines = rows(document)
+    header, lines = comparison_rows(document)
     words = {True: "passed", False: "failed", None: "not measured"}
     return {
         "title": document["title"],
@@ -239,7 +238,7 @@ def _result_section(result: Table) -> tuple[Table, Table]:
 def _render(sections: Sequence[Table], versions: Table) -> str:
     from jinja2 import Environment, PackageLoader
 
-    environment = Environment(loader=PackageLoader("pacelab", "."), autoescape=True)
+    environment = Environment(loader=PackageLoader("pacelab.results", "."), autoescape=True)
     title = sections[0]["title"] if len(sections) == 1 else "meshpace: experiments"
     verdicts = [section["verdict"] for section in sections]
     counts = {word: verdicts.count(word) for word in STYLES if word in verdicts}

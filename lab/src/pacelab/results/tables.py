@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pacelab.judge import FAILED, base_measure, compares, in_percent
-from pacelab.measures import MEASURES, measured
-from pacelab.schema import Table
-from pacelab.stats import Interval, difference
+from pacelab.results.judge import FAILED, base_measure, compares, in_percent
+from pacelab.results.measures import MEASURES, measured
+from pacelab.results.stats import Interval, difference
+from pacelab.scenario.schema import Table
 
 
 def with_interval(value: Interval, digits: int = 0) -> str:

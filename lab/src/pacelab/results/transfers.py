@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pacelab.schema import Table
-from pacelab.stats import BATCHES, Interval, interval, jain
+from pacelab.results.stats import BATCHES, Interval, interval, jain
+from pacelab.scenario.schema import Table
 
 
 def transfers_kbps(flow: Table) -> list[float]:

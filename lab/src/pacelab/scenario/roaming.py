@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from pacelab import topology
-from pacelab.schema import Table, Where
+from pacelab.scenario import topology
+from pacelab.scenario.schema import Table, Where
 
 # Between two HELLOs and two TCs of a node.
 OLSR_KEYS = ("hello_s", "tc_s")

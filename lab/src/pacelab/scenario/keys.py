@@ -8,7 +8,7 @@ the reference in docs/research/scenarios.md follow from them.
 from __future__ import annotations
 
 from pacelab.errors import nearest
-from pacelab.schema import Key, Table, Where, check_table
+from pacelab.scenario.schema import Key, Table, Where, check_table
 
 # How packets wait for a radio.
 QUEUEING = ("fifo", "fq_codel", "codel", "yang")

@@ -12,8 +12,8 @@ import matplotlib as mpl
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
-from pacelab.measures import MEASURES, Selection, measured
-from pacelab.schema import Table
+from pacelab.results.measures import MEASURES, Selection, measured
+from pacelab.scenario.schema import Table
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart.
 COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")

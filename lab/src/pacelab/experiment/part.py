@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pacelab.document import parse_setting
 from pacelab.errors import InputError, nearest
-from pacelab.schema import Table
+from pacelab.scenario.document import parse_setting
+from pacelab.scenario.schema import Table
 
 
 @dataclass(frozen=True)

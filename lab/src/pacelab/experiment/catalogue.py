@@ -3,22 +3,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from pacelab import experiment
-from pacelab.document import read_document
 from pacelab.errors import InputError, nearest
-from pacelab.experiment import Experiment, load_experiment
-from pacelab.part import WHOLE, Part
+from pacelab.experiment import definition
+from pacelab.experiment.definition import Experiment, load_experiment
+from pacelab.experiment.part import WHOLE, Part
+from pacelab.names import natural
+from pacelab.scenario.document import read_document
 
 
 def experiment_files() -> dict[str, Path]:
     """All experiments of the project: id and file, in the order of a reader's numbers."""
     files: dict[str, Path] = {}
-    for file in sorted(experiment.SCENARIOS.glob("*.toml")):
+    for file in sorted(definition.SCENARIOS.glob("*.toml")):
         about = read_document(str(file)).get("experiment")
         if isinstance(about, dict) and "id" in about:
             files[str(about["id"])] = file
@@ -32,15 +32,6 @@ def other_names() -> dict[str, str]:
         about = read_document(str(file))["experiment"]
         names |= dict.fromkeys(map(str, about.get("also", [])), name)
     return names
-
-
-def natural(name: str) -> list[tuple[int, int, str]]:
-    """Sorts gap-fig9 before gap-fig10."""
-    return [
-        (0, int(part), "") if part.isdecimal() else (1, 0, part)
-        for part in re.split(r"(\d+)", name)
-        if part
-    ]
 
 
 def _listed(files: dict[str, Path]) -> list[str]:

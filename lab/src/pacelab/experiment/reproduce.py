@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pacelab.campaign import run_all
-from pacelab.experiment import Experiment, Point
-from pacelab.judge import judge, verdict
-from pacelab.runner import Job, cost_s, make_job
-from pacelab.schema import Table
-from pacelab.summary import summarize
+from pacelab.experiment.campaign import run_all
+from pacelab.experiment.definition import Experiment, Point
+from pacelab.experiment.runner import Job, cost_s, make_job
+from pacelab.results.judge import judge, verdict
+from pacelab.results.summary import summarize
+from pacelab.scenario.schema import Table
 
 
 @dataclass(frozen=True)

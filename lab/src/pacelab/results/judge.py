@@ -11,9 +11,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from pacelab.measures import MEASURES, Selection, apart, measured
-from pacelab.schema import Table
-from pacelab.stats import Interval, interval
+from pacelab.results.measures import MEASURES, Selection, apart, measured
+from pacelab.results.stats import Interval, interval
+from pacelab.scenario.schema import Table
 
 PASSED, FAILED, INSIDE = "passed", "failed", "inside the intervals"
 STATED, MISSING = "stated", "not measured"

@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pacelab.cost import cpu_s
-from pacelab.document import override, read_document
 from pacelab.errors import nearest
-from pacelab.keys import FOREIGN
-from pacelab.measures import MEASURES
-from pacelab.part import WHOLE, Part
-from pacelab.runner import ROOT
+from pacelab.experiment.cost import cpu_s
+from pacelab.experiment.part import WHOLE, Part
+from pacelab.results.measures import MEASURES
 from pacelab.scenario import resolve
-from pacelab.schema import Key, Table, Where, check_table
+from pacelab.scenario.document import override, read_document
+from pacelab.scenario.keys import FOREIGN
+from pacelab.scenario.schema import Key, Table, Where, check_table
+from pacelab.simulator import ROOT
 
 SCENARIOS = ROOT / "scenarios"
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections import deque
 
-from pacelab.schema import Table
+from pacelab.scenario.schema import Table
 
 START_S = 0.15  # of the process
 FRAME_S = 16e-6

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 
-from pacelab import roaming, topology
-from pacelab.document import flow_name, override, read_document
 from pacelab.errors import nearest
-from pacelab.keys import (
+from pacelab.scenario import roaming, topology
+from pacelab.scenario.document import flow_name, override, read_document
+from pacelab.scenario.keys import (
     CONTROL_MBPS,
     DATA_MBPS,
     FOREIGN,
@@ -28,9 +28,9 @@ from pacelab.keys import (
     TRAFFIC_KEYS,
     check_document,
 )
-from pacelab.outages import check_idle, check_outages
-from pacelab.pings import check_pings
-from pacelab.schema import Key, Table, Where
+from pacelab.scenario.outages import check_idle, check_outages
+from pacelab.scenario.pings import check_pings
+from pacelab.scenario.schema import Key, Table, Where
 
 # What [mesh] may say beside the topology.
 MESH_KEYS = {
