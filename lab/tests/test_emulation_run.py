@@ -168,7 +168,7 @@ def test_a_run_that_lives_is_left_alone() -> None:
     folder = run_folder.RunFolder()
     try:
         name = folder.add_namespace("IG")
-        code = "from pacelab.emulation.netns import clear_dead_runs; clear_dead_runs()"
+        code = "from pacelab.emulation.run_folder import clear_dead_runs; clear_dead_runs()"
         subprocess.run([sys.executable, "-c", code], check=True)
         assert (netns.MOUNTED / name).exists()
         assert folder.path.exists()
