@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Fixtures of the native tests: networks, gateways, and what every test may rely on."""
 
+import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,13 +13,16 @@ from harness.gateway import PROGRAM, Gateway
 HERE = Path(__file__).parent
 # A fault of the code fails three times, a busy machine does not. Nothing else is ever run again.
 MEASURED = "measured: goes by the clock, which a busy machine may spoil; has two more attempts"
+SENDER = "sender: has `meshpace sender` on, of which a machine has one; such tests take turns"
+ALONE = "alone: measures the machine, or changes what belongs to all of it; nothing runs beside it"
 StartGateway = Callable[..., Gateway]
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """A script's background job ignores Ctrl-C, and so would all programs that tests start."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    config.addinivalue_line("markers", MEASURED)
+    for marker in (MEASURED, SENDER, ALONE):
+        config.addinivalue_line("markers", marker)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -58,10 +62,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("measured"):
             item.add_marker(pytest.mark.flaky(reruns=2))
+        if item.get_closest_marker("sender"):
+            # One worker of pytest-xdist takes them all, so that none waits for another's sender.
+            item.add_marker(pytest.mark.xdist_group("sender"))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Several workers run side by side: what has to be alone says so instead of measuring them."""
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
+    if workers > 1 and item.get_closest_marker("alone"):
+        pytest.fail("is marked `alone`: with -n run `-m 'not alone'`, then `-m alone` without -n")
 
 
 def pytest_sessionstart() -> None:
-    namespace.remove_stale()
+    """Workers of pytest-xdist leave this to the process that started them."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        namespace.remove_stale()
 
 
 @pytest.fixture

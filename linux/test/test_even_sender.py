@@ -10,7 +10,7 @@ from harness import lossy, net
 from harness.sender import NAME, Sender
 from harness.transfer import Transfer
 
-pytestmark = pytest.mark.measured
+pytestmark = [pytest.mark.measured, pytest.mark.sender]
 
 RADIO = lossy.Radio(delay_ms=10.0, kbps=5000, queue=50)
 HOPS, WRONG_MBPS = 2, 54.0

@@ -16,7 +16,8 @@ from harness.lossy import Radio
 from harness.pulse import idle_share
 from harness.transfer import SO_MAX_PACING_RATE, Transfer, window
 
-pytestmark = pytest.mark.measured
+# A flood takes a whole processor.
+pytestmark = [pytest.mark.measured, pytest.mark.alone]
 
 MAX_FLOWS = 16_384
 STORE_MIB = 8

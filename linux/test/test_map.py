@@ -96,6 +96,7 @@ def surroundings(gateway: Gateway) -> dict[str, object]:
 
 
 @pytest.mark.measured
+@pytest.mark.sender
 def test_a_sender_s_interval_is_map_s(mesh: net.Network, tmp_path: Path) -> None:
     """The same of a wireless sender, and its status tells what it works with."""
     file = tmp_path / "radio.toml"
@@ -119,6 +120,7 @@ def test_a_sender_s_interval_is_map_s(mesh: net.Network, tmp_path: Path) -> None
     assert path["rts_cts"] is True
 
 
+@pytest.mark.sender
 def test_gap_tells_nothing_of_map(mesh: net.Network, tmp_path: Path) -> None:
     """--law goes over the file; and under gap nothing of the link reaches the kernel."""
     file = tmp_path / "radio.toml"
@@ -128,6 +130,7 @@ def test_gap_tells_nothing_of_map(mesh: net.Network, tmp_path: Path) -> None:
     assert (path["law"], path["h_cs"], path["signal_dbm"], path["cw"]) == ("gap", None, None, None)
 
 
+@pytest.mark.sender
 def test_a_sender_has_no_law_off(network: net.Network, tmp_path: Path) -> None:
     with Sender(network.host, tmp_path) as sender:
         done = sender.call("on", "--mesh", "eth0", "--law", "off")

@@ -14,6 +14,8 @@ from harness.lossy import Radio
 from harness.sender import NAME, Flow, Sender
 from harness.transfer import Transfer
 
+pytestmark = pytest.mark.sender
+
 HOPS, MBPS = 8, 20.0
 RATE = (socket.SOL_SOCKET, 47)  # SO_MAX_PACING_RATE, bytes/s
 SLOW, NO_BOUND = 20_000, 0xFFFFFFFF

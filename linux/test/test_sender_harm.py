@@ -23,7 +23,7 @@ from harness.namespace import Namespace
 from harness.sender import Flow, Sender
 from harness.transfer import Transfer
 
-pytestmark = pytest.mark.measured
+pytestmark = [pytest.mark.measured, pytest.mark.sender]
 
 RADIO = Radio(delay_ms=2.0)
 # About 1.3 MB/s: half a second, in which a flow that hears nothing has asked again.

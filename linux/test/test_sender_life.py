@@ -19,6 +19,8 @@ from harness.sender import NAME, Sender, registered
 from harness.traces import Traces, left_behind
 from harness.transfer import Transfer
 
+pytestmark = pytest.mark.sender
+
 HOPS, MBPS = 8, 20.0
 NOBODY = 65534
 DEFAULT = "net.ipv4.tcp_congestion_control"

@@ -16,6 +16,8 @@ from harness.sender import Flow, Sender
 from harness.transfer import Transfer
 from harness.wan import ways
 
+pytestmark = pytest.mark.sender
+
 # Long enough that what this machine adds to a round trip does not count.
 RADIO, WIRELESS_MS = Radio(delay_ms=20.0), 40.0
 HOPS, MBPS = 4, 40.0

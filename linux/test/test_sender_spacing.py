@@ -14,7 +14,7 @@ from harness.spacing import Shown, Spacing, spacing_of
 from harness.transfer import Transfer
 from harness.wan import ways
 
-pytestmark = pytest.mark.measured
+pytestmark = [pytest.mark.measured, pytest.mark.sender]
 
 TOLERANCE = 0.02
 # So many hops that the bit rate sets the interval.

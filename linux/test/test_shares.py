@@ -163,6 +163,7 @@ def test_a_host_sends_no_more_by_opening_more(start: StartGateway, ecn: bool) ->
     assert (told["up_dropped"] > 0, told["up_marked"] > 0) == (not ecn, ecn)
 
 
+@pytest.mark.sender
 def test_senders_of_ours_keep_to_what_they_are_told(start: StartGateway, tmp_path: Path) -> None:
     """Else their caps, too, cost windows, and what is lost here has used the air."""
     with net.over_radio(RADIO, hosts=2) as network:

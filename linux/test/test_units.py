@@ -52,6 +52,7 @@ class Confined(Gateway):
         return [*entered, *command(GATEWAY, str(PROGRAM), *words)]
 
 
+@pytest.mark.alone  # its pins are on the machine's own bpffs, where others look for traces
 def test_the_gateway_works_confined(network: net.Network, tmp_path: Path) -> None:
     """Sets up, carries, reads its configuration again, answers, puts back; within its memory."""
     config = {"law": "even", "metrics": "127.0.0.1:9871"}
@@ -86,6 +87,7 @@ class ConfinedSender(Sender):
         return [*entered[:program], *command(SENDER, *entered[program:])]
 
 
+@pytest.mark.sender
 def test_the_sender_works_confined(tmp_path: Path) -> None:
     with (
         net.over_radio(Radio(delay_ms=2.0)) as network,

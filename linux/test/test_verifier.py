@@ -12,6 +12,7 @@ import subprocess
 from collections.abc import Collection
 from pathlib import Path
 
+import pytest
 from conftest import StartGateway
 from harness import net
 from harness.sender import Sender
@@ -80,6 +81,7 @@ def test_the_gateway(network: net.Network, start: StartGateway) -> None:
     check(GATEWAY)
 
 
+@pytest.mark.sender
 def test_the_sender(network: net.Network, tmp_path: Path) -> None:
     with Sender(network.host, tmp_path).on(4, 11.0):
         check(SENDER)

@@ -122,6 +122,7 @@ def outcomes(output: str) -> dict[str, dict[str, str]]:
     return found
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("file", [Path(file).stem for file in EVERYTHING.files])
 @pytest.mark.parametrize("kernel", DEFAULT)
 def test_inside(kernel: str, file: str, full: bool) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness import offload
+from harness.callbacks import PIN as CALLBACKS_PIN
 from harness.namespace import Namespace, run
 from harness.sender import PINS as SENDER_PINS
 
@@ -68,9 +69,9 @@ def left_behind(namespace: Namespace, before: Traces) -> dict[str, tuple[str, st
 
 
 def _pins() -> Iterator[Path]:
-    """Pinned BPF objects, without those of the sender's tests, which may run beside."""
+    """Pinned BPF objects, without those of the sender's tests, which run beside."""
     for path in _BPF.rglob("*"):
-        if SENDER_PINS not in (path, *path.parents):
+        if not {SENDER_PINS, CALLBACKS_PIN} & {path, *path.parents}:
             yield path
 
 
