@@ -28,7 +28,17 @@ MP_INLINE void mp_count(enum mp_counter counter)
 /* Maps of their own, which the daemon writes as a whole. */
 struct mp_settings mp_settings SEC(".data.settings");
 uint64_t mp_beat_ns SEC(".data.beat"); /* CLOCK_MONOTONIC */
-const volatile struct mp_limits mp_limits SEC(".rodata.limits") = { 14, 16384 };
+const volatile struct mp_limits mp_limits SEC(".rodata.limits") = { 14, 16384, 0 };
+
+/*
+ * The time. Where traces are replayed (core/test/traces) it is what the replayer writes into the heartbeat,
+ * so that the programs can run without a wall clock. The flag is constant when the programs are loaded: the
+ * verifier takes the branch that is not taken out of the program.
+ */
+MP_INLINE uint64_t mp_now(void)
+{
+	return mp_limits.test_clock ? mp_beat_ns : bpf_ktime_get_ns();
+}
 
 /* The daemon is well. Else packets pass as if nothing were attached. */
 MP_INLINE bool mp_alive(uint64_t now_ns)

@@ -72,7 +72,7 @@ MP_INLINE void mp_stamp(struct __sk_buff *skb, const struct mp_packet *p)
 SEC("tc")
 int mp_to_mesh(struct __sk_buff *skb)
 {
-	struct mp_packet p = { .now_ns = bpf_ktime_get_ns() };
+	struct mp_packet p = { .now_ns = mp_now() };
 	uint32_t rtt_wired_us = 0;
 
 	if (!mp_alive(p.now_ns) || mp_hairpin(skb))
@@ -140,7 +140,7 @@ MP_INLINE int mp_ack_from_mesh(struct __sk_buff *skb, struct mp_packet *p)
 SEC("tc")
 int mp_from_mesh(struct __sk_buff *skb)
 {
-	struct mp_packet p = { .now_ns = bpf_ktime_get_ns() };
+	struct mp_packet p = { .now_ns = mp_now() };
 	int verdict = TC_ACT_UNSPEC;
 
 	if (!mp_alive(p.now_ns))

@@ -163,6 +163,7 @@ enum mp_option_policy { MP_OPTION_NEVER, MP_OPTION_ASKED, MP_OPTION_ALWAYS };
 struct mp_limits {
 	uint32_t l2_bytes;  /* before the network header: 14, 0 without a link-layer header */
 	uint32_t max_flows;
+	uint32_t test_clock; /* time stands still between heartbeats: for tests */
 };
 
 /* What the daemon sets, at any time. */

@@ -126,6 +126,7 @@ impl Gateway {
         let limits = mp_limits {
             l2_bytes: system::link_header_bytes(&mesh)?,
             max_flows: config.max_flows,
+            ..Default::default()
         };
         let mut programs = Programs::load(limits)?;
         let maps = Arc::new(programs.maps()?);

@@ -128,6 +128,7 @@ fn programs() -> Finding {
         let programs = Programs::load(mp_limits {
             l2_bytes: 14,
             max_flows: 16,
+            ..Default::default()
         })?;
         Ok(programs.hooks()?.attach_tcx(LOOPBACK).is_ok())
     });

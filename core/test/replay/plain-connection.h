@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The plain gateway: what is counted of a flow, how a connection begins and ends. */
+#ifndef MESHPACE_REPLAY_PLAIN_CONNECTION_H
+#define MESHPACE_REPLAY_PLAIN_CONNECTION_H
+
+#include "plain-host.h"
+
+/* Counting. */
+
+static inline void touch(struct replay_flow *flow, const struct packet *p)
+{
+	if (flow->first_ns == 0)
+		flow->first_ns = p->now_ns;
+	flow->last_ns = p->now_ns;
+}
+
+static inline bool ends_at(const struct replay_flow *flow, uint32_t seq)
+{
+	return seq == flow->sent.max_end || (flow->fin && seq == flow->sent.max_end + 1);
+}
+
+static inline void count_data(struct replay_flow *flow, const struct packet *p, bool new_data)
+{
+	touch(flow, p);
+	if (!flow->acked) {
+		flow->acked = 1;
+		flow->ack = p->in->seq;
+	}
+	flow->data_ns = p->now_ns;
+	flow->packets += p->in->segments;
+	flow->bytes += p->in->len;
+	if (!new_data)
+		flow->retransmits += p->in->segments;
+	flow->segment_bytes = mp_max_u64(flow->segment_bytes, p->segment_bytes);
+	if (p->in->flags & TRACE_FIN && p->in->seq + p->in->len == flow->sent.max_end)
+		flow->fin = 1;
+	else if (new_data)
+		flow->fin = 0;
+}
+
+static inline bool ack_fits(const struct replay_flow *flow, uint32_t ack)
+{
+	return flow->acked && mp_seq_up_to(ack, flow->sent.max_end + 1) &&
+	       mp_seq_up_to((uint32_t)flow->ack - (1u << 30), ack);
+}
+
+static inline bool count_ack(struct replay_flow *flow, const struct packet *p)
+{
+	uint32_t ack = p->in->ack;
+	bool news = !flow->unanswered.since_ns;
+
+	if (!ack_fits(flow, ack))
+		return false;
+	touch(flow, p);
+	if (mp_seq_before(flow->sent.max_end, ack))
+		ack = flow->sent.max_end;
+	if (mp_seq_before((uint32_t)flow->ack, ack)) {
+		flow->acked_bytes += ack - (uint32_t)flow->ack;
+		flow->ack = ack;
+		news = true;
+	}
+	if (news)
+		mp_unanswered_ends(&flow->unanswered, flow->bytes, p->now_ns);
+	return true;
+}
+
+static inline void hear_of_flow(struct replay_flow *flow, struct packet *p)
+{
+	if (p->now_ns - flow->heard_ns < MP_HEARD_NOTE_NS)
+		p->heard = true;
+	else
+		flow->heard_ns = p->now_ns;
+}
+
+/* How a connection begins, and breaks. */
+
+static inline void connection_begins(const struct packet *p, bool upwards)
+{
+	const struct trace_flow *id = &p->in->flow;
+	uint32_t i;
+
+	if (p->in->flags & TRACE_ACK) {
+		for (i = 0; i < syn_count; i++)
+			if (same_flow(&syns[i].id, id) && syns[i].upload != upwards &&
+			    syns[i].seq == p->in->ack - 1)
+				break;
+		if (i == syn_count)
+			return;
+		syns[i] = syns[--syn_count];
+		end_flow(id, true);
+		end_flow(id, false);
+		return;
+	}
+	if (!flow_of(p, false) && !flow_of(p, true))
+		return;
+	if (syn_count == TABLE_SYNS)
+		table_full("SYNs");
+	syns[syn_count++] = (struct syn){ *id, upwards, p->in->seq };
+}
+
+static inline void connection_breaks(const struct packet *p, bool upwards)
+{
+	struct flow *flow = flow_of(p, upwards), *back = flow_of(p, !upwards);
+
+	if (!flow || !flow->state.acked ||
+	    !(ends_at(&flow->state, p->in->seq) || p->in->seq == (uint32_t)flow->state.ack))
+		return;
+	flow->state.fin = 1;
+	if (back)
+		back->state.fin = 1;
+}
+
+/* Whether the packet does nothing else. */
+static inline bool begins_or_breaks(const struct packet *p, bool upwards)
+{
+	if (p->in->flags & TRACE_RST) {
+		connection_breaks(p, upwards);
+		return true;
+	}
+	if (!(p->in->flags & TRACE_SYN))
+		return false;
+	connection_begins(p, upwards);
+	return upwards || !(p->in->flags & TRACE_ACK);
+}
+
+static inline void handshake_begins(const struct packet *p)
+{
+	const struct handshake *before = find_handshake(&p->in->flow);
+	struct handshake *handshake = handshake_of(&p->in->flow);
+
+	*handshake = (struct handshake){
+		.id = p->in->flow,
+		.began_ns = before && before->rtt_us == 0 ? 0 : p->now_ns,
+		.asked = p->asks,
+		.window_scale = (uint8_t)mp_max_u64(p->in->window_scale, 1),
+	};
+}
+
+static inline uint32_t handshake_answered(struct handshake *handshake, uint64_t now_ns)
+{
+	if (handshake->rtt_us == 0 && handshake->began_ns)
+		handshake->rtt_us = (uint32_t)mp_max_u64(
+			(now_ns - handshake->began_ns) / MP_NS_PER_US, 1);
+	return handshake->rtt_us;
+}
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The plain gateway: packets, and their hosts: who was heard, what nobody answers, caps. */
+#ifndef MESHPACE_REPLAY_PLAIN_HOST_H
+#define MESHPACE_REPLAY_PLAIN_HOST_H
+
+#include "table.h"
+
+struct packet {
+	const struct trace_packet *in;
+	const struct trace_settings *settings;
+	uint64_t now_ns, ready_ns, departure_ns;
+	uint32_t ip_bytes, tcp_bytes, segment_bytes, charged, rtt_ticks, rtt_wired_us;
+	bool asks, one_way, acks, heard, met, tells_shared;
+	struct mp_shared shared;
+};
+
+static inline bool is_pure_ack(const struct packet *p)
+{
+	return p->in->len == 0 &&
+	       (p->in->flags & (TRACE_ACK | TRACE_SYN | TRACE_FIN | TRACE_RST)) == TRACE_ACK;
+}
+
+static inline bool is_even(const struct packet *p)
+{
+	return p->settings->law.hop_wait_ns != 0;
+}
+
+static inline struct flow *flow_of(const struct packet *p, bool upload)
+{
+	return find_flow(&p->in->flow, upload);
+}
+
+/* Who was heard lately, and what nobody answers. */
+
+static inline void hear(const struct packet *p)
+{
+	struct host *host = host_of(p->in->flow.v6, p->in->flow.host);
+
+	if (!host->heard) {
+		host->unanswered.empty_ns = 0;
+		host->heard_ns = p->now_ns;
+	} else if (p->now_ns - host->heard_ns >= MP_HEARD_NOTE_NS) {
+		host->heard_ns = p->now_ns;
+	}
+	host->heard = true;
+}
+
+static inline bool has_room(const struct packet *p)
+{
+	struct host *host = host_of(p->in->flow.v6, p->in->flow.host);
+
+	if (!p->settings->unanswered_bps || host->outside)
+		return true;
+	return mp_unanswered_fits(host->heard ? &of_hosts : &of_strangers,
+				  host->heard ? &host->unanswered : NULL,
+				  p->settings->unanswered_bps,
+				  mp_unanswered_cost(p->ip_bytes, p->in->segments), p->now_ns);
+}
+
+static inline bool stranger_passes(const struct packet *p)
+{
+	const struct host *host = host_of(p->in->flow.v6, p->in->flow.host);
+
+	if (!p->settings->unanswered_bps)
+		return true;
+	return (host->heard && p->now_ns < host->heard_ns + MP_HEARD_NS) || has_room(p);
+}
+
+static inline bool unanswered_passes(struct packet *p)
+{
+	struct flow *flow = flow_of(p, false);
+	enum mp_unanswered_verdict verdict = MP_UNANSWERED_CHARGED;
+
+	if (flow)
+		verdict = mp_unanswered_judge(&flow->state.unanswered, flow->state.bytes, p->in->len,
+					      (uint32_t)flow->state.ack != flow->state.sent.max_end,
+					      p->now_ns);
+	if (verdict == MP_UNANSWERED_PASSES || !p->settings->unanswered_bps)
+		return true;
+	if (verdict == MP_UNANSWERED_LOST || !has_room(p))
+		return false;
+	p->charged = mp_unanswered_cost(p->ip_bytes, p->in->segments);
+	return true;
+}
+
+static inline void unanswered_end(const struct packet *p)
+{
+	struct host *host = host_of(p->in->flow.v6, p->in->flow.host);
+	uint64_t bps = p->settings->unanswered_bps;
+
+	if (!bps || !host->heard)
+		return;
+	mp_unanswered_take_back(&of_hosts, bps, p->charged, p->now_ns);
+	mp_unanswered_take_back(&host->unanswered, bps, p->charged, p->now_ns);
+}
+
+/* Caps. */
+
+static inline uint64_t cap_departure(struct cap *cap, bool up, uint64_t ready_ns, uint32_t bytes,
+			      uint64_t most_ns, bool refuses)
+{
+	uint64_t held_bps = up ? mp_police_bps(cap->cap_bps) : cap->cap_bps, departure_ns;
+
+	if (!cap->set)
+		return ready_ns;
+	departure_ns = mp_departure_ns(&cap->pacer, ready_ns,
+				       mp_share_interval_ns(held_bps, cap->bytes));
+	if (departure_ns > ready_ns + most_ns)
+		departure_ns = refuses ? 0 : ready_ns + most_ns;
+	if (departure_ns) {
+		mp_departed(&cap->pacer, departure_ns);
+		cap->bytes = bytes;
+	}
+	return departure_ns;
+}
+
+static inline bool police_passes(const struct packet *p, struct replay_outcome *outcome)
+{
+	struct cap *cap = &standing_host(&p->in->flow)->cap[1];
+	struct flow *flow;
+	bool tell;
+
+	if (!p->settings->pace || !is_even(p) || !cap->set ||
+	    !mp_police_exceeds(&cap->police, cap->cap_bps, p->in->len, p->now_ns))
+		return true;
+	flow = flow_of(p, true);
+	if (!flow)
+		return true;
+	mp_told_answered(&flow->state.told, (uint32_t)flow->state.ack);
+	tell = mp_told_may(&flow->state.told, p->in->seq, flow->state.sent.max_end);
+	if (!tell)
+		return true;
+	mp_told_by(&flow->state.told, p->in->seq + p->in->len);
+	outcome->marked = p->in->ecn == 1 || p->in->ecn == 2;
+	return outcome->marked;
+}
+
+#endif
