@@ -113,6 +113,7 @@ def test_the_law_of_a_commit(tmp_path: Path) -> None:
         ({"rows": [{"figure": "goodput", "unit": "", "value": "much"}]}, "row 1: value is 'much'"),
         ({"rows": [{"figure": "goodput", "unit": "", "value": True}]}, "row 1: value is True"),
         ({"rows": [{"figure": "goodput", "unit": "", "value": None}]}, "neither value"),
+        ({"rows": [GOOD["rows"][0]] * 2}, "two rows are of NewReno, h = 4, goodput"),
         ({"rows": [{"figure": "goodput", "value": 1}]}, '"unit" is missing'),
         ({"rows": [{"figure": "x", "unit": "", "value": 1, "range": [1]}]}, "least and the"),
         ({"rows": [{"figure": "x", "unit": "", "value": 1, "values": ["1"]}]}, "than numbers"),
@@ -142,9 +143,13 @@ def test_a_figure_as_it_reads() -> None:
     assert figure_text(row) == "714.3 ± 16.3"
     assert figure_text(row, 0) == "714 ± 16"
     assert figure_text(replace(row, value=0.35, interval=None)) == "0.35"
+    assert figure_text(replace(row, value=5.0, interval=None)) == "5.0"
+    assert figure_text(replace(row, value=2853.0, interval=None)) == "2853"
     assert figure_text(replace(row, value=1, interval=0.004)) == "1.000 ± 0.004"
-    assert figure_text(replace(row, value=None, range=(1.3, 2.0))) == "1.3 to 2.0"
+    assert figure_text(replace(row, value=None, interval=None, range=(1.3, 2.0))) == "1.3 to 2.0"
     assert figure_text(replace(row, value=None, text="none")) == "none"
+    share = replace(row, unit="%", value=91, interval=None, range=(82.5, 97))
+    assert figure_text(share) == "91.0% (82.5 to 97.0)"
 
 
 def test_a_table_says_what_is_older(tmp_path: Path) -> None:
@@ -165,6 +170,15 @@ def test_a_table_says_what_is_older(tmp_path: Path) -> None:
     )
     later = stamp(record, Marks(record, THEN))
     assert "**law of aaaaaaa, older**; <sup>a</sup>of bbbbbbb" in later
+    far = cross_table(
+        replace(
+            record, rows=tuple(replace(r, variant=f"static, {r.variant}") for r in record.rows)
+        ),
+        marks,
+        "{goodput:0}",
+        only="static",
+    )
+    assert "| h = 4 | 654 | 714 |" in far
     unknown = replace(record, rows=(replace(record.rows[0], law=None),))
     assert "law is not known" in stamp(unknown, Marks(unknown, NOW))
 
@@ -210,7 +224,7 @@ def test_pages_follow_the_data(results: Path) -> None:
     [
         ("# Chains\n", 'does not show "own"'),
         ('{{ listing("owm") }}', 'did you mean "own"?'),
-        ('{{ table("own", "{goodpt}") }}', "no figure 'goodpt'"),
+        ('{{ table("own", "{goodpt}") }}', "nothing is called 'goodpt'"),
         ('{{ tables("own") }}', "'tables' is undefined"),
         ('{{ table("own", "{goodput}", row="x") }}', "unexpected keyword"),
     ],
@@ -253,7 +267,7 @@ def test_an_experiment_is_kept(
     assert cli.main([*call, "--keep", "no-such"]) == cli.USAGE
     assert not (own / "out").exists()
     assert 'no group "no-such"' in capsys.readouterr().err
-    (results / "group" / "page.md").write_text('{{ listing("own") }}\n{{ listing("part") }}\n')
+    (results / "group" / "page.md").write_text('{{ table("own", "{goodput}") }}\n{{ rest() }}\n')
     assert cli.main([*call, "--keep", "group/part"]) == cli.DONE
     record = read_group(results / "group")["part"]
     assert record.command == "bin/pacelab reproduce own --system GAP --value 2"
@@ -262,6 +276,9 @@ def test_an_experiment_is_kept(
     assert (goodput.system, goodput.unit, goodput.n) == ("GAP", "kbit/s", 2)
     assert goodput.interval is not None
     assert pages.stale_pages(results) == []
+    page = (results / "group" / "README.md").read_text()
+    assert page.count("### Own\n") == 1
+    assert "### A chain" not in page
 
 
 def test_pages_by_the_command(

@@ -8,6 +8,7 @@ import re
 import string
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pacelab.results.record import Record, Row
 
@@ -38,7 +39,7 @@ class Marks:
 
     def _origin_text(self, commit: str | None, law: str | None) -> str:
         if commit is None:
-            return "of an unknown commit"
+            return "of no known commit"
         short = commit[:COMMIT_DIGITS]
         if law is None:
             return f"of {short}, **whose law is not known**"
@@ -62,35 +63,33 @@ def stamp(record: Record, marks: Marks) -> str:
 def _decimals(*numbers: float | None) -> int:
     """As many as the numbers were stated with, but no more than four digits of the first."""
     known = [n for n in numbers if n is not None]
-    stated = max(len(f"{n:.6f}".rstrip("0").partition(".")[2]) for n in known)
+    stated = max(len(f"{n!r}".partition("e")[0].partition(".")[2]) for n in known)
     first = abs(known[0])
     whole = math.floor(math.log10(first)) + 1 if first >= 1 else 0
     return min(stated, max(SIGNIFICANT - max(whole, 1), 0))
 
 
 def figure_text(row: Row, digits: int | None = None) -> str:
-    """'714 ± 16', '2.8 to 3.1', or what was found in words."""
-    if row.value is None and row.range is not None:
-        places = _decimals(*row.range) if digits is None else digits
-        least, greatest = (f"{v:.{places}f}" for v in row.range)
-        return f"{least} to {greatest} {row.text}".rstrip()
-    if row.value is None:
+    """'714 ± 16', '91%', '2.8 to 3.1', or what was found in words."""
+    ends = row.range or ()
+    numbers = ends if row.value is None else (row.value, row.interval, *ends)
+    if not numbers:
         return row.text
-    places = _decimals(row.value, row.interval) if digits is None else digits
-    text = f"{row.value:.{places}f}"
+    places = _decimals(*numbers) if digits is None else digits
+    between = " to ".join(f"{end:.{places}f}" for end in ends)
+    text = between if row.value is None else f"{row.value:.{places}f}"
     if row.interval is not None:
         text += f" ± {row.interval:.{places}f}"
-    if row.range is not None:
-        text += f" ({' to '.join(f'{v:.{places}f}' for v in row.range)})"
-    return f"{text} {row.text}" if row.text else text
+    text += "%" if row.unit == "%" else ""
+    if row.value is not None and ends:
+        text += f" ({between})"
+    return f"{text} {row.text}".rstrip()
 
 
 def with_unit(row: Row) -> str:
     """A figure and its unit."""
-    text = figure_text(row)
-    if not row.unit or (row.value is None and row.range is None):
-        return text
-    return f"{text}%" if row.unit == "%" else f"{text} {row.unit}"
+    bare = row.unit in ("", "%", "index") or (row.value is None and row.range is None)
+    return figure_text(row) if bare else f"{figure_text(row)} {row.unit}"
 
 
 def _fill(cell: str, rows: Sequence[Row], marks: Marks) -> str:
@@ -142,17 +141,28 @@ def cross_table(
     columns: str = "system",
     best: str = "",
     corner: str = "",
+    only: str = "",
 ) -> str:
     """Figures side by side; ``rows`` and ``columns`` are "system", "variant" or "figure".
 
     ``cell`` is a pattern: "{goodput}[ ({ping:0})]" shows a figure, and another, without decimals,
     where it is known; "{}" stands for the only one. ``best`` names a figure whose greatest is bold.
+    ``only`` takes the variants that begin with it and a comma, and leaves it out of their names.
     """
     figures = _named_figures(cell)
     missing = figures - {row.figure for row in record.rows}
     if missing and "figure" not in (rows, columns):
         raise KeyError(min(missing))
     chosen = [r for r in record.rows if "figure" in (rows, columns) or r.figure in figures]
+    if only:
+        start = f"{only}, "
+        chosen = [
+            replace(r, variant=r.variant.removeprefix(start))
+            for r in chosen
+            if r.variant.startswith(start)
+        ]
+        if not chosen:
+            raise KeyError(only)
     lines = list(dict.fromkeys(getattr(row, rows) for row in chosen))
     heads = list(dict.fromkeys(getattr(row, columns) for row in chosen))
     out = [f"| {corner} | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|"]

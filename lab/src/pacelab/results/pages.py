@@ -51,7 +51,9 @@ class _Group:
             return self._with_stamp(name, lambda r, m: cross_table(r, m, cell, **options))
         except KeyError as error:
             where = f"{self.folder.name}/{TEMPLATE}: table {name}"
-            raise InputError(f"{where}: no figure {error}; name one of its rows") from None
+            raise InputError(
+                f"{where}: nothing is called {error}; name what its rows have"
+            ) from None
 
     def listing(self, name: str) -> str:
         """A line for each figure."""
@@ -62,13 +64,23 @@ class _Group:
         record = self._record(name)
         return self._with_stamp(name, lambda r, _: r.note) if not record.rows else record.note
 
+    def rest(self) -> str:
+        """All results that the page has not shown before, each under its title."""
+        left = [record for name, record in self.records.items() if name not in self.shown]
+        return "\n\n".join(map(self._section, left))
+
+    def _section(self, record: Record) -> str:
+        parts = [f"### {record.title}", self.note(record.name)]
+        parts += [self.listing(record.name)] if record.rows else []
+        return "\n\n".join(part for part in parts if part)
+
     def claims(self) -> str:
         """All results of the group as judged claims of the papers."""
         self.shown |= set(self.records)
         return claims(self.records.values(), self.law)
 
     def names(self) -> Mapping[str, Any]:
-        calls = (self.table, self.listing, self.note, self.claims)
+        calls = (self.table, self.listing, self.note, self.rest, self.claims)
         return {call.__name__: call for call in calls}
 
 
@@ -83,7 +95,7 @@ def _render(template: Path, names: Mapping[str, Any]) -> str:
         raise InputError(f"{where}: cannot be read ({error.strerror}); write the page") from None
     except (TemplateError, TypeError) as error:
         raise InputError(f"{where}: {error}; correct the text") from None
-    return HEAD + text
+    return f"{HEAD}{text.rstrip()}\n"
 
 
 def _group_page(folder: Path, law: str) -> tuple[str, _Group]:
@@ -92,7 +104,7 @@ def _group_page(folder: Path, law: str) -> tuple[str, _Group]:
     left = sorted(set(group.records) - group.shown)
     if left:
         where = f"{folder.name}/{TEMPLATE}"
-        raise InputError(f'{where}: does not show "{left[0]}"; add {{{{ listing("{left[0]}") }}}}')
+        raise InputError(f'{where}: does not show "{left[0]}"; add {{{{ rest() }}}}')
     return page, group
 
 

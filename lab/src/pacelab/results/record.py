@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -145,6 +146,15 @@ def _row(table: Any, of: Mapping[str, Any], where: str) -> Row:
     )
 
 
+def _check_twice(rows: Sequence[Row], where: str) -> None:
+    """A criterion may stand twice, for two variants; a figure may not."""
+    keys = [(row.system, row.variant, row.figure) for row in rows if not row.verdict]
+    twice = [key for key, count in Counter(keys).items() if count > 1]
+    if twice:
+        name = ", ".join(part for part in twice[0] if part)
+        raise InputError(f"{where}: two rows are of {name}; name what they differ in")
+
+
 def read_record(file: Path) -> Record:
     """A file of results; InputError, in one line, where it is not as the format has it."""
     try:
@@ -161,6 +171,7 @@ def read_record(file: Path) -> Record:
     if not table["rows"] and not table.get("note"):
         raise InputError(f"{where}: has no rows and no note, so it says nothing; remove it")
     rows = tuple(_row(r, table, f"{where}: row {i + 1}") for i, r in enumerate(table["rows"]))
+    _check_twice(rows, where)
     return Record(
         group=file.parent.name,
         name=file.stem,
