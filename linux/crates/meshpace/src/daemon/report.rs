@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The gateway's state as `status` shows it, and what it logs of goodput control.
+//! The gateway's state as `status` shows it.
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::Ordering;
 
 use super::Gateway;
 use crate::hosts::flows::{self, Meter};
@@ -60,27 +59,13 @@ fn counters(gateway: &Gateway) -> BTreeMap<String, u64> {
         .collect();
     let packets = ["tcp", "other", "fragments", "malformed", "hairpin"].map(|name| all[name]);
     let mut add = |name: &str, value: u64| *all.entry(name.into()).or_insert(0) += value;
-    let load = |value: &std::sync::atomic::AtomicU64| value.load(Ordering::Relaxed);
     add("packets", packets.iter().sum());
-    add("paced", load(&gateway.queue.held));
-    add("queue_dropped", load(&gateway.queue.dropped));
-    add("udp_dropped", load(&gateway.queue.udp_dropped));
-    add("wait_dropped", load(&gateway.queue.wait_dropped));
-    add("queue_waiting", load(&gateway.queue.waiting));
-    add("flows_expired", gateway.expired);
-    let prompts = gateway.prompts.as_ref();
-    add("prompts", prompts.map_or(0, |prompts| prompts.sent));
-    let waited = prompts.map_or(0, |prompts| prompts.due.waited);
-    add("prompts_over_budget", waited);
-    let gauge = &gateway.gauge;
-    add("store_bytes", load(&gauge.bytes));
-    add("segments_sent_again", load(&gauge.sent_again));
-    add("segments_missing", load(&gauge.missing));
-    add("segments_evicted", load(&gauge.evicted));
-    add("copies_over_budget", load(&gauge.over_budget));
-    add("probes", load(&gauge.probes));
-    add("probes_over_budget", load(&gauge.probes_waited));
-    add("put_back", gateway.watch.put_back);
+    let (holding, policy) = (gateway.holding.counters(), gateway.policy.counters());
+    for (name, value) in holding.into_iter().chain(policy) {
+        add(name, value);
+    }
+    add("flows_expired", gateway.hosts.expired());
+    add("put_back", gateway.machine.times_put_back());
     all
 }
 
@@ -88,7 +73,7 @@ fn counters(gateway: &Gateway) -> BTreeMap<String, u64> {
 fn hosts_of(gateway: &Gateway, paths: &HashMap<[u8; 16], HostPath>) -> Vec<Host> {
     let mut hosts = BTreeMap::<[u8; 16], Vec<[u8; 16]>>::new();
     for address in paths.keys() {
-        let standing = gateway.shares.aliases.standing(*address);
+        let standing = gateway.policy.shares().aliases().standing(*address);
         hosts.entry(standing).or_default().push(*address);
     }
     let row = |(standing, mut addresses): ([u8; 16], Vec<[u8; 16]>)| {
@@ -100,8 +85,8 @@ fn hosts_of(gateway: &Gateway, paths: &HashMap<[u8; 16], HostPath>) -> Vec<Host>
                 .iter()
                 .map(|a| address_of(a).to_string())
                 .collect(),
-            group: gateway.identities.group(&addresses[0]).map(String::from),
-            ..host(&standing, path, &gateway.shares)
+            group: gateway.hosts.group(&addresses[0]).map(String::from),
+            ..host(&standing, path, gateway.policy.shares())
         }
     };
     hosts.into_iter().map(row).collect()
@@ -181,43 +166,27 @@ pub fn status(
         describe(
             entry,
             paths.get(&key.mesh),
-            &gateway.meter,
-            &gateway.goodput,
+            gateway.hosts.meter(),
+            gateway.policy.goodput(),
             now_ns,
         )
     };
+    let config = gateway.task.config();
     Status {
         version: env!("CARGO_PKG_VERSION").into(),
         pid: std::process::id(),
-        mesh: gateway.mesh.clone(),
-        wired: gateway.wired.clone(),
-        law: gateway.config.law.to_string(),
-        state: gateway.state(),
-        release: gateway.release().to_string(),
-        attached: gateway.watch.attached(),
-        goodput_control: gateway.config.controls_goodput(),
-        shares: gateway.config.shares_evenly(),
-        sharers: gateway.shares.sharers(),
+        mesh: gateway.task.mesh().into(),
+        wired: gateway.task.wired().to_vec(),
+        law: config.law.to_string(),
+        state: gateway.machine.state(),
+        release: gateway.machine.release().to_string(),
+        attached: gateway.machine.attached(),
+        goodput_control: config.controls_goodput(),
+        shares: config.shares_evenly(),
+        sharers: gateway.policy.shares().sharers(),
         uptime_s: gateway.started.elapsed().as_secs_f64(),
         flows: table.iter().map(flow).collect(),
         hosts: hosts_of(gateway, paths),
         counters: counters(gateway),
-    }
-}
-
-/// Says that goodput control slowed a flow down, or no longer does.
-pub fn throttle(key: &mp_flow_key, floor_ns: u64, table: &Table) {
-    let name = flows::name(key);
-    let segment = table
-        .iter()
-        .find(|(k, _)| k == key)
-        .map_or(0, |(_, flow)| flow.segment_bytes);
-    let rate = law::rate_bytes_per_s(floor_ns, segment);
-    match floor_ns {
-        0 => log::info!("{name}: no longer throttled"),
-        _ => log::info!(
-            "{name}: throttled to {} kbit/s, since it had more than its share (GAP 4.4)",
-            rate * 8 / 1000
-        ),
     }
 }

@@ -4,4 +4,5 @@ pub mod flows;
 pub mod identity;
 pub mod paths;
 pub mod radio;
+pub mod registry;
 pub mod routes;

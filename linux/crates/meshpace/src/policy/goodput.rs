@@ -7,7 +7,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::base::system::now_ns;
-use crate::kernel::flow_state::FlowState;
+use crate::hosts::flows;
+use crate::kernel::flow_state::{FlowState, Table};
 use crate::kernel::intf::{self, mp_flow_key, mp_goodput, mp_goodput_flow, mp_goodput_law};
 use crate::kernel::law;
 
@@ -152,6 +153,23 @@ impl GoodputControl {
             .get(&connection_of(key))
             .filter(|m| m.key == *key);
         member.is_some_and(|m| (m.flow.goodput_bps as f64) < STARVED * self.mean_bps)
+    }
+}
+
+/// Says that goodput control slowed a flow down, or no longer does.
+pub fn tell(key: &mp_flow_key, floor_ns: u64, table: &Table) {
+    let name = flows::name(key);
+    let segment = table
+        .iter()
+        .find(|(k, _)| k == key)
+        .map_or(0, |(_, flow)| flow.segment_bytes);
+    let rate = law::rate_bytes_per_s(floor_ns, segment);
+    match floor_ns {
+        0 => log::info!("{name}: no longer throttled"),
+        _ => log::info!(
+            "{name}: throttled to {} kbit/s, since it had more than its share (GAP 4.4)",
+            rate * 8 / 1000
+        ),
     }
 }
 

@@ -5,3 +5,132 @@ pub mod goodput;
 pub mod prompts;
 pub mod shares;
 pub mod strangers;
+
+use std::sync::Arc;
+
+use crate::base::errors::{Error, Result};
+use crate::hosts::flows;
+use crate::hosts::identity::Aliases;
+use crate::kernel::flow_state::Table;
+use crate::kernel::intf::mp_host_key;
+use crate::kernel::port::Port;
+use crate::kernel::programs::Maps;
+use goodput::GoodputControl;
+use prompts::Prompts;
+use shares::Shares;
+use strangers::Strangers;
+
+/// Decides once a second, and writes what it decided where the programs read it.
+pub struct Policy {
+    goodput: GoodputControl,
+    shares: Shares,
+    strangers: Strangers,
+    /// where packets are held
+    prompts: Option<Prompts>,
+}
+
+/// What came of sharing out.
+pub struct Shared {
+    /// caps are others than before
+    pub changed: bool,
+    /// a cap that could not be written
+    pub refusal: Option<Error>,
+}
+
+impl Policy {
+    pub fn new(now_ns: u64) -> Self {
+        Self {
+            goodput: GoodputControl::new(),
+            shares: Shares::new(now_ns),
+            strangers: Strangers::default(),
+            prompts: None,
+        }
+    }
+
+    /// From now on senders can be woken up, by frames that leave there.
+    pub fn can_wake(&mut self, port: Arc<Port>) {
+        self.prompts = Some(Prompts::new(port));
+    }
+
+    /// What nobody answers may be so much of what was acknowledged, bytes/s, and of what else was answered.
+    pub fn limit_strangers(&mut self, acknowledged: u64, others: &[(mp_host_key, u64)]) {
+        self.strangers.step(acknowledged, others);
+    }
+
+    /// Goodput control; `on`: or nobody is throttled any more.
+    pub fn throttle(&mut self, maps: &Maps, table: &Table, on: bool) {
+        for (key, floor_ns) in self.goodput.tick(if on { table } else { &[] }) {
+            // One that cannot be written is tried again when it changes.
+            match maps.set_floor(&key, floor_ns) {
+                Ok(()) => goodput::tell(&key, floor_ns, table),
+                Err(error) => log::warn!("{}: not throttled: {error:#}", flows::name(&key)),
+            }
+        }
+    }
+
+    /// Wakes the senders of stalled uploads up.
+    pub fn wake(&mut self, maps: &Maps, table: &Table, now_ns: u64) {
+        if let Some(prompts) = &mut self.prompts {
+            prompts.tick(maps, table, self.shares.aliases(), now_ns);
+        }
+    }
+
+    /// Which addresses are one host has changed.
+    pub fn set_aliases(&mut self, aliases: Arc<Aliases>) {
+        self.shares.set_aliases(aliases);
+    }
+
+    /// Sets what hosts may get; `evenly`: or nobody has a cap any more. `sums`: bytes so far of what is not in
+    /// the table.
+    pub fn share(
+        &mut self,
+        maps: &Maps,
+        table: &Table,
+        sums: &[(mp_host_key, u64)],
+        evenly: bool,
+        now_ns: u64,
+    ) -> Shared {
+        let changed = if evenly {
+            self.shares.step(table, sums, now_ns)
+        } else {
+            self.shares.end(now_ns)
+        };
+        let caps = self.shares.caps();
+        for member in changed.iter().filter(|member| !caps.contains_key(*member)) {
+            maps.lift_cap(&shares::key_of(member));
+        }
+        let set = |(member, cap_bps, flow_bps)| -> Result<()> {
+            maps.set_cap(&shares::key_of(&member), cap_bps, flow_bps)
+        };
+        let refusals = self.shares.parts().filter_map(|part| set(part).err());
+        Shared {
+            changed: !changed.is_empty(),
+            refusal: refusals.last(),
+        }
+    }
+
+    pub fn shares(&self) -> &Shares {
+        &self.shares
+    }
+
+    pub fn goodput(&self) -> &GoodputControl {
+        &self.goodput
+    }
+
+    /// What may pass that nobody answers, bytes/s; 0: nobody is active whom it could harm.
+    pub fn strangers_bps(&self) -> u64 {
+        self.strangers.bps()
+    }
+
+    /// By their names in `status`.
+    pub fn counters(&self) -> [(&'static str, u64); 2] {
+        let prompts = self.prompts.as_ref();
+        [
+            ("prompts", prompts.map_or(0, |prompts| prompts.sent)),
+            (
+                "prompts_over_budget",
+                prompts.map_or(0, |prompts| prompts.due.waited),
+            ),
+        ]
+    }
+}

@@ -19,7 +19,7 @@ pub type Part = (Member, u64, u64);
 #[derive(Default)]
 pub struct Shares {
     /// which addresses are one host
-    pub aliases: Arc<Aliases>,
+    aliases: Arc<Aliases>,
     state: mp_shares,
     members: BTreeMap<Member, mp_share>,
     /// what each address had got when it was looked at last
@@ -69,6 +69,14 @@ impl Shares {
         let mut shares = Self::default();
         shares.state.before_ns = now_ns;
         shares
+    }
+
+    pub fn aliases(&self) -> &Arc<Aliases> {
+        &self.aliases
+    }
+
+    pub fn set_aliases(&mut self, aliases: Arc<Aliases>) {
+        self.aliases = aliases;
     }
 
     pub fn caps(&self) -> &Caps {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Packets that are held until they depart, and copies of those that have.
 pub mod cache;
+pub mod holding;
 pub mod hostpace;
 pub mod liveness;
 pub mod nfnetlink;

@@ -3,6 +3,7 @@
 pub mod bypass;
 pub mod changes;
 pub mod iptables;
+pub mod machine;
 pub mod nftables;
 pub mod release;
 pub mod rules;

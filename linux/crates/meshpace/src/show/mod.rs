@@ -2,6 +2,7 @@
 //! What is told of a running gateway, and of the machine.
 pub mod control;
 pub mod doctor;
+pub mod files;
 pub mod metrics;
 pub mod serve;
 pub mod status;

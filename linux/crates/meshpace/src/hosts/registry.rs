@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! All that is known of who is in the mesh, renewed once a second from the kernel's tables and the mesh's.
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use meshpace_paths::Sources;
+
+use crate::base::errors::{Context, Result};
+use crate::config::Config;
+use crate::hosts::flows::{self, Meter};
+use crate::hosts::identity::{self, Address, Aliases, Identities};
+use crate::hosts::paths::{HostPath, Hosts};
+use crate::hosts::radio::Lack;
+use crate::kernel::flow_state::Table;
+use crate::kernel::intf::{mp_flow_key, mp_host_key, mp_link};
+use crate::kernel::programs::Maps;
+
+pub struct Registry {
+    paths: Hosts,
+    identities: Identities,
+    meter: Meter,
+    expired: u64,
+}
+
+/// What the kernel's tables hold.
+pub struct Seen {
+    pub table: Table,
+    /// bytes so far of what is not read as TCP, to and from each host of the mesh
+    pub others: Vec<(mp_host_key, u64)>,
+}
+
+impl Registry {
+    pub fn new(sources: Sources) -> Self {
+        Self {
+            paths: Hosts::new(sources),
+            identities: Identities::default(),
+            meter: Meter::default(),
+            expired: 0,
+        }
+    }
+
+    /// A second has passed. `held`: flows of which something waits.
+    pub fn look(
+        &mut self,
+        maps: &Maps,
+        config: &Config,
+        held: &HashSet<mp_flow_key>,
+        now_ns: u64,
+    ) -> Result<Seen> {
+        let mut table = maps.all_flows().context("reading the flow table")?;
+        self.expire(maps, config, &mut table, now_ns);
+        for (key, flow) in &mut table {
+            flow.outside |= self.paths.is_outside(&key.mesh);
+            flow.waits = held.contains(key);
+        }
+        self.meter.update(&table, now_ns);
+        let mut others = maps.other_bytes().context("what is not TCP")?;
+        others.retain(|(key, _)| !self.paths.is_outside(&key.address));
+        Ok(Seen { table, others })
+    }
+
+    fn expire(&mut self, maps: &Maps, config: &Config, table: &mut Table, now_ns: u64) {
+        let idle_ns = config.idle_timeout_s * 1_000_000_000;
+        table.retain(|(key, flow)| {
+            let over = flows::is_over(flow, now_ns, idle_ns);
+            if over {
+                maps.remove_flow(key);
+                self.expired += 1;
+            }
+            !over
+        });
+    }
+
+    /// Finds out which addresses in use are one host, of flows and of sums by host; whether that has changed.
+    pub fn identify(
+        &mut self,
+        maps: &Maps,
+        config: &Config,
+        table: &Table,
+        sums: &[(mp_host_key, u64)],
+    ) -> bool {
+        let of_flows = table.iter().map(|(key, _)| key.mesh);
+        let used = of_flows.chain(sums.iter().map(|(key, _)| key.address));
+        let before = self.identities.aliases().clone();
+        let place = |address| self.paths.place(address);
+        let changed = self.identities.update(config, &used.collect(), place);
+        if changed {
+            identity::write(maps, &before, self.identities.aliases());
+        }
+        changed
+    }
+
+    /// Looks up the paths of all hosts that have flows, and of these others.
+    pub fn find_paths(
+        &mut self,
+        maps: &Maps,
+        config: &Config,
+        table: &Table,
+        others: impl Iterator<Item = Address>,
+    ) -> HashMap<Address, HostPath> {
+        let mut hosts = flows::hosts_of(table);
+        for address in others {
+            hosts.entry(address).or_insert(0);
+        }
+        self.paths.refresh(maps, config, &hosts)
+    }
+
+    /// There is a configuration, or another one.
+    pub fn configure(&mut self, maps: &Maps, config: &Config) {
+        self.paths.write_stated(maps, config);
+        self.identities.forget();
+    }
+
+    /// What the law `map` has to do without, and that costs.
+    pub fn lacks(&mut self, config: &Config) -> Vec<Lack> {
+        self.paths.lacks(config)
+    }
+
+    /// The first hop to a host of which nothing is known yet.
+    pub fn default_link(&self) -> mp_link {
+        self.paths.default_link()
+    }
+
+    pub fn aliases(&self) -> &Arc<Aliases> {
+        self.identities.aliases()
+    }
+
+    /// The group that the configuration puts an address in use into.
+    pub fn group(&self, address: &Address) -> Option<&str> {
+        self.identities.group(address)
+    }
+
+    /// Goodput over the latest second.
+    pub fn meter(&self) -> &Meter {
+        &self.meter
+    }
+
+    /// Flows that were forgotten.
+    pub fn expired(&self) -> u64 {
+        self.expired
+    }
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! All that the gateway has set up on this machine: looked after while it runs, put back at its end.
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::base::errors::Result;
+use crate::kernel::port::Port;
+use crate::setup::bypass::{Bypass, Counts, Look};
+use crate::setup::changes::Changes;
+use crate::setup::release::Release;
+use crate::setup::rules::Rules;
+use crate::setup::watch::Watch;
+
+pub struct Machine {
+    mesh: String,
+    /// the mesh interface, and what was set up on it
+    watch: Watch,
+    changes: Changes,
+    /// that bring packets before the daemon
+    rules: Option<Arc<Rules>>,
+    bypass: Bypass,
+    /// why packets do not come before the daemon
+    unpaced: Option<String>,
+    /// as set up; [`Machine::release`] is what is possible at the moment
+    set_up: Release,
+}
+
+impl Machine {
+    /// With the changes that were made so far.
+    pub fn new(mesh: &str, watch: Watch, changes: Changes) -> Self {
+        Self {
+            mesh: mesh.into(),
+            watch,
+            changes,
+            rules: None,
+            bypass: Bypass::new(Instant::now()),
+            unpaced: None,
+            set_up: Release::Observe,
+        }
+    }
+
+    /// How packets are held from now on, and by which rules they come.
+    pub fn releases_by(&mut self, release: Release, rules: Option<Arc<Rules>>) {
+        (self.set_up, self.rules) = (release, rules);
+    }
+
+    /// Attaches the programs for the first time: what does not work is an error.
+    pub fn attach(&mut self) -> Result<()> {
+        self.watch.attach(&mut self.changes)
+    }
+
+    /// How packets are held at the moment: not at all while something is missing for it.
+    pub fn release(&self) -> Release {
+        match (self.watch.fault(), &self.unpaced) {
+            (None, None) => self.set_up,
+            _ => Release::Observe,
+        }
+    }
+
+    /// Whether packets are held at all; else nothing is touched.
+    pub fn holds(&self) -> bool {
+        self.release() != Release::Observe
+    }
+
+    /// "ready", or why packets pass as without meshpace at the moment.
+    pub fn state(&self) -> String {
+        match (self.watch.fault(), &self.unpaced) {
+            (None, Some(why)) => why.clone(),
+            _ => self.watch.state(),
+        }
+    }
+
+    /// How the programs are attached: "tcx", "clsact" or "none".
+    pub fn attached(&self) -> String {
+        self.watch.attached()
+    }
+
+    /// Hooks and qdiscs that were put back, so often.
+    pub fn times_put_back(&self) -> u64 {
+        self.watch.put_back
+    }
+
+    /// Where frames are sent to the mesh.
+    pub fn port(&self) -> &Arc<Port> {
+        &self.watch.port
+    }
+
+    pub fn rules(&self) -> Option<&Arc<Rules>> {
+        self.rules.as_ref()
+    }
+
+    /// Looks after the mesh interface and what is on it. True: the flows known so far are of another one.
+    pub fn watch_mesh(&mut self) -> bool {
+        self.watch.check(self.set_up, &mut self.changes)
+    }
+
+    /// The notes of what was changed, which something else may remove.
+    pub fn note_again(&mut self) {
+        self.changes.note_again();
+    }
+
+    /// What brings packets before the daemon may have been removed by something else. `gone`: the heartbeat
+    /// found it missing; `counts`: packets that left to the mesh, and that were let go there.
+    pub fn watch_rules(
+        &mut self,
+        gone: impl FnOnce() -> bool,
+        counts: impl FnOnce() -> (Counts, Counts),
+    ) {
+        let (Some(rules), None) = (&self.rules, self.watch.fault()) else {
+            return;
+        };
+        let now = Instant::now();
+        let look = self.bypass.compare(now, counts);
+        let gone = gone();
+        if look == Look::Nothing && !(gone && self.bypass.may_look(now)) {
+            return;
+        }
+        let why = match rules.put_back() {
+            Ok(back) if back.is_empty() => self.bypass.goes_on(now).then(|| {
+                format!(
+                    "TCP to {} does not pass netfilter's POSTROUTING (flow offload, or a bridge?)",
+                    self.mesh
+                )
+            }),
+            Ok(back) => {
+                let back = back.join(" and ");
+                log::warn!(
+                    "{back}, removed by something else (a firewall loaded again?), is put back"
+                );
+                self.bypass.mended();
+                None
+            }
+            Err(error) => Some(format!(
+                "its rules are gone and cannot be put back: {error:#}"
+            )),
+        };
+        match (&self.unpaced, &why) {
+            (None, Some(why)) => log::error!("{}: nothing is paced: {why}", self.mesh),
+            (Some(_), None) => log::info!("{}: packets are paced again", self.mesh),
+            _ => {}
+        }
+        self.unpaced = why;
+    }
+
+    /// Takes everything away again.
+    pub fn put_back(&mut self) {
+        self.watch.detach();
+        if let Err(error) = self.changes.undo_all() {
+            log::error!(
+                "not everything was put back: {error:#}; meshpace gateway --clean --mesh {}",
+                self.mesh
+            );
+        }
+    }
+}

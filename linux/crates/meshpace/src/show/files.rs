@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The gateway's files under /run, whose folder something else may remove: the lock that there is one, and
+//! the socket by which it is asked.
+use std::sync::Arc;
+
+use crate::base::errors::Result;
+use crate::show::control::{self, Lock, Shared};
+use crate::show::status::Status;
+
+pub struct Files {
+    mesh: String,
+    shared: Shared,
+    _lock: Lock,
+}
+
+impl Files {
+    pub fn new(mesh: &str, lock: Lock) -> Self {
+        Self {
+            mesh: mesh.into(),
+            shared: Shared::default(),
+            _lock: lock,
+        }
+    }
+
+    /// Answers from now on.
+    pub fn serve(&self) -> Result<()> {
+        control::serve(&self.mesh, self.shared.clone())
+    }
+
+    /// What is answered, for who answers elsewhere.
+    pub fn shared(&self) -> Shared {
+        self.shared.clone()
+    }
+
+    pub fn set(&self, status: Status) {
+        *self.shared.lock().expect("its holder ended the program") = Arc::new(status);
+    }
+
+    pub fn look_after(&mut self) {
+        if !control::is_locked_in_place(&self.mesh) {
+            match control::lock(&self.mesh, false) {
+                Ok(lock) => self._lock = lock,
+                Err(error) => log::debug!("lock: {error:#}"),
+            }
+        }
+        if !control::is_served(&self.mesh) {
+            match self.serve() {
+                Ok(()) => log::warn!("something else removed the socket of status; made again"),
+                Err(error) => log::debug!("socket of status: {error:#}"),
+            }
+        }
+    }
+
+    /// Nobody is answered any more; the lock is kept.
+    pub fn remove_socket(&self) {
+        control::remove_socket(&self.mesh);
+    }
+}
