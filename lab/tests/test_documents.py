@@ -13,6 +13,13 @@ DOCUMENTS = sorted(
     [*ROOT.glob("*.md"), *(file for part in PARTS for file in (ROOT / part).rglob("*.md"))]
 )
 LINK = re.compile(r"\]\(([^()\s]+)\)")
+MAP = re.compile(r"\}\s*(\w+)\s+SEC\(\"\.maps\"\)|\b(\w+) SEC\(\"\.(?:ro)?data\.\w+\"\)")
+TABLE_ROW = re.compile(r"^\| `(mp_\w+)` \| `([\w.]+)` \|", re.MULTILINE)
+NAME = re.compile(r"`([A-Za-z]\w*(?:::\w+)?|[\w/-]+\.(?:h|c|rs|py)|[\w/]+/)`")
+UNDERSTAND = ROOT / "docs" / "understand"
+SOURCES = tuple(ROOT / part for part in ("core", "linux", "sim", "lab"))
+CODE_FOLDERS = ("linux/crates/meshpace/src",)
+SOURCE_SUFFIXES = {".py", ".rs", ".h", ".c", ".cc"}
 NAMED = re.compile(r"\bdocs/[\w/.-]*\w")
 
 
@@ -39,8 +46,44 @@ def test_links_lead_somewhere(file: Path) -> None:
 
 def test_what_programs_name_is_a_document() -> None:
     """Else an error message would send its reader to a page that has moved."""
-    suffixes = {".py", ".rs", ".h", ".c", ".cc", ".toml", ".txt", ".sh"}
+    suffixes = {*SOURCE_SUFFIXES, ".toml", ".txt", ".sh"}
     files = [f for part in PARTS for f in (ROOT / part).rglob("*") if f.suffix in suffixes]
     named = {(name, f) for f in files for name in NAMED.findall(f.read_text(encoding="utf-8"))}
     assert named
     assert not [(name, f) for name, f in named if not (ROOT / name).exists()]
+
+
+def test_every_map_is_in_the_table() -> None:
+    """Else who looks for what a map holds, or who writes it, does not find it."""
+    found = {
+        (next(filter(None, names)), file.name)
+        for file in (ROOT / "linux" / "bpf").iterdir()
+        for names in MAP.findall(file.read_text(encoding="utf-8"))
+    }
+    told = set(TABLE_ROW.findall((UNDERSTAND / "architecture.md").read_text(encoding="utf-8")))
+    assert len(found) > 15
+    assert told == found
+
+
+def _source_words() -> set[str]:
+    files = [f for part in SOURCES for f in part.rglob("*") if f.suffix in SOURCE_SUFFIXES]
+    return {word for f in files for word in re.findall(r"\w+", f.read_text(encoding="utf-8"))}
+
+
+@pytest.mark.parametrize("name", ["architecture.md", "glossary.md"])
+def test_what_documents_call_the_codes_names_are(name: str) -> None:
+    """Else a reader searches the code for a name that it no longer has."""
+    text = (UNDERSTAND / name).read_text(encoding="utf-8")
+    words = _source_words()
+    files = {f.name for part in SOURCES for f in part.rglob("*")}
+    lost = []
+    for told in set(NAME.findall(text)):
+        if "/" in told:
+            known = any((ROOT / part / told).exists() for part in ("", *CODE_FOLDERS))
+        elif "." in told:
+            known = told in files
+        else:
+            known = set(told.split("::")) <= words
+        if not known:
+            lost.append(told)
+    assert not lost
