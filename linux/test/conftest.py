@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from harness import namespace, net
+from harness import namespace, net, record
 from harness.gateway import PROGRAM, Gateway
 
 HERE = Path(__file__).parent
@@ -23,11 +23,34 @@ def pytest_configure(config: pytest.Config) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for marker in (MEASURED, SENDER, ALONE):
         config.addinivalue_line("markers", marker)
+    folder = config.getoption("--record")
+    # Processes that tests are spread over report to the first, which alone writes.
+    if folder and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Recording(record.collector(folder)))
+
+
+class Recording:
+    """What pytest tells as tests end, for the collector of figures."""
+
+    def __init__(self, collector: record.Collector) -> None:
+        self.collector = collector
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.collector.add(report)
+
+    def pytest_sessionfinish(self) -> None:
+        self.collector.write()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--full", action="store_true", help="the long tests at their full length (20 minutes)"
+    )
+    parser.addoption(
+        "--record",
+        type=Path,
+        metavar="DIR",
+        help="write the figures that tests measure, medians of all rounds (--count), into DIR",
     )
     parser.addoption(
         "--release",
@@ -78,6 +101,12 @@ def pytest_sessionstart() -> None:
     """Workers of pytest-xdist leave this to the process that started them."""
     if "PYTEST_XDIST_WORKER" not in os.environ:
         namespace.remove_stale()
+
+
+@pytest.fixture(name="record")
+def recorder(request: pytest.FixtureRequest) -> record.Recorder:
+    """record(figure, unit, value, wanted) keeps what a test measured; see harness/record.py."""
+    return record.Recorder(request.node.user_properties)
 
 
 @pytest.fixture

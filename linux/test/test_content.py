@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from conftest import StartGateway
 from harness import air, net
+from harness.record import Recorder
 from harness.transfer import Transfer
 
 pytestmark = pytest.mark.measured
@@ -74,7 +75,7 @@ def beside(network: net.Network, work: Work) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("work", [_paced_server, _small_window], ids=["application", "window"])
-def test_who_wants_no_more_holds_nobody(start: StartGateway, work: Work) -> None:
+def test_who_wants_no_more_holds_nobody(start: StartGateway, record: Recorder, work: Work) -> None:
     """Else a trial lowers the others for what would not get more if they got nothing."""
     with net.over_radio(RADIO, hosts=2) as network:
         gateway = start(network, law="even")
@@ -92,4 +93,5 @@ def test_who_wants_no_more_holds_nobody(start: StartGateway, work: Work) -> None
                 capped += hosts[net.host4(0)]["cap_down_kbps"] is not None
     print(f"{looks} looks, active in {active}, the other capped in {capped}")
     assert active >= 0.8 * looks, "it is active all the time"
+    record("looks in which the download has a cap", f"of {looks}", capped, "0")
     assert capped == 0

@@ -11,6 +11,7 @@ from conftest import StartGateway
 from harness import air, net
 from harness.gateway import Gateway
 from harness.ghosts import Ghosts, swallow
+from harness.record import Recorder
 from harness.transfer import Transfer
 
 pytestmark = pytest.mark.measured
@@ -70,16 +71,20 @@ NAMES = ["tcp", "udp", "one-flow", "one-flow-to-a-living-host", "1000-flows-to-a
 
 @pytest.mark.parametrize("ghosts", WIRES, ids=NAMES)
 def test_from_the_wires(
-    network: net.Network, start: StartGateway, ghosts: Ghosts, full: bool
+    network: net.Network, start: StartGateway, record: Recorder, ghosts: Ghosts, full: bool
 ) -> None:
     """Else whoever sends to addresses of the mesh has its air."""
     gateway = start(network, law="even")
-    assert beside(network, gateway, ghosts, 60.0 if full else 6.0) >= KEPT
+    kept = beside(network, gateway, ghosts, 60.0 if full else 6.0)
+    record("an honest download keeps", "1", kept, "at least .95")
+    assert kept >= KEPT
     assert gateway.status()["counters"]["unanswered_dropped"] > 0
 
 
 @pytest.mark.parametrize("kind", ["tcp", "udp"])
-def test_from_the_mesh(network: net.Network, start: StartGateway, kind: str, full: bool) -> None:
+def test_from_the_mesh(
+    network: net.Network, start: StartGateway, record: Recorder, kind: str, full: bool
+) -> None:
     """Else whoever invents addresses has others slowed; what such packets take is the air's."""
     seconds = 60.0 if full else 6.0
     ghosts = Ghosts(1000, kind, from_mesh=True)
@@ -97,6 +102,9 @@ def test_from_the_mesh(network: net.Network, start: StartGateway, kind: str, ful
         time.sleep(SETTLING_S)
         off = kbps(run, seconds)
     print(f"{kind}: even {even:.0f} kbit/s, off {off:.0f}; {busy:.2f} of a CPU, {growth} KiB more")
+    record("an honest download, by what it has with law off", "1", even / off, "at least .95")
+    record("of a CPU", "1", busy, "under .5")
+    record("the daemon grows by", "KiB", growth, f"under {GROWTH_KIB}")
     assert even >= KEPT * off
     assert busy < CPU_SHARE
     assert growth < GROWTH_KIB

@@ -15,6 +15,7 @@ import pytest
 from conftest import StartGateway
 from harness import hang, lossy, net
 from harness.gateway import PROGRAM, Gateway, host, until
+from harness.record import Recorder
 from harness.transfer import Transfer, window
 
 pytestmark = pytest.mark.measured
@@ -44,12 +45,12 @@ def download(start: StartGateway, law: str) -> Iterator[tuple[Gateway, Transfer,
             yield gateway, run, kbps(run, BEFORE_S)
 
 
-def paces(gateway: Gateway, within_s: float) -> None:
-    """Packets of the download are held again."""
+def paces(gateway: Gateway, within_s: float) -> float:
+    """Seconds until packets of the download are held again."""
     began = time.monotonic()
     held = gateway.status()["counters"]["paced"]
     until(lambda: gateway.status()["counters"]["paced"] > held + 20, within_s + 1, gateway)
-    print(f"paced again after {time.monotonic() - began:.2f} s")
+    return time.monotonic() - began
 
 
 # The main thread has the program's name.
@@ -61,28 +62,30 @@ HANGS: dict[str, hang.Hang] = {
 
 
 @pytest.mark.parametrize(("by", "how"), [("gap", "stopped"), *(("even", how) for how in HANGS)])
-def test_packets_pass_a_daemon_that_hangs(start: StartGateway, by: str, how: str) -> None:
+def test_packets_pass_a_daemon_that_hangs(
+    start: StartGateway, record: Recorder, by: str, how: str
+) -> None:
     """Else the gateway, the only way to the Internet, is a hole that swallows everything."""
     with download(start, by) as (gateway, run, before):
         with HANGS[how](gateway.pid):
             time.sleep(GRACE_S)
             hung = kbps(run, HUNG_S)
-        print(f"{before:.0f} kbit/s, {hung:.0f} while {how}")
+        record("from 2 s on, by the rate before", "1", hung / before, "at least .80")
         assert hung >= KEPT * before
         # Status is as of the latest second.
-        paces(gateway, within_s=2)
+        record("paced again after", "s", paces(gateway, within_s=2), "within 2, and a status's 1")
         assert gateway.alive
         assert run.finish().intact
 
 
 @pytest.mark.parametrize("by", ["even", "gap"])
-def test_packets_pass_after_kill_9(start: StartGateway, by: str) -> None:
+def test_packets_pass_after_kill_9(start: StartGateway, record: Recorder, by: str) -> None:
     """Nothing is put back then, and what waited is lost: once."""
     with download(start, by) as (gateway, run, before):
         gateway.kill()
         time.sleep(GRACE_S)
         after = kbps(run, HUNG_S)
-        print(f"{before:.0f} kbit/s, {after:.0f} after kill -9")
+        record("from 2 s on, by the rate before", "1", after / before, "at least .80")
         assert after >= KEPT * before
         assert run.finish().intact
 

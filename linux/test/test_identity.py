@@ -13,6 +13,7 @@ from conftest import StartGateway
 from harness import air, lossy, net
 from harness.gateway import until
 from harness.namespace import Namespace
+from harness.record import Recorder
 from harness.transfer import Transfer
 
 # One rate for all, as of nodes that hear each other.
@@ -43,7 +44,9 @@ def rows(status: dict[str, Any]) -> dict[str, list[str]]:
 
 @pytest.mark.measured
 @pytest.mark.parametrize("up", [False, True], ids=["down", "up"])
-def test_a_host_gets_no_more_by_more_addresses(start: StartGateway, up: bool) -> None:
+def test_a_host_gets_no_more_by_more_addresses(
+    start: StartGateway, record: Recorder, up: bool
+) -> None:
     """
     Else IPv6 beside IPv4 takes two thirds of the rate, and a privacy address three quarters. What
     goes to the mesh waits in the queue, what comes from it the kernel holds to the cap.
@@ -64,6 +67,7 @@ def test_a_host_gets_no_more_by_more_addresses(start: StartGateway, up: bool) ->
             status = gateway.status()
     both, other = sum(kbps[:3]), kbps[3]
     print(f"three addresses {both:.0f} {kbps[:3]}, one {other:.0f} kbit/s: {both / other:.2f}")
+    record("three addresses by one", "1", both / other, "1")
     assert both / other <= 1.5
     assert both + other >= 0.8 * KBPS, "evenness must not cost the others' share"
     assert rows(status) == {

@@ -8,6 +8,7 @@ import pytest
 from conftest import StartGateway
 from harness import lossy, net
 from harness.gateway import Gateway, host, until
+from harness.record import Recorder
 from harness.traces import Traces, left_behind
 from harness.transfer import Transfer
 
@@ -27,7 +28,9 @@ def paces(gateway: Gateway) -> None:
 
 
 @pytest.mark.measured
-def test_a_rule_that_is_removed_is_put_back(start: StartGateway, full: bool) -> None:
+def test_a_rule_that_is_removed_is_put_back(
+    start: StartGateway, record: Recorder, full: bool
+) -> None:
     """Else a firewall's reload ends pacing, and nobody is told."""
     with net.over_radio(RADIO) as network:
         gateway = start(network, law="even", host=[host(net.host4(0), 11.0)])
@@ -44,7 +47,7 @@ def test_a_rule_that_is_removed_is_put_back(start: StartGateway, full: bool) -> 
                 slowest = max(slowest, time.monotonic() - began)
                 paces(gateway)
                 assert any("iptables" in line and "put back" in line for line in gateway.log[told:])
-            print(f"put back after {slowest:.2f} s at most")
+            record("put back after, at most", "s", slowest, "3")
             assert gateway.status()["state"] == "ready"
             assert run.finish().intact
 

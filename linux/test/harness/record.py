@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+Figures that tests measure, kept as data: `--record DIR` writes DIR/NAME.json for each test_NAME.py,
+with the median over rounds (`--count 3`), the commit and the command. Schema: results/README.md.
+"""
+
+import json
+import re
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from statistics import median
+from typing import Any, cast
+
+import pytest
+
+PROPERTY = "figure"
+REPOSITORY = Path(__file__).parents[3]
+
+
+@dataclass(frozen=True)
+class Recorder:
+    """record(figure, unit, value, wanted) notes what one round of a test measured."""
+
+    properties: list[tuple[str, object]]
+
+    def __call__(self, figure: str, unit: str, value: float, wanted: str = "") -> None:
+        print(f"{figure}: {value:.4g} {unit}")
+        self.properties.append((PROPERTY, (figure, unit, value, wanted)))
+
+
+@dataclass
+class Collector:
+    """Gathers the figures of all rounds, failed ones too; a median must not leave out the bad."""
+
+    folder: Path
+    commit: str
+    made: str
+    # By file, then by variant, figure, unit and what is wanted.
+    values: dict[str, dict[tuple[str, str, str, str], list[float]]] = field(default_factory=dict)
+
+    def add(self, report: pytest.TestReport) -> None:
+        if report.when != "call":
+            return
+        file = Path(report.location[0]).stem.removeprefix("test_")
+        for name, found in report.user_properties:
+            if name == PROPERTY:
+                figure, unit, value, wanted = cast(tuple[str, str, float, str], found)
+                key = (variant(report.location[2]), figure, unit, wanted)
+                self.values.setdefault(file, {}).setdefault(key, []).append(value)
+
+    def write(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for file, rows in self.values.items():
+            text = json.dumps(self.document(file, rows), indent=1) + "\n"
+            (self.folder / f"{file}.json").write_text(text)
+
+    def document(
+        self, file: str, rows: dict[tuple[str, str, str, str], list[float]]
+    ) -> dict[str, Any]:
+        return {
+            "schema": 1,
+            "experiment": file,
+            "title": title(file),
+            "commit": self.commit,
+            "law": None,
+            "command": "pytest linux/test " + " ".join(sys.argv[1:]),
+            "made": self.made,
+            "rows": [row(*key, values) for key, values in rows.items()],
+        }
+
+
+def collector(folder: Path) -> Collector:
+    """Commit and date are of the beginning; a changed checkout is marked with +."""
+    git = ("git", "-C", str(REPOSITORY))
+    commit = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
+    changed = subprocess.run(
+        [*git, "status", "--porcelain", "-uno"], capture_output=True, text=True, check=True
+    )
+    mark = "+" if changed.stdout else ""
+    return Collector(folder, commit.stdout[:12] + mark, date.today().isoformat())
+
+
+def variant(test: str) -> str:
+    """A test's name and parameters without the number of the round."""
+    return re.sub(r"-?\d+-\d+\]$", "]", test).removesuffix("[]").removeprefix("test_")
+
+
+def title(file: str) -> str:
+    """The first sentence of the test's own text."""
+    text = (Path(__file__).parents[1] / f"test_{file}.py").read_text()
+    words = " ".join(text.split('"""')[1].split())
+    return words.split(". ")[0].rstrip(".")
+
+
+def row(variant: str, figure: str, unit: str, wanted: str, values: list[float]) -> dict[str, Any]:
+    return {
+        "variant": variant,
+        "figure": figure,
+        "unit": unit,
+        "value": round(median(values), 4),
+        "interval": None,
+        "n": len(values),
+        "values": [round(value, 4) for value in values],
+        "wanted": wanted,
+    }
