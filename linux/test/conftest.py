@@ -37,8 +37,6 @@ class Recording:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.collector.add(report)
-
-    def pytest_sessionfinish(self) -> None:
         self.collector.write()
 
 

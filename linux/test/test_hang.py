@@ -36,10 +36,12 @@ def kbps(run: Transfer, seconds: float) -> float:
 
 
 @contextlib.contextmanager
-def download(start: StartGateway, law: str) -> Iterator[tuple[Gateway, Transfer, float]]:
+def download(
+    start: StartGateway, law: str, release: str = "nfqueue"
+) -> Iterator[tuple[Gateway, Transfer, float]]:
     """Of a bulk download that has settled: gateway, transfer, goodput in kbit/s."""
     with net.over_radio(RADIO) as network:
-        gateway = start(network, law=law, host=[host(net.host4(0), 11.0)])
+        gateway = start(network, release=release, law=law, host=[host(net.host4(0), 11.0)])
         with Transfer(network.wired, network.host, net.host4(0), options=OPTIONS) as run:
             time.sleep(SETTLING_S)
             yield gateway, run, kbps(run, BEFORE_S)
@@ -75,6 +77,20 @@ def test_packets_pass_a_daemon_that_hangs(
         # Status is as of the latest second.
         record("paced again after", "s", paces(gateway, within_s=2), "within 2, and a status's 1")
         assert gateway.alive
+        assert run.finish().intact
+
+
+def test_a_daemon_that_is_stopped_in_each_release(
+    start: StartGateway, record: Recorder, release: str
+) -> None:
+    """Release by `fq` needs no daemon for a packet; it runs in the kernels that have it."""
+    with download(start, "even", release) as (gateway, run, before):
+        with hang.stopped(gateway.pid):
+            time.sleep(GRACE_S)
+            hung = kbps(run, HUNG_S)
+        record("from 2 s on, by the rate before", "1", hung / before, "at least .80")
+        assert hung >= KEPT * before
+        assert gateway.fresh_status()["release"] == release
         assert run.finish().intact
 
 

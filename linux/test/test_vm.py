@@ -27,7 +27,7 @@ NFTABLES = ["vm/inside/nft.py"]
 WATCH = ["vm/inside/watch.py", "test_watch.py"]
 WATCH_TESTS = "filters_taken"
 # Of these, the cases of release by fq, which only works in here.
-NATIVE = ["test_failopen.py", "test_order.py"]
+NATIVE = ["test_failopen.py", "test_hang.py", "test_order.py"]
 FULL_NATIVE = [*NATIVE, "test_integrity.py", "test_option.py"]
 # The sender's programs load, carry flows and go again, with and without links of struct_ops.
 SENDER = ["test_sender_life.py"]

@@ -52,6 +52,7 @@ class Collector:
                 self.values.setdefault(file, {}).setdefault(key, []).append(value)
 
     def write(self) -> None:
+        """After each test, so that what an interrupted run has measured is there."""
         self.folder.mkdir(parents=True, exist_ok=True)
         for file, rows in self.values.items():
             text = json.dumps(self.document(file, rows), indent=1) + "\n"
