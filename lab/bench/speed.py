@@ -19,6 +19,7 @@ from pacelab.experiment.campaign import run_all
 from pacelab.experiment.definition import SCENARIOS
 from pacelab.experiment.runner import make_job
 from pacelab.scenario import load
+from pacelab.scenario.models import Scenario
 from pacelab.simulator import program
 
 LEAST_SPEED = 8.0  # simulated seconds per CPU second, 8-hop chain
@@ -28,11 +29,11 @@ SEEDS = 5
 CAMPAIGN_RUNS = 20
 
 
-def timing(scenario: dict[str, object], seed: int, *, law: bool) -> dict[str, float]:
+def timing(scenario: Scenario, seed: int, *, law: bool) -> dict[str, float]:
     """What one run costs; the law's clock slows it a little, so speed is measured without."""
     with tempfile.TemporaryDirectory() as folder:
         file, times = Path(folder, "scenario.json"), Path(folder, "timing.json")
-        file.write_text(json.dumps(scenario), encoding="utf-8")
+        file.write_text(json.dumps(scenario.as_dict()), encoding="utf-8")
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         extra = ["--timing", str(times)] if law else []
         subprocess.run(
@@ -41,10 +42,10 @@ def timing(scenario: dict[str, object], seed: int, *, law: bool) -> dict[str, fl
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         law_s = json.loads(times.read_text())["law_s"] if law else 0.0
-        return {"speed": float(str(scenario["duration_s"])) / cpu_s, "share": law_s / cpu_s}
+        return {"speed": scenario.duration_s / cpu_s, "share": law_s / cpu_s}
 
 
-def busy(scenario: dict[str, object]) -> float:
+def busy(scenario: Scenario) -> float:
     """CPU time of a campaign over wall time and cores, everything from start to end."""
     jobs = [make_job(scenario, seed, use_cache=False) for seed in range(1, CAMPAIGN_RUNS + 1)]
     begin_s, before = time.monotonic(), os.times()
@@ -68,7 +69,7 @@ def main() -> None:
     shares = [timing(gap, s, law=True)["share"] for s in range(1, SEEDS + 1)]
     share = 100 * statistics.median(shares)
     print(f"the law's share of a run: {share:.2f}% (asked: below {100 * MOST_LAW_SHARE:g}%)")
-    used = 100 * busy({**gap, "duration_s": 30.0})
+    used = 100 * busy(load(chain, {"duration_s": 30}))
     print(f"cores kept busy by {CAMPAIGN_RUNS} runs: {used:.0f}% (asked: {100 * LEAST_BUSY:g}%)")
 
 

@@ -16,6 +16,7 @@ from pacelab.emulation import demo, emulate, plan, run, validate
 from pacelab.emulation.programs import MESHPACE
 from pacelab.emulation.series import Series, quantiles_ms
 from pacelab.errors import InconclusiveError
+from pacelab.scenario.models import Scenario
 
 Document = dict[str, Any]
 CHAIN: Document = {
@@ -38,7 +39,7 @@ RADIO: Document = {
 HOST: Document = {"address": "10.1.0.3", "hops": 3, "mbps": 11.0, "radio_at_gateway": RADIO}
 
 
-def resolved(**changes: Any) -> Document:
+def resolved(**changes: Any) -> Scenario:
     return scenario.resolve({**CHAIN, **changes}, "chain", emulated=True)
 
 
@@ -87,15 +88,15 @@ def test_the_real_gateway_takes_the_configuration(tmp_path: Path, law: str) -> N
 def test_the_scenarios_window_bounds_the_sender_and_no_buffer_does() -> None:
     """Else an emulated sender could have more or less in flight than a simulated one."""
     assert int(plan.sysctls(resolved(), "A")["net.ipv4.tcp_rmem"].split()[1]) > 2 * 32 * 1460
-    assert "cwnd lock 32 " in " ".join(plan.route_words(resolved()["flows"][0]))
+    assert "cwnd lock 32 " in " ".join(plan.route_words(resolved().flows[0]))
 
 
 def test_sack_and_acknowledgements_are_the_scenarios() -> None:
     flow = {"from": "B", "to": "A", "sack": False, "delayed_ack": 2}
     there = resolved(flow=[flow])
     assert plan.sysctls(there, "B")["net.ipv4.tcp_sack"] == "0"
-    assert "quickack" not in plan.route_words(there["flows"][0])
-    assert "quickack" in plan.route_words(resolved()["flows"][0])
+    assert "quickack" not in plan.route_words(there.flows[0])
+    assert "quickack" in plan.route_words(resolved().flows[0])
 
 
 def test_datagrams_have_no_part_in_tcps_knobs() -> None:

@@ -10,10 +10,10 @@ import pytest
 from pacelab import cli
 from pacelab.errors import nearest
 from pacelab.experiment import catalogue, definition, reproduce
+from pacelab.experiment.models import Check
 from pacelab.experiment.part import Part
 from pacelab.results import figures, judge, report, tables
 from pacelab.scenario import load
-from pacelab.scenario.schema import Table
 
 CHECK = "[[experiment.check]]"
 OWN = """
@@ -64,23 +64,23 @@ def test_every_scenario_file_is_valid(file: Path) -> None:
         for quick in (False, True):
             loaded = definition.load_experiment(file, quick=quick)
             assert loaded.runs() > 0
-            for check in loaded.about["check"]:
+            for check in loaded.about.check:
                 _check_can_be_judged(check, loaded)
 
 
-def _check_can_be_judged(check: Table, loaded: definition.Experiment) -> None:
+def _check_can_be_judged(check: Check, loaded: definition.Experiment) -> None:
     """With the systems, variants and values that are left, if it is quick."""
-    for system in filter(None, (check["of"], check["over"])):
+    for system in filter(None, (check.of, check.over)):
         assert system in loaded.systems
-    for variant in filter(None, (check["variant"], check["over_variant"])):
+    for variant in filter(None, (check.variant, check.over_variant)):
         assert variant in loaded.variants
-    values = [v for v in check["at"] or loaded.values if v in loaded.values]
-    assert len(values) >= (2 if check["trend"] else 1), check["text"]
-    if check["over_at"] is not None:
-        assert check["over_at"] in loaded.values, check["text"]
-    flows = {flow["name"] for point in loaded.points for flow in point.scenario()["flows"]}
-    for key in ("flows", "while", "over_while"):
-        assert flows >= set(check[key] or ())
+    values = [v for v in check.at or loaded.values if v in loaded.values]
+    assert len(values) >= (2 if check.trend else 1), check.text
+    if check.over_at is not None:
+        assert check.over_at in loaded.values, check.text
+    flows = {flow.name for point in loaded.points for flow in point.scenario().flows}
+    for named in (check.flows, check.while_, check.over_while):
+        assert flows >= set(named or ())
 
 
 def test_the_gap_papers_figures_are_there() -> None:
@@ -271,7 +271,7 @@ most = 0.1
     left = text.replace("values = [2] }", 'values = [2], systems = ["NewReno", "GAP"] }')
     (own / "own.toml").write_text(left)
     quick = definition.load_experiment(own / "own.toml", quick=True)
-    assert [check["over"] for check in quick.about["check"]] == ["NewReno", "NewReno", None]
+    assert [check.over for check in quick.about.check] == ["NewReno", "NewReno", None]
 
 
 @pytest.mark.usefixtures("double")
@@ -380,6 +380,9 @@ def test_verdicts() -> None:
         (('over = "NewReno"', 'overs = ["Reno"]'), "experiment.check.0.overs"),
         (("at = [1, 2]", "at = [1, 3]"), "experiment.check.0.at"),
         (('"gateway.law" = "gap"', '"gateway.lau" = "gap"'), "gateway.lau"),
+        (('sweep = { key = "mesh.hops", values = [1, 2] }', "sweep = 3"), "experiment.sweep"),
+        (('set = { "gateway.law" = "gap" }', 'set = "gap"'), "experiment.system.1.set"),
+        (('id = "own"', 'id = "own"\npicture = 3'), "write [[experiment.picture]]"),
     ],
 )
 def test_bad_experiments(

@@ -29,6 +29,7 @@ from pacelab.emulation.netns import inside
 from pacelab.emulation.plan import gateway_name, linux_nodes
 from pacelab.emulation.programs import MESH
 from pacelab.experiment import runner
+from pacelab.scenario.models import Scenario
 
 MOST_LAG_MS = 5.0
 TCP_WINDOW_BYTES = 64 * 1460
@@ -43,7 +44,7 @@ def run(*command: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-def chain(hops: int, source: str = "IG", **tables: dict[str, Any]) -> dict[str, Any]:
+def chain(hops: int, source: str = "IG", **tables: dict[str, Any]) -> Scenario:
     """A resolved chain with one flow to its end; from the gateway no wired part blurs it."""
     document = {
         "duration_s": 30.0,
@@ -52,24 +53,22 @@ def chain(hops: int, source: str = "IG", **tables: dict[str, Any]) -> dict[str, 
         "flow": [{"from": source, "to": "A"}],
         **tables,
     }
-    return dict(scenario.resolve(document, "chain"))
+    return scenario.resolve(document, "chain")
 
 
-def interface(node: str, resolved: dict[str, Any]) -> str:
-    return "wan0" if node in resolved["wired_hosts"] else "mesh0"
+def interface(node: str, resolved: Scenario) -> str:
+    return "wan0" if node in resolved.wired_hosts else "mesh0"
 
 
-def command(
-    directory: Path, resolved: dict[str, Any], namespaces: Callable[[str], str]
-) -> list[str]:
+def command(directory: Path, resolved: Scenario, namespaces: Callable[[str], str]) -> list[str]:
     """The words that start a scenario, its namespaces made."""
     assert MESH.is_file(), "build it first: make build"
     file = directory / "scenario.json"
-    file.write_text(json.dumps(resolved))
+    file.write_text(json.dumps(resolved.as_dict()))
     words = [str(MESH), str(file), "--seed", "1", "--lag", str(directory / "lag")]
     for node in linux_nodes(resolved):
         words += ["--port", f"{node}={namespaces(node)}:{interface(node, resolved)}"]
-    if resolved["wired_hosts"]:
+    if resolved.wired_hosts:
         words += ["--wired", f"{namespaces(gateway_name(resolved))}:wan0"]
     return words
 
@@ -158,14 +157,14 @@ class Mesh:
         return self.process.stderr.read()
 
 
-Start = Callable[[dict[str, Any]], Mesh]
+Start = Callable[[Scenario], Mesh]
 
 
 @pytest.fixture
 def start(tmp_path: Path, namespaces: Callable[[str], str]) -> Iterator[Start]:
     started: list[Mesh] = []
 
-    def begin(resolved: dict[str, Any]) -> Mesh:
+    def begin(resolved: Scenario) -> Mesh:
         started.append(Mesh(command(tmp_path, resolved, namespaces)))
         return started[-1]
 
@@ -220,7 +219,7 @@ def transfer(mesh: Mesh, source: str, size: int) -> tuple[bool, float]:
     return intact, median_kbps([windows[second] for second in range(1, max(windows))])
 
 
-def simulated_kbps(resolved: dict[str, Any]) -> float:
+def simulated_kbps(resolved: Scenario) -> float:
     """As it is taken of a transfer."""
     result = runner.execute(runner.make_job(resolved, 1, use_cache=False))
     assert result["bin_s"] == 1
@@ -305,8 +304,9 @@ def test_aodv_finds_routes_and_carries_as_simulated(start: Start) -> None:
 def test_aodv_between_mesh_nodes_and_gateway(start: Start) -> None:
     """Else only what the gateway forwards would be routed, not what it and mesh ends begin."""
     resolved = chain(3, routing={"protocol": "aodv"})
-    flow = resolved["flows"][0]
-    resolved["flows"] = [{**flow, "from": "A", "to": "IG"}, {**flow, "from": "RL2", "to": "A"}]
+    ends = ({"from_": "A", "to": "IG"}, {"from_": "RL2", "to": "A"})
+    flows = [resolved.flows[0].model_copy(update=end) for end in ends]
+    resolved = resolved.model_copy(update={"flows": flows})
     mesh = start(resolved)
     mesh.ping("A", mesh.address["IG"], 3, "-W", "5")
     mesh.ping("RL2", mesh.address["A"], 3, "-W", "5")

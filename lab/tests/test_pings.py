@@ -74,14 +74,16 @@ def test_they_are_simulated_only(
 def test_what_they_resolve_to(write: Callable[[str], str]) -> None:
     """Else a host that only pings would not be there, or defaults differ from the reference."""
     scenario = load(write(PING))
-    assert scenario["wired_hosts"] == ["B", "B1"]
-    assert scenario["pings"] == [{"from": "B1", "to": "A", "interval_s": 0.2, "start_s": 0.0}]
-    assert scenario["outages"] == []
-    assert [flow["name"] for flow in scenario["flows"]] == ["FTP 1"]
+    assert scenario.wired_hosts == ["B", "B1"]
+    assert scenario.as_dict()["pings"] == [
+        {"from": "B1", "to": "A", "interval_s": 0.2, "start_s": 0.0}
+    ]
+    assert scenario.outages == []
+    assert [flow.name for flow in scenario.flows] == ["FTP 1"]
     both = load(write(PING), {"ping.interval_s": 1, "ping.0.start_s": 2})
-    assert (both["pings"][0]["interval_s"], both["pings"][0]["start_s"]) == (1.0, 2.0)
+    assert (both.pings[0].interval_s, both.pings[0].start_s) == (1.0, 2.0)
     outage = {"node": "RL2", "at_s": 20.0, "for_s": 3.0}
-    assert load(write(OUTAGE))["outages"] == [outage]
+    assert load(write(OUTAGE)).as_dict()["outages"] == [outage]
 
 
 def _ping(lost: int, mean: float | None) -> Table:

@@ -8,9 +8,12 @@ import pytest
 
 from pacelab import cli, simulator
 from pacelab.errors import InputError
-from pacelab.scenario import keys as known
 from pacelab.scenario import load, resolve
 from pacelab.scenario.document import override, parse_setting
+from pacelab.scenario.flows import Tcp
+from pacelab.scenario.messages import key_of, table_of
+from pacelab.scenario.models import ScenarioFile
+from pacelab.scenario.radio import Radio
 
 FLOW = '[[flow]]\nfrom = "B"\nto = "A"\n'
 NODES = """[mesh]
@@ -196,30 +199,30 @@ def test_unreadable_files(tmp_path: Path) -> None:
 def test_defaults_and_layout(write: Callable[[str], str]) -> None:
     """Else a three-line scenario would not mean what docs/research/scenarios.md says."""
     scenario = load(write(FLOW))
-    assert [n["name"] for n in scenario["nodes"]] == [
+    assert [n.name for n in scenario.nodes] == [
         "IG",
         *(f"RL{i}" for i in range(7, 0, -1)),
         "A",
     ]
-    assert scenario["nodes"][8]["x_m"] == 1600.0
-    assert scenario["wired_hosts"] == ["B"]
-    assert scenario["flows"][0]["name"] == "FTP 1"
-    assert scenario["flows"][0]["advertised_window"] == 64
+    assert scenario.nodes[8].x_m == 1600.0
+    assert scenario.wired_hosts == ["B"]
+    assert scenario.flows[0].name == "FTP 1"
+    assert scenario.flows[0].advertised_window == 64
 
 
 def test_80211g_with_ranges(write: Callable[[str], str]) -> None:
     """Its rates, unless stated, are 54 and 6 Mbit/s; else 802.11b's would be sent in OFDM."""
     text = '[radio]\nstandard = "802.11g"\n[[flow]]\nfrom = "B"\nto = "A"\n'
-    radio = load(write(text))["radio"]
-    assert (radio["data_mbps"], radio["control_mbps"]) == (54.0, 6.0)
-    stated = load(write(text), {"radio.data_mbps": 24.0, "radio.control_mbps": 12.0})["radio"]
-    assert (stated["data_mbps"], stated["control_mbps"]) == (24.0, 12.0)
+    radio = load(write(text)).radio
+    assert (radio.data_mbps, radio.control_mbps) == (54.0, 6.0)
+    stated = load(write(text), {"radio.data_mbps": 24.0, "radio.control_mbps": 12.0}).radio
+    assert (stated.data_mbps, stated.control_mbps) == (24.0, 12.0)
 
 
 def test_parallel_chains_are_figure_5(write: Callable[[str], str]) -> None:
     """Else links and flows would carry other names than in the paper."""
     text = '[mesh]\ntopology = "parallel"\nhops = 5\n[[flow]]\nfrom = "B"\nto = "A1"\n'
-    places = {n["name"]: (n["x_m"], n["y_m"]) for n in load(write(text))["nodes"]}
+    places = {n.name: (n.x_m, n.y_m) for n in load(write(text)).nodes}
     assert len(places) == 11
     assert places["RL4"] == (0.0, 200.0)
     assert places["RL8"] == (0.0, -200.0)
@@ -229,9 +232,9 @@ def test_parallel_chains_are_figure_5(write: Callable[[str], str]) -> None:
 def test_flow_keys_override_tcp(write: Callable[[str], str]) -> None:
     """Else a flow could not have a TCP of its own; and BBR would collapse with old defaults."""
     text = f'[tcp]\nvariant = "bbr"\n{FLOW}[[flow]]\nfrom = "A"\nto = "B"\nvariant = "cubic"\n'
-    first, second = load(write(text))["flows"]
-    assert (first["variant"], first["initial_window"], first["min_rto_s"]) == ("bbr", 10, 1.0)
-    assert (second["variant"], second["initial_window"]) == ("cubic", 2)
+    first, second = load(write(text)).flows
+    assert (first.variant, first.initial_window, first.min_rto_s) == ("bbr", 10, 1.0)
+    assert (second.variant, second.initial_window) == ("cubic", 2)
 
 
 def test_a_law_of_all_wireless_senders(write: Callable[[str], str]) -> None:
@@ -239,8 +242,8 @@ def test_a_law_of_all_wireless_senders(write: Callable[[str], str]) -> None:
     up = '[[flow]]\nfrom = "A"\nto = "B"\n'
     text = f'{FLOW}{up}{up}law = "ap"\n{up}traffic = "cbr"\nrate_kbps = 9\n'
     scenario = load(write(text), {"gateway.sender_law": "even"})
-    assert [flow["law"] for flow in scenario["flows"]] == ["off", "even", "ap", "off"]
-    assert scenario["gateway"] == load(write(text))["gateway"]
+    assert [flow.law for flow in scenario.flows] == ["off", "even", "ap", "off"]
+    assert scenario.as_dict()["gateway"] == load(write(text)).as_dict()["gateway"]
 
 
 def test_links_and_shapers(write: Callable[[str], str]) -> None:
@@ -250,13 +253,13 @@ def test_links_and_shapers(write: Callable[[str], str]) -> None:
         f'{FLOW}[[flow]]\nfrom = "A"\nto = "B"\nlaw = "shaper"\nrate_kbps = 100\nbucket = 4\n'
     )
     scenario = load(write(text))
-    assert scenario["links"] == [{"from": "IG", "to": "RL7", "mbps": 2.0}]
-    gateway = scenario["gateway"]
-    assert (gateway["goodput_control"], gateway["local_retransmission"]) == (False, False)
-    stated = load(write(text), {"gateway.goodput_control": True})["gateway"]
-    assert (stated["goodput_control"], stated["local_retransmission"]) == (True, False)
-    assert scenario["flows"][1]["bucket"] == 4
-    assert load(write(FLOW))["gateway"]["goodput_control"] is True
+    assert scenario.as_dict()["links"] == [{"from": "IG", "to": "RL7", "mbps": 2.0}]
+    gateway = scenario.gateway
+    assert (gateway.goodput_control, gateway.local_retransmission) == (False, False)
+    stated = load(write(text), {"gateway.goodput_control": True}).gateway
+    assert (stated.goodput_control, stated.local_retransmission) == (True, False)
+    assert scenario.flows[1].bucket == 4
+    assert load(write(FLOW)).gateway.goodput_control is True
 
 
 def test_settings(write: Callable[[str], str]) -> None:
@@ -273,11 +276,11 @@ def test_settings(write: Callable[[str], str]) -> None:
         )
     )
     scenario = load(file, settings)
-    assert len(scenario["nodes"]) == 4
-    assert [f["law"] for f in scenario["flows"]] == ["off", "gap"]
-    assert scenario["flows"][0]["start_s"] == 1.0
-    assert scenario["title"] == "a b"
-    assert scenario["flows"][1]["sack"] is False
+    assert len(scenario.nodes) == 4
+    assert [f.law for f in scenario.flows] == ["off", "gap"]
+    assert scenario.flows[0].start_s == 1.0
+    assert scenario.title == "a b"
+    assert scenario.flows[1].sack is False
 
 
 @pytest.mark.parametrize("setting", ["mesh.hps=3", "flow.9.law=gap", "hops", "a.b.c=1", "mesh=3"])
@@ -292,10 +295,11 @@ def test_bad_settings(
 def test_the_reference_names_every_key() -> None:
     """Else docs/research/scenarios.md would fall behind the format."""
     text = (simulator.ROOT / "docs" / "research" / "scenarios.md").read_text()
-    for name, keys in {"top level": known.TOP, **known.SECTIONS, **known.LISTS}.items():
+    tables = {n: f for n, f in ScenarioFile.model_fields.items() if n != "experiment"}
+    for name, field in tables.items():
         assert name in text
-        for key in keys:
-            assert f"`{key}`" in text or key in known.TCP
+        for key, of in (table_of(field) or Tcp).model_fields.items():
+            assert f"`{key_of(key, of)}`" in text or key in Tcp.model_fields
 
 
 def test_override_leaves_the_document_alone() -> None:
@@ -303,7 +307,7 @@ def test_override_leaves_the_document_alone() -> None:
     document = {"mesh": {"hops": 2}, "flow": [{"from": "B", "to": "A"}]}
     changed = override(document, {"mesh.hops": 3, "flow.law": "off"}, "test")
     assert document == {"mesh": {"hops": 2}, "flow": [{"from": "B", "to": "A"}]}
-    assert len(resolve(changed, "test")["nodes"]) == 4
+    assert len(resolve(changed, "test").nodes) == 4
 
 
 def test_override_leaves_its_settings_alone() -> None:
@@ -318,16 +322,14 @@ def test_override_leaves_its_settings_alone() -> None:
 def test_rules_set_what_is_not_stated() -> None:
     """Else "ns-2" would mean something else in each file, or overrule what a file says."""
 
-    def radio(**stated: object) -> dict[str, object]:
+    def radio(**stated: object) -> Radio:
         document = {"radio": stated, "flow": [{"from": "B", "to": "A"}]}
-        found: dict[str, object] = resolve(document, "test")["radio"]
-        return found
+        return resolve(document, "test").radio
 
     plain, rules = radio(), radio(rules="ns-2")
-    keys = ("interference", "nav_reset", "eifs_in_nav")
-    assert [plain[key] for key in keys] == ["additive", True, False]
-    assert [rules[key] for key in keys] == ["pairwise", False, True]
+    assert (plain.interference, plain.nav_reset, plain.eifs_in_nav) == ("additive", True, False)
+    assert (rules.interference, rules.nav_reset, rules.eifs_in_nav) == ("pairwise", False, True)
     stated = radio(rules="ns-2", nav_reset=True)
-    assert (stated["nav_reset"], stated["cts_when_idle"]) == (True, True)
+    assert (stated.nav_reset, stated.cts_when_idle) == (True, True)
     with pytest.raises(InputError, match="rules"):
         radio(rules="ns-2", model="sinr")

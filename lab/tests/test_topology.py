@@ -11,6 +11,7 @@ from pacelab.emulation import plan
 from pacelab.errors import InputError
 from pacelab.results import summary
 from pacelab.scenario import load, resolve, topology
+from pacelab.scenario.mesh import Node
 
 RANDOM = '[mesh]\ntopology = "random"\nnodes = 20\ngateways = 5\nwidth_m = 700\nheight_m = 1000\n'
 FLOW = '[[flow]]\nfrom = "B"\nto = "N1"\n'
@@ -128,12 +129,12 @@ def test_bad_mesh_is_one_line(
     assert remedy in error
 
 
-def _neighbours(nodes: list[topology.Node], reach_m: float) -> dict[str, set[str]]:
+def _neighbours(nodes: list[Node], reach_m: float) -> dict[str, set[str]]:
     return {
-        a["name"]: {
-            b["name"]
+        a.name: {
+            b.name
             for b in nodes
-            if a is not b and math.dist((a["x_m"], a["y_m"]), (b["x_m"], b["y_m"])) <= reach_m
+            if a is not b and math.dist((a.x_m, a.y_m), (b.x_m, b.y_m)) <= reach_m
         }
         for a in nodes
     }
@@ -141,53 +142,53 @@ def _neighbours(nodes: list[topology.Node], reach_m: float) -> dict[str, set[str
 
 def test_random_mesh(write: Callable[[str], str]) -> None:
     """Else a random mesh would not be as large, as connected or as repeatable as its file says."""
-    nodes = load(write(RANDOM + FLOW))["nodes"]
-    assert [n["name"] for n in nodes if n["gateway"]] == [f"IG{i}" for i in range(1, 6)]
-    assert [n["name"] for n in nodes if not n["gateway"]] == [f"N{i}" for i in range(1, 16)]
-    assert all(0 <= n["x_m"] <= 700 and 0 <= n["y_m"] <= 1000 for n in nodes)
-    assert max(n["y_m"] for n in nodes) > 700, "over all of the area"
+    nodes = load(write(RANDOM + FLOW)).nodes
+    assert [n.name for n in nodes if n.gateway] == [f"IG{i}" for i in range(1, 6)]
+    assert [n.name for n in nodes if not n.gateway] == [f"N{i}" for i in range(1, 16)]
+    assert all(0 <= n.x_m <= 700 and 0 <= n.y_m <= 1000 for n in nodes)
+    assert max(n.y_m for n in nodes) > 700, "over all of the area"
     neighbours = _neighbours(nodes, 250)
     reached, new = {"IG1"}, {"IG1"}
     while new:
         new = set().union(*(neighbours[n] for n in new)) - reached
         reached |= new
     assert len(reached) == 20
-    assert load(write(RANDOM + FLOW))["nodes"] == nodes
-    assert load(write(f"{RANDOM}topology_seed = 2\n{FLOW}"))["nodes"] != nodes
+    assert load(write(RANDOM + FLOW)).nodes == nodes
+    assert load(write(f"{RANDOM}topology_seed = 2\n{FLOW}")).nodes != nodes
 
 
 def test_a_client_is_a_node_that_walks(write: Callable[[str], str]) -> None:
     """It stands among the nodes where it sets out, and the simulator is told where it goes."""
     scenario = load(write(f"{OLSR}{TWO}{CLIENT}{TO_M.replace('M', 'C')}"))
-    assert scenario["nodes"][-1] == {"name": "C", "x_m": 0.0, "y_m": 100.0, "gateway": False}
-    assert scenario["clients"] == [
+    assert scenario.nodes[-1] == Node(name="C", x_m=0.0, y_m=100.0)
+    assert scenario.as_dict()["clients"] == [
         {"name": "C", "to_x_m": 400.0, "to_y_m": 100.0, "speed_mps": 1.0, "start_s": 0.0}
     ]
-    routing = scenario["routing"]
-    assert (routing["protocol"], routing["hello_s"], routing["tc_s"]) == ("olsr", 2.0, 5.0)
-    assert scenario["wired_hosts"] == ["B"]
+    routing = scenario.routing
+    assert (routing.protocol, routing.hello_s, routing.tc_s) == ("olsr", 2.0, 5.0)
+    assert scenario.wired_hosts == ["B"]
 
 
 def test_a_mesh_without_use_of_its_gateway(write: Callable[[str], str]) -> None:
     """Flows between mesh nodes need no wired host: DSN 2005's random mesh."""
     text = '[mesh]\ntopology = "random"\nnodes = 120\nwidth_m = 2500\nheight_m = 1000\n'
     scenario = load(write(f'{text}[[flow]]\nfrom = "N3"\nto = "N9"\nlaw = "ap"\n'))
-    assert scenario["wired_hosts"] == []
-    assert len(scenario["nodes"]) == 120
-    assert scenario["flows"][0]["law"] == "ap"
+    assert scenario.wired_hosts == []
+    assert len(scenario.nodes) == 120
+    assert scenario.flows[0].law == "ap"
 
 
 def test_reach_of_a_random_mesh(write: Callable[[str], str]) -> None:
     """Else nodes that a radio reaches only badly would count as neighbours."""
-    nodes = load(write(f"{RANDOM}reach_m = 220\n{FLOW}"))["nodes"]
+    nodes = load(write(f"{RANDOM}reach_m = 220\n{FLOW}")).nodes
     assert topology.unreachable(nodes, 220) == []
-    assert nodes != load(write(RANDOM + FLOW))["nodes"]
+    assert nodes != load(write(RANDOM + FLOW)).nodes
 
 
 def test_cross_is_figure_17(write: Callable[[str], str]) -> None:
     """Else four flows would not meet at the gateway over paths of equal length."""
     text = '[mesh]\ntopology = "cross"\nhops = 3\n[[flow]]\nfrom = "B1"\nto = "A1"\n'
-    nodes = {n["name"]: (n["x_m"], n["y_m"]) for n in load(write(text))["nodes"]}
+    nodes = {n.name: (n.x_m, n.y_m) for n in load(write(text)).nodes}
     assert len(nodes) == 13
     assert nodes["IG"] == (0, 0)
     assert [nodes[f"A{i}"] for i in range(1, 5)] == [(-600, 0), (0, 600), (600, 0), (0, -600)]
@@ -197,11 +198,11 @@ def test_cross_is_figure_17(write: Callable[[str], str]) -> None:
 def test_grid(write: Callable[[str], str]) -> None:
     """Else flows along rows and columns would not cross where their names say."""
     text = '[mesh]\ntopology = "grid"\n[[flow]]\nfrom = "R2C1"\nto = "R2C7"\n'
-    nodes = load(write(text))["nodes"]
-    places = {n["name"]: (n["x_m"], n["y_m"]) for n in nodes}
+    nodes = load(write(text)).nodes
+    places = {n.name: (n.x_m, n.y_m) for n in nodes}
     assert len(places) == 21
     assert (places["R1C1"], places["R1C7"], places["R3C2"]) == ((0, 0), (1200, 0), (200, 400))
-    assert [n["name"] for n in nodes if n["gateway"]] == ["R1C1"]
+    assert [n.name for n in nodes if n.gateway] == ["R1C1"]
 
 
 def test_emulation_refuses_what_it_has_not(write: Callable[[str], str]) -> None:

@@ -37,8 +37,8 @@ def test_bad_keys_are_one_line(
 
 
 def test_thinning_is_a_value_of_delayed_ack(write: Callable[[str], str]) -> None:
-    flow = load(write(f'[tcp]\ndelayed_ack = "thinning"\ndelayed_ack_s = 0.1\n{FLOW}'))["flows"][0]
-    assert (flow["delayed_ack"], flow["delayed_ack_s"]) == ("thinning", 0.1)
+    flow = load(write(f'[tcp]\ndelayed_ack = "thinning"\ndelayed_ack_s = 0.1\n{FLOW}')).flows[0]
+    assert (flow.delayed_ack, flow.delayed_ack_s) == ("thinning", 0.1)
 
 
 def test_statistics_of_transfers() -> None:

@@ -203,9 +203,9 @@ def _list(arguments: argparse.Namespace) -> int:
             {
                 "id": name,
                 "also": [other for other, of in others.items() if of == name],
-                "figure": full.about["figure"],
+                "figure": full.about.figure,
                 "title": full.title,
-                "listed": full.about["listed"],
+                "listed": full.about.listed,
                 "runs": full.runs(),
                 "cpu_min": round(full.cpu_s() / 60, 1),
                 "quick_runs": quick.runs(),

@@ -19,7 +19,7 @@ from pacelab.results.figures import COLOURS, PANEL_INCHES, save
 from pacelab.results.tables import layout
 from pacelab.scenario import resolve
 from pacelab.scenario.document import override, read_document
-from pacelab.scenario.keys import FOREIGN
+from pacelab.scenario.models import Scenario
 from pacelab.scenario.schema import Table
 
 FILE = SCENARIOS / "demo-oncoming.toml"
@@ -47,10 +47,9 @@ def demo(folder: Path) -> str:
 
 def _emulated(folder: Path) -> str:
     document = read_document(str(FILE))
-    plain = {key: value for key, value in document.items() if key not in FOREIGN}
     results = []
     for state, system in zip(STATES, document["experiment"]["system"], strict=True):
-        changed = override(plain, system.get("set", {}), str(FILE))
+        changed = override(document, system.get("set", {}), str(FILE))
         scenario = resolve(changed, str(FILE), emulated=True)
         results.append(emulate(scenario, [1], _live(state, scenario)))
     _clear()
@@ -69,10 +68,10 @@ def _clear() -> None:
         sys.stderr.write("\r\033[K")
 
 
-def _live(state: str, scenario: Table) -> Live:
+def _live(state: str, scenario: Scenario) -> Live:
     """A line on a terminal: who gets what, each second."""
-    names = [flow["name"] for flow in scenario["flows"]]
-    whole_s = scenario["duration_s"]
+    names = [flow.name for flow in scenario.flows]
+    whole_s = scenario.duration_s
     most_kbps = [1.0]
 
     def show(second: int, kbps: list[float]) -> None:

@@ -15,10 +15,11 @@ from pacelab.emulation.programs import MESH, MESHPACE
 from pacelab.emulation.run import Live, emulate_once
 from pacelab.errors import RunError
 from pacelab.results.summary import summarize
+from pacelab.scenario.models import Scenario
 from pacelab.scenario.schema import Table
 
 
-def emulate(scenario: Table, seeds: Sequence[int], live: Live | None = None) -> Table:
+def emulate(scenario: Scenario, seeds: Sequence[int], live: Live | None = None) -> Table:
     """The result of an emulated scenario, in the form of ``summarize``, with ``lag_ms``.
 
     Raises InputError for what cannot be emulated, RunError where nothing can, InconclusiveError
@@ -37,14 +38,14 @@ def emulate(scenario: Table, seeds: Sequence[int], live: Live | None = None) -> 
     return summarize_emulated(scenario, runs)
 
 
-def _progress(scenario: Table, number: int, count: int) -> Live:
+def _progress(scenario: Scenario, number: int, count: int) -> Live:
     """A line on a terminal: run, second, who gets what."""
-    names = [flow["name"] for flow in scenario["flows"]]
+    names = [flow.name for flow in scenario.flows]
 
     def show(second: int, kbps: list[float]) -> None:
         if sys.stderr.isatty():
             rates = ", ".join(f"{n} {k:.0f}" for n, k in zip(names, kbps, strict=True))
-            whole = scenario["duration_s"]
+            whole = scenario.duration_s
             run = f"run {number + 1}/{count}, {second + 1} of {whole:g} s: {rates} kbit/s"
             sys.stderr.write(f"\r\033[K{run}")
             sys.stderr.flush()
@@ -52,7 +53,7 @@ def _progress(scenario: Table, number: int, count: int) -> Live:
     return show
 
 
-def summarize_emulated(scenario: Table, runs: Sequence[Table]) -> Table:
+def summarize_emulated(scenario: Scenario, runs: Sequence[Table]) -> Table:
     """The result of emulated runs: as of simulated ones, plus the worst lag, other versions."""
     result = summarize(scenario, runs)
     result["emulated"] = True

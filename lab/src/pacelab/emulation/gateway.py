@@ -14,6 +14,7 @@ from pacelab.emulation.processes import Processes
 from pacelab.emulation.programs import MESHPACE
 from pacelab.emulation.run_folder import RunFolder
 from pacelab.errors import RunError
+from pacelab.scenario.models import Scenario
 from pacelab.scenario.schema import Table
 
 READY_WITHIN_S = 40.0
@@ -23,16 +24,16 @@ class Gateway:
     """A gateway that is ready."""
 
     def __init__(
-        self, scenario: Table, ready: Table, folder: RunFolder, processes: Processes
+        self, scenario: Scenario, ready: Table, folder: RunFolder, processes: Processes
     ) -> None:
         node = gateway_name(scenario)
-        ends = set(linux_nodes(scenario)) - {node, *scenario["wired_hosts"]}
+        ends = set(linux_nodes(scenario)) - {node, *scenario.wired_hosts}
         hosts = [port for port in ready["ports"] if port["node"] in ends]
         file = folder.path / "gateway.toml"
         file.write_text(gateway_toml(scenario, hosts), encoding="utf-8")
         self._environment = {"MESHPACE_RUN": str(folder.path)}
-        wired = ["--wired", WIRED_INTERFACE] if scenario["wired_hosts"] else []
-        how = ["--release", scenario["gateway"]["release"], "--config", str(file)]
+        wired = ["--wired", WIRED_INTERFACE] if scenario.wired_hosts else []
+        how = ["--release", scenario.gateway.release, "--config", str(file)]
         options = ["--mesh", MESH_INTERFACE, *wired, *how]
         self._processes = processes
         self._process = processes.start(

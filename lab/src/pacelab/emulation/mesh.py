@@ -13,35 +13,37 @@ from pacelab.emulation.processes import GRACE_S, Processes
 from pacelab.emulation.programs import MESH
 from pacelab.emulation.run_folder import RunFolder
 from pacelab.errors import InputError, RunError
-from pacelab.scenario.keys import HTTP
+from pacelab.scenario.flows import Flow
+from pacelab.scenario.models import Scenario
 from pacelab.scenario.schema import Table
 
 MESH_INTERFACE, WIRED_INTERFACE = "mesh0", "wan0"
 READY_WITHIN_S = 30.0
 
 
-def _as_simulated(scenario: Table) -> Table:
+def _as_simulated(scenario: Scenario) -> Table:
     """The scenario for the radio, which wants to know who talks to whom, not what is said."""
     flows = [
-        {key: value for key, value in flow.items() if key not in HTTP}
-        | ({"traffic": "ftp"} if flow["traffic"] == "http" else {})
-        for flow in scenario["flows"]
+        flow.model_copy(update={"traffic": "ftp"}) if flow.traffic == "http" else flow
+        for flow in scenario.flows
     ]
-    return {**scenario, "flows": flows}
+    return scenario.model_copy(update={"flows": flows}).as_dict()
 
 
 class Mesh:
     """The radio and the wired part, in real time. ``ready`` is what it said when it began."""
 
-    def __init__(self, scenario: Table, seed: int, folder: RunFolder, processes: Processes) -> None:
+    def __init__(
+        self, scenario: Scenario, seed: int, folder: RunFolder, processes: Processes
+    ) -> None:
         file = folder.path / "scenario.json"
         file.write_text(json.dumps(_as_simulated(scenario)), encoding="utf-8")
         gateway = gateway_name(scenario)
         ports = []
         for node in linux_nodes(scenario):
-            interface = WIRED_INTERFACE if node in scenario["wired_hosts"] else MESH_INTERFACE
+            interface = WIRED_INTERFACE if node in scenario.wired_hosts else MESH_INTERFACE
             ports += ["--port", f"{node}={folder.namespaces[node]}:{interface}"]
-        if scenario["wired_hosts"]:
+        if scenario.wired_hosts:
             ports += ["--wired", f"{folder.namespaces[gateway]}:{WIRED_INTERFACE}"]
         self._processes = processes
         self._process = processes.start(
@@ -86,7 +88,7 @@ def addresses(ready: Table) -> dict[str, str]:
     return {port["node"]: port["address"] for port in ports}
 
 
-def configure(ready: Table, scenario: Table) -> None:
+def configure(ready: Table, scenario: Scenario) -> None:
     """Neighbours and routes of all namespaces, with TCP's knobs on those between flows' ends."""
     commands: dict[str, list[str]] = {}
     where = addresses(ready)
@@ -96,7 +98,7 @@ def configure(ready: Table, scenario: Table) -> None:
     for port in ready["ports"]:
         lines = commands[port["netns"]]
         for flow in tcp_flows(scenario):
-            ends = (flow["from"], flow["to"])
+            ends = (flow.from_, flow.to)
             if port["node"] in ends:
                 peer = ends[1 - ends.index(port["node"])]
                 lines += _flow_route(port, ready["gateway"], peer, where, scenario, flow)
@@ -136,10 +138,10 @@ def _via(address: str, via: str, interface: str) -> str:
 
 
 def _flow_route(
-    port: Table, gateway: str, peer: str, where: dict[str, str], scenario: Table, flow: Table
+    port: Table, gateway: str, peer: str, where: dict[str, str], scenario: Scenario, flow: Flow
 ) -> list[str]:
     """The host route of a flow's end to its other end, over the interface that leads there."""
-    to_wired = peer in scenario["wired_hosts"]
+    to_wired = peer in scenario.wired_hosts
     if port["node"] == gateway and to_wired != (port["side"] == "wired"):
         return []
     hops = {route["address"]: route["via"] for route in port["routes"]}

@@ -7,7 +7,8 @@ import json
 from dataclasses import dataclass
 
 from pacelab.errors import InputError
-from pacelab.scenario.keys import TCP
+from pacelab.scenario.flows import Flow, Tcp
+from pacelab.scenario.models import Scenario
 from pacelab.scenario.schema import Table
 
 CONGESTION_CONTROLS = {"newreno": "reno", "cubic": "cubic", "bbr": "bbr"}
@@ -38,125 +39,123 @@ class FlowPlan:
     port: int
     direction: str
     congestion_control: str
-    flow: Table
+    flow: Flow
 
 
-def gateway_name(scenario: Table) -> str:
+def gateway_name(scenario: Scenario) -> str:
     """The mesh node that is the gateway."""
-    return str(next(n["name"] for n in scenario["nodes"] if n["gateway"]))
+    return next(n.name for n in scenario.nodes if n.gateway)
 
 
-def linux_nodes(scenario: Table) -> list[str]:
+def linux_nodes(scenario: Scenario) -> list[str]:
     """Who is a namespace: the gateway, mesh ends, wired hosts."""
-    ends = {end for flow in scenario["flows"] for end in (flow["from"], flow["to"])}
-    mesh = [n["name"] for n in scenario["nodes"] if n["gateway"] or n["name"] in ends]
-    return mesh + list(scenario["wired_hosts"])
+    ends = {end for flow in scenario.flows for end in (flow.from_, flow.to)}
+    mesh = [n.name for n in scenario.nodes if n.gateway or n.name in ends]
+    return mesh + scenario.wired_hosts
 
 
-def tcp_flows(scenario: Table) -> list[Table]:
+def tcp_flows(scenario: Scenario) -> list[Flow]:
     """The flows that TCP's knobs are for."""
-    return [flow for flow in scenario["flows"] if flow["traffic"] != "cbr"]
+    return [flow for flow in scenario.flows if flow.traffic != "cbr"]
 
 
-def paced_senders(scenario: Table) -> list[str]:
+def paced_senders(scenario: Scenario) -> list[str]:
     """Mesh ends whose flows the law paces where they begin."""
-    return sorted({f["from"] for f in scenario["flows"] if f["law"] != "off"})
+    return sorted({f.from_ for f in scenario.flows if f.law != "off"})
 
 
-def _direction(flow: Table, scenario: Table) -> str:
-    if flow["from"] in scenario["wired_hosts"]:
+def _direction(flow: Flow, scenario: Scenario) -> str:
+    if flow.from_ in scenario.wired_hosts:
         return "down"
-    return "up" if flow["to"] in scenario["wired_hosts"] else "mesh"
+    return "up" if flow.to in scenario.wired_hosts else "mesh"
 
 
-def flow_plans(scenario: Table) -> list[FlowPlan]:
+def flow_plans(scenario: Scenario) -> list[FlowPlan]:
     """All flows, each with a port of its own."""
     return [
         FlowPlan(
-            flow["name"],
-            flow["from"],
-            flow["to"],
+            flow.name,
+            flow.from_,
+            flow.to,
             FIRST_PORT + i,
             _direction(flow, scenario),
-            "meshpace" if flow["law"] != "off" else CONGESTION_CONTROLS[flow["variant"]],
+            "meshpace" if flow.law != "off" else CONGESTION_CONTROLS[flow.variant],
             flow,
         )
-        for i, flow in enumerate(scenario["flows"])
+        for i, flow in enumerate(scenario.flows)
     ]
 
 
-def check(scenario: Table) -> None:
+def check(scenario: Scenario) -> None:
     """InputError, in one line, for what the simulation can do and real kernels cannot."""
-    _one_of(scenario["gateway"]["law"], GATEWAY_LAWS, "gateway.law", "meshpace gateway has")
-    gateways = [n["name"] for n in scenario["nodes"] if n["gateway"]]
+    _one_of(scenario.gateway.law, GATEWAY_LAWS, "gateway.law", "meshpace gateway has")
+    gateways = [n.name for n in scenario.nodes if n.gateway]
     if len(gateways) > 1:
         raise InputError(
             f"node: {len(gateways)} gateways are not emulated; make only one node a gateway"
         )
-    if scenario["routing"]["protocol"] == "olsr":
+    if scenario.routing.protocol == "olsr":
         raise InputError('routing.protocol: "olsr" is not emulated; use "static" or "aodv"')
-    if scenario["clients"]:
+    if scenario.clients:
         raise InputError("client: a client that walks is not emulated; remove it")
-    if scenario["radio"]["radios"] > 1:
+    if scenario.radio.radios > 1:
         raise InputError("radio.radios: two radios a node are not emulated; give 1")
-    if scenario["radio"]["queueing"] != "fifo":
-        raise InputError(
-            f'radio.queueing: "{scenario["radio"]["queueing"]}" is not emulated; use "fifo"'
-        )
+    if scenario.radio.queueing != "fifo":
+        raise InputError(f'radio.queueing: "{scenario.radio.queueing}" is not emulated; use "fifo"')
     for key in ("queueing", "link_rates", "omit"):
-        if scenario["gateway"][key] not in ("", "single"):
+        if getattr(scenario.gateway, key) not in ("", "single"):
             raise InputError(f"gateway.{key}: is not emulated; remove it")
     for key, value in MAP_AS_PUBLISHED.items():
-        if scenario["map"][key] != value:
+        if getattr(scenario.map, key) != value:
             raise InputError(
                 f"map.{key}: is not emulated; meshpace has MAP as published, remove it"
             )
     for key in ("ping", "outage"):
-        if scenario[f"{key}s"]:
+        if getattr(scenario, f"{key}s"):
             raise InputError(f"{key}: simulated only; remove it, or use pacelab run")
     shared: dict[object, Table] = {}
     of_host: dict[str, bool] = {}
-    for i, flow in enumerate(scenario["flows"]):
+    for i, flow in enumerate(scenario.flows):
         _check_flow(flow, f"flow.{i}")
-        if flow["traffic"] == "cbr":
+        if flow.traffic == "cbr":
             continue
-        routes = {key: flow[key] for key in PER_ROUTE}
-        known = shared.setdefault(frozenset((flow["from"], flow["to"])), routes)
+        routes = {key: getattr(flow, key) for key in PER_ROUTE}
+        known = shared.setdefault(frozenset((flow.from_, flow.to)), routes)
         for key in PER_ROUTE:
             if known[key] != routes[key]:
                 raise InputError(
                     f"flow.{i}.{key}: another flow between the same hosts has {known[key]}; "
                     "Linux keeps it per route, give both the same"
                 )
-        for end in (flow["from"], flow["to"]):
-            if of_host.setdefault(end, flow["sack"]) != flow["sack"]:
+        for end in (flow.from_, flow.to):
+            if of_host.setdefault(end, flow.sack) != flow.sack:
                 raise InputError(
                     f'flow.{i}.sack: another flow of "{end}" has {of_host[end]}; '
                     "Linux keeps it per host, give both the same"
                 )
 
 
-def _check_flow(flow: Table, where: str) -> None:
-    _one_of(flow["law"], SENDER_LAWS, f"{where}.law", "meshpace sender has")
-    if flow["stop_s"]:
+def _check_flow(flow: Flow, where: str) -> None:
+    _one_of(flow.law, SENDER_LAWS, f"{where}.law", "meshpace sender has")
+    if flow.stop_s:
         raise InputError(f"{where}.stop_s: not emulated, a flow goes on to the end; give 0")
-    if flow["idle_s"]:
+    if flow.idle_s:
         raise InputError(f"{where}.idle_s: simulated only; remove it, or use pacelab run")
-    _one_of(flow["variant"], tuple(CONGESTION_CONTROLS), f"{where}.variant", "Linux here has")
-    if flow["law"] != "off" and flow["variant"] != "newreno":
+    _one_of(flow.variant, tuple(CONGESTION_CONTROLS), f"{where}.variant", "Linux here has")
+    if flow.law != "off" and flow.variant != "newreno":
         raise InputError(
-            f'{where}.variant: "{flow["variant"]}" under a law is not emulated: '
+            f'{where}.variant: "{flow.variant}" under a law is not emulated: '
             'meshpace sender has NewReno\'s window; use "newreno"'
         )
-    if flow["traffic"] == "files":
+    if flow.traffic == "files":
         raise InputError(f'{where}.traffic: "files" is not emulated; use "ftp", "cbr" or "http"')
-    if flow["byte_counting"]:
+    if flow.byte_counting:
         raise InputError(f"{where}.byte_counting: is not emulated; remove it")
-    if flow["delayed_ack_s"] != TCP["delayed_ack_s"].default:
+    if flow.delayed_ack_s != Tcp.model_fields["delayed_ack_s"].default:
         raise InputError(f"{where}.delayed_ack_s: is not emulated, Linux has its own; remove it")
-    if flow["delayed_ack"] == "thinning" or flow["delayed_ack"] > MOST_DELAYED_ACK:
+    if flow.delayed_ack == "thinning" or flow.delayed_ack > MOST_DELAYED_ACK:
         raise InputError(
-            f"{where}.delayed_ack: {flow['delayed_ack']} is not emulated: "
+            f"{where}.delayed_ack: {flow.delayed_ack} is not emulated: "
             f"Linux delays by at most {MOST_DELAYED_ACK} segments; give 1 or 2"
         )
 
@@ -167,14 +166,14 @@ def _one_of(value: str, known: tuple[str, ...], where: str, who: str) -> None:
         raise InputError(f'{where}: "{value}" is not emulated: {who} {names}; use one of them')
 
 
-def sysctls(scenario: Table, node: str) -> dict[str, str]:
+def sysctls(scenario: Scenario, node: str) -> dict[str, str]:
     """Of a node's namespace, set before it has an interface.
 
     The buffer never limits a flow. Linux makes its window of how much of the buffer is payload,
     which depends on how packets happen to be merged; the sender is bound instead (``window.py``).
     """
-    flows = [f for f in tcp_flows(scenario) if node in (f["from"], f["to"])]
-    windows = [f["advertised_window"] * f["segment_bytes"] for f in flows if f["to"] == node]
+    flows = [f for f in tcp_flows(scenario) if node in (f.from_, f.to)]
+    windows = [f.advertised_window * f.segment_bytes for f in flows if f.to == node]
     buffer = str(BUFFER_PER_WINDOW * max(windows, default=65535))
     values = {
         "net.ipv6.conf.all.disable_ipv6": "1",
@@ -185,7 +184,7 @@ def sysctls(scenario: Table, node: str) -> dict[str, str]:
         # Else the kernel would make the buffer smaller than the window at first.
         "net.ipv4.tcp_moderate_rcvbuf": "0",
         "net.ipv4.tcp_rmem": f"4096 {buffer} {buffer}",
-        "net.ipv4.tcp_sack": "1" if all(f["sack"] for f in flows) else "0",
+        "net.ipv4.tcp_sack": "1" if all(f.sack for f in flows) else "0",
     }
     for which in ("all", "default"):
         values |= {
@@ -193,33 +192,33 @@ def sysctls(scenario: Table, node: str) -> dict[str, str]:
             f"net.ipv4.conf.{which}.send_redirects": "0",
             f"net.ipv4.conf.{which}.accept_redirects": "0",
         }
-    if any(f["law"] != "off" and f["from"] == node for f in flows):
+    if any(f.law != "off" and f.from_ == node for f in flows):
         values["net.ipv4.tcp_tso_rtt_log"] = "0"
     return values
 
 
-def route_words(flow: Table) -> list[str]:
+def route_words(flow: Flow) -> list[str]:
     """What a route between the two ends of a flow tells TCP."""
     return [
         # As many segments under way as the receiver's window would let out.
-        *("cwnd", "lock", str(flow["advertised_window"])),
-        *("advmss", str(flow["segment_bytes"])),
-        *("initcwnd", str(flow["initial_window"])),
-        *("rto_min", f"{round(flow['min_rto_s'] * 1000)}ms"),
-        *(["quickack", "1"] if flow["delayed_ack"] == 1 else []),
+        *("cwnd", "lock", str(flow.advertised_window)),
+        *("advmss", str(flow.segment_bytes)),
+        *("initcwnd", str(flow.initial_window)),
+        *("rto_min", f"{round(flow.min_rto_s * 1000)}ms"),
+        *(["quickack", "1"] if flow.delayed_ack == 1 else []),
     ]
 
 
-def gateway_toml(scenario: Table, hosts: list[Table]) -> str:
+def gateway_toml(scenario: Scenario, hosts: list[Table]) -> str:
     """Configuration of ``meshpace gateway``; hosts: the port of each mesh end, as the mesh says."""
-    law = scenario["gateway"]
+    gateway = scenario.gateway
     # What keeps the fast from starving the slow: one switch of the scenario, two of the program.
-    control = "shares" if law["law"] == "even" else "goodput_control"
+    control = "shares" if gateway.law == "even" else "goodput_control"
     lines = [
-        f'law = "{law["law"]}"',
-        f"{control} = {str(law['goodput_control']).lower()}",
-        f"local_retransmission = {str(law['local_retransmission']).lower()}",
-        f"delay_bound_ms = {law['delay_bound_s'] * 1e3:.3f}",
+        f'law = "{gateway.law}"',
+        f"{control} = {str(gateway.goodput_control).lower()}",
+        f"local_retransmission = {str(gateway.local_retransmission).lower()}",
+        f"delay_bound_ms = {gateway.delay_bound_s * 1e3:.3f}",
     ]
     for host in hosts:
         lines += [
@@ -229,7 +228,7 @@ def gateway_toml(scenario: Table, hosts: list[Table]) -> str:
             f"hops = {host['hops']}",
             f"mbps = {host['mbps']}",
         ]
-    if law["law"] == "map":
+    if gateway.law == "map":
         lines += radio_toml([host["radio_at_gateway"] for host in hosts], "gateway.law")
     return "\n".join(lines) + "\n"
 

@@ -23,6 +23,7 @@ from pacelab.emulation.traffic import Place, Traffic, make_traffic
 from pacelab.emulation.watch import Watch
 from pacelab.emulation.window import bind_to_windows
 from pacelab.errors import InconclusiveError
+from pacelab.scenario.models import Scenario
 from pacelab.scenario.schema import Table
 
 SAMPLE_S = 0.1
@@ -57,14 +58,16 @@ def _terminated_as_interrupted() -> Iterator[None]:
 class _Run:
     """What a run consists of while it lasts."""
 
-    def __init__(self, scenario: Table, seed: int, folder: RunFolder, processes: Processes) -> None:
+    def __init__(
+        self, scenario: Scenario, seed: int, folder: RunFolder, processes: Processes
+    ) -> None:
         self.scenario, self.folder, self.processes = scenario, folder, processes
         for node in linux_nodes(scenario):
             write_sysctls(folder.add_namespace(node), sysctls(scenario, node))
         self.mesh = Mesh(scenario, seed, folder, processes)
         ready = self.mesh.ready
         configure(ready, scenario)
-        paced = scenario["gateway"]["law"] != "off"
+        paced = scenario.gateway.law != "off"
         gateway = Gateway(scenario, ready, folder, processes) if paced else None
         self.sender = Sender(scenario, ready, folder) if paced_senders(scenario) else None
         place = Place(folder.namespaces, addresses(ready), processes, folder.path)
@@ -80,13 +83,13 @@ class _Run:
             one.listen()
         time.sleep(SETTLE_S)
         began = time.monotonic()
-        waiting = sorted(self.traffic, key=lambda one: float(one.plan.flow["start_s"]))
+        waiting = sorted(self.traffic, key=lambda one: float(one.plan.flow.start_s))
         warm, asked_s, second = False, -ASK_S, 0
-        while (now_s := time.monotonic() - began) < self.scenario["duration_s"]:
-            if not warm and now_s >= self.scenario["warmup_s"]:
+        while (now_s := time.monotonic() - began) < self.scenario.duration_s:
+            if not warm and now_s >= self.scenario.warmup_s:
                 self.mesh.warmup_is_over()
                 warm = True
-            while waiting and waiting[0].plan.flow["start_s"] <= now_s:
+            while waiting and waiting[0].plan.flow.start_s <= now_s:
                 waiting.pop(0).begin()
             self._sample(now_s)
             if now_s - asked_s >= ASK_S:
@@ -117,7 +120,7 @@ class _Run:
 
 def _flow_result(run: _Run, traffic: Traffic) -> Table:
     scenario, plan = run.scenario, traffic.plan
-    begin_s, end_s = scenario["warmup_s"], scenario["duration_s"]
+    begin_s, end_s = scenario.warmup_s, scenario.duration_s
     ports = {p["node"]: p for p in run.mesh.ready["ports"] if p["side"] == "mesh"}
     hops = [ports[end]["hops"] for end in (plan.sender, plan.receiver) if end in ports]
     goodput_bytes = round(traffic.delivered.between(begin_s, end_s))
@@ -127,7 +130,7 @@ def _flow_result(run: _Run, traffic: Traffic) -> Table:
         "to": plan.receiver,
         "direction": plan.direction,
         "hops": sum(hops),
-        "law": scenario["gateway"]["law"] if plan.direction == "down" else plan.flow["law"],
+        "law": scenario.gateway.law if plan.direction == "down" else plan.flow.law,
         "goodput_bytes": goodput_bytes,
         "delivered_bytes": traffic.delivered.bins(end_s),
         "local_retransmits": run.watch.local_retransmits(plan, begin_s, end_s),
@@ -141,8 +144,8 @@ def _result(run: _Run, seed: int, report: Table) -> Table:
     flows = [_flow_result(run, one) for one in run.traffic]
     return {
         "seed": seed,
-        "duration_s": scenario["duration_s"],
-        "warmup_s": scenario["warmup_s"],
+        "duration_s": scenario.duration_s,
+        "warmup_s": scenario.warmup_s,
         "bin_s": BIN_S,
         "flows": flows,
         "links": report["links"],
@@ -152,7 +155,7 @@ def _result(run: _Run, seed: int, report: Table) -> Table:
     }
 
 
-def emulate_once(scenario: Table, seed: int, live: Live = _nobody) -> Table:
+def emulate_once(scenario: Scenario, seed: int, live: Live = _nobody) -> Table:
     """One run in real time; its result has the form of the simulator's, and ``lag_ms``.
 
     Raises InconclusiveError when the radio was late, RunError when a program failed.
@@ -173,11 +176,11 @@ def emulate_once(scenario: Table, seed: int, live: Live = _nobody) -> Table:
     return result
 
 
-def check_lag(result: Table, scenario: Table, seed: int) -> None:
+def check_lag(result: Table, scenario: Scenario, seed: int) -> None:
     """InconclusiveError when the radio was late in the measured part."""
     lag_ms = result["lag_ms"]["p99"]
     if lag_ms > MOST_LAG_MS:
         raise InconclusiveError(
-            f'"{scenario["title"]}", seed {seed}: inconclusive: the radio was late, lag p99 '
+            f'"{scenario.title}", seed {seed}: inconclusive: the radio was late, lag p99 '
             f"{lag_ms:g} ms, more than {MOST_LAG_MS:g}; run it on a machine with less to do"
         )

@@ -141,10 +141,10 @@ class Cbr(Traffic):
         return call("ip", "netns", "exec", netns, "iptables", "-w", *words)
 
     def begin(self) -> None:
-        payload = self.plan.flow["segment_bytes"]
+        payload = self.plan.flow.segment_bytes
         # As long on the wire as a TCP segment with this payload.
         datagram = payload + HEADER_BYTES - UDP_HEADER_BYTES
-        rate_bps = round(self.plan.flow["rate_kbps"] * 1e3 * datagram / payload)
+        rate_bps = round(self.plan.flow.rate_kbps * 1e3 * datagram / payload)
         self._iperf("-u", "-b", str(rate_bps), "-l", str(datagram))
 
     def _counted(self, node: str, chain: str) -> int:
@@ -191,7 +191,7 @@ class Http(Traffic):
     def listen(self) -> None:
         folder = self.place.folder / f"http-{self.plan.port}"
         folder.mkdir()
-        (folder / self.OBJECT).write_bytes(b"\0" * self.plan.flow["object_bytes"])
+        (folder / self.OBJECT).write_bytes(b"\0" * self.plan.flow.object_bytes)
         words = ["-m", "http.server", str(self.plan.port), "--protocol", "HTTP/1.1"]
         self._start(self.plan.sender, [sys.executable, *words, "--directory", str(folder)])
 
@@ -208,7 +208,7 @@ class Http(Traffic):
         server = f"http://{self.place.addresses[self.plan.sender]}:{self.plan.port}"
         process = self._start(
             self.plan.receiver,
-            ["curl", *CURL_WORDS, f"{server}/{self.OBJECT}?[1-{self.plan.flow['objects']}]"],
+            ["curl", *CURL_WORDS, f"{server}/{self.OBJECT}?[1-{self.plan.flow.objects}]"],
             stdout=subprocess.PIPE,
         )
         began = time.monotonic()
@@ -231,7 +231,7 @@ class Http(Traffic):
             self.failed.append(self._began_s)
         self.place.processes.forget(process)
         self._process, self.expected_to_end = None, []
-        self._next_s = end_s + self.plan.flow["pause_s"]
+        self._next_s = end_s + self.plan.flow.pause_s
 
     def result(self, begin_s: float, end_s: float) -> Table:
         loads = [p.load_s for p in self.pages if begin_s <= p.begin_s < end_s]
@@ -247,4 +247,4 @@ class Http(Traffic):
 def make_traffic(plan: FlowPlan, place: Place) -> Traffic:
     """The programs of a flow."""
     kinds: dict[str, type[Traffic]] = {"ftp": Ftp, "cbr": Cbr, "http": Http}
-    return kinds[plan.flow["traffic"]](plan, place)
+    return kinds[plan.flow.traffic](plan, place)

@@ -20,6 +20,7 @@ from pacelab.results.stats import Interval
 from pacelab.results.summary import summarize
 from pacelab.results.tables import layout
 from pacelab.scenario import load
+from pacelab.scenario.models import Scenario
 from pacelab.scenario.schema import Table
 
 CHAIN_HOPS = (1, 2, 4, 8)
@@ -39,7 +40,7 @@ class Case:
 
     name: str
     law: str
-    scenario: Table
+    scenario: Scenario
     judged: bool
 
 
@@ -85,13 +86,13 @@ def validate(*, quick: bool, runs: int | None = None) -> Table:
     }
 
 
-def _simulate(scenarios: Sequence[Table]) -> list[Table]:
+def _simulate(scenarios: Sequence[Scenario]) -> list[Table]:
     jobs = [make_job(s, seed) for s in scenarios for seed in range(1, SEEDS + 1)]
     runs = run_all(jobs)
     return [summarize(s, runs[i * SEEDS : (i + 1) * SEEDS]) for i, s in enumerate(scenarios)]
 
 
-def _emulate(scenario: Table, seeds: Sequence[int]) -> Table | None:
+def _emulate(scenario: Scenario, seeds: Sequence[int]) -> Table | None:
     """The runs in which the radio was in time; None when it never was."""
     runs: list[Table] = []
     for seed in seeds:

@@ -28,7 +28,7 @@ def bind_to_windows(
 
     ``namespaces`` and ``addresses`` are by node.
     """
-    pairs = {(p.sender, p.receiver) for p in plans if p.flow["traffic"] != "cbr"}
+    pairs = {(p.sender, p.receiver) for p in plans if p.flow.traffic != "cbr"}
     for sender, receiver in sorted(pairs):
         there, here = namespaces[receiver], namespaces[sender]
         write_sysctls(here, {"net.ipv4.tcp_no_metrics_save": "0"})

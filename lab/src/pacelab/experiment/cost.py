@@ -13,7 +13,10 @@ from __future__ import annotations
 import math
 from collections import deque
 
-from pacelab.scenario.schema import Table
+from pacelab.scenario.flows import Flow
+from pacelab.scenario.mesh import Node
+from pacelab.scenario.models import Scenario
+from pacelab.scenario.radio import Radio
 
 START_S = 0.15  # of the process
 FRAME_S = 16e-6
@@ -35,29 +38,25 @@ HEADERS_BYTES = 36 + 20  # of a frame with LLC, and IP
 TCP_BYTES = 20
 
 
-def cpu_s(scenario: Table) -> float:
+def cpu_s(scenario: Scenario) -> float:
     """Roughly what one run of a resolved scenario costs, in CPU seconds."""
-    duration_s = float(scenario["duration_s"])
-    if scenario["radio"]["model"] != "range":
-        return START_S + duration_s * SINR_NODE_S * len(scenario["nodes"])
-    nodes = scenario["nodes"]
-    positions = [(n["x_m"], n["y_m"]) for n in nodes]
+    duration_s = scenario.duration_s
+    if scenario.radio.model != "range":
+        return START_S + duration_s * SINR_NODE_S * len(scenario.nodes)
+    nodes = scenario.nodes
+    positions = [(n.x_m, n.y_m) for n in nodes]
     paths = _paths(scenario, nodes, positions)
     active = sorted({i for path in paths for i in path})
-    sensing_m = scenario["radio"]["cs_range_m"]
+    sensing_m = scenario.radio.cs_range_m
     crowd = _mean_within(positions, active, active, sensing_m)
     sensed = _mean_within(positions, active, list(range(len(positions))), sensing_m)
-    saturated = _frames_per_s(scenario) * max(len(active) / crowd, 1.0) * _radios(scenario)
+    saturated = _frames_per_s(scenario) * max(len(active) / crowd, 1.0) * scenario.radio.radios
     wanted = sum(
         _wanted_frames_per_s(scenario, flow, len(path) - 1)
-        for flow, path in zip(scenario["flows"], paths, strict=True)
+        for flow, path in zip(scenario.flows, paths, strict=True)
     )
     frames = min(saturated, wanted)
     return START_S + duration_s * frames * (FRAME_S + SENSED_S * sensed)
-
-
-def _radios(scenario: Table) -> int:
-    return int(scenario["radio"]["radios"])
 
 
 def _mean_within(
@@ -69,16 +68,16 @@ def _mean_within(
 
 
 def _paths(
-    scenario: Table, nodes: list[Table], positions: list[tuple[float, float]]
+    scenario: Scenario, nodes: list[Node], positions: list[tuple[float, float]]
 ) -> list[list[int]]:
     """The nodes along each flow's path, the fewest hops; a wired end is at the nearest gateway."""
-    index = {n["name"]: i for i, n in enumerate(nodes)}
-    gateways = {i for i, n in enumerate(nodes) if n.get("gateway")}
-    reach_m = scenario["radio"]["tx_range_m"]
+    index = {n.name: i for i, n in enumerate(nodes)}
+    gateways = {i for i, n in enumerate(nodes) if n.gateway}
+    reach_m = scenario.radio.tx_range_m
     paths = []
-    for flow in scenario["flows"]:
-        via = {index[flow["via"]]} if flow.get("via") else gateways
-        ends = [{index[flow[e]]} if flow[e] in index else via for e in ("from", "to")]
+    for flow in scenario.flows:
+        via = {index[flow.via]} if flow.via else gateways
+        ends = [{index[end]} if end in index else via for end in (flow.from_, flow.to)]
         paths.append(_shortest(positions, reach_m, *ends))
     return paths
 
@@ -103,41 +102,41 @@ def _shortest(
     return [min(begin), min(end)]
 
 
-def _frames_per_s(scenario: Table) -> float:
+def _frames_per_s(scenario: Scenario) -> float:
     """Frames a second on a channel that flows keep busy, for segments and their ACKs."""
-    flow = scenario["flows"][0]
-    segments = flow.get("delayed_ack", 1) if flow["traffic"] != "cbr" else 1
+    flow = scenario.flows[0]
+    segments = flow.delayed_ack if flow.traffic != "cbr" else 1
     segments = segments if isinstance(segments, int) else THINNED
-    radio, header = scenario["radio"], HEADERS_BYTES + TCP_BYTES
-    rates = [link["mbps"] for link in scenario.get("links", [])] or [radio["data_mbps"]]
-    data_bytes = flow.get("segment_bytes", 1460) + header
+    radio, header = scenario.radio, HEADERS_BYTES + TCP_BYTES
+    rates = [link.mbps for link in scenario.links] or [radio.data_mbps]
+    data_bytes = flow.segment_bytes + header
     data_us = sum(_exchange_us(radio, data_bytes, mbps) for mbps in rates) / len(rates)
     ack_us = sum(_exchange_us(radio, header, mbps) for mbps in rates) / len(rates)
     frames = (segments + 1) * _frames_each(scenario)
-    busy = BUSY.get(radio["data_mbps"], 1.0)
-    busy *= BUSY_WITH_FILES if flow["traffic"] == "files" else 1.0
+    busy = BUSY.get(radio.data_mbps, 1.0)
+    busy *= BUSY_WITH_FILES if flow.traffic == "files" else 1.0
     return float(busy * frames / (segments * data_us + ack_us) * 1e6)
 
 
-def _frames_each(scenario: Table) -> int:
-    return 4 if scenario["radio"]["rts_cts"] else 2
+def _frames_each(scenario: Scenario) -> int:
+    return 4 if scenario.radio.rts_cts else 2
 
 
-def _exchange_us(radio: Table, frame_bytes: int, data_mbps: float) -> float:
+def _exchange_us(radio: Radio, frame_bytes: int, data_mbps: float) -> float:
     """Time on the air of one frame with its control frames and the mean backoff."""
-    ofdm = radio["standard"] != "802.11b"
+    ofdm = radio.standard != "802.11b"
     of = OFDM if ofdm else DSSS
-    control_mbps = OFDM_CONTROL_MBPS if ofdm else radio["control_mbps"]
-    control_bytes = [ACK_BYTES] + ([RTS_BYTES, CTS_BYTES] if radio["rts_cts"] else [])
+    control_mbps = OFDM_CONTROL_MBPS if ofdm else radio.control_mbps
+    control_bytes = [ACK_BYTES] + ([RTS_BYTES, CTS_BYTES] if radio.rts_cts else [])
     frames_us = sum(of["preamble_us"] + b * 8 / control_mbps for b in control_bytes)
     frames_us += of["preamble_us"] + frame_bytes * 8 / data_mbps
     waits_us = len(control_bytes) * of["sifs_us"] + (2 + of["window"] / 2) * of["slot_us"]
     return float(frames_us + waits_us)
 
 
-def _wanted_frames_per_s(scenario: Table, flow: Table, hops: int) -> float:
+def _wanted_frames_per_s(scenario: Scenario, flow: Flow, hops: int) -> float:
     """Frames a second that a flow asks for: at its own rate, or that of the wires."""
-    constant = flow["traffic"] == "cbr"
-    kbps = flow["rate_kbps"] if constant else scenario["wired"]["mbps"] * 1e3
-    packets = kbps * 1e3 / 8 / flow.get("segment_bytes", 1460)
+    constant = flow.traffic == "cbr"
+    kbps = flow.rate_kbps if constant else scenario.wired.mbps * 1e3
+    packets = kbps * 1e3 / 8 / flow.segment_bytes
     return float(packets * hops * _frames_each(scenario) * (1 if constant else 2))

@@ -8,8 +8,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pacelab.errors import InputError, nearest
+from pacelab.experiment.models import About, Quick
 from pacelab.scenario.document import parse_setting
 from pacelab.scenario.schema import Table
+
+
+@dataclass(frozen=True)
+class Left:
+    """What of an experiment is run, by names; ``values`` are [None] where nothing is swept."""
+
+    seeds: int
+    systems: list[str]
+    variants: list[str]
+    values: list[Any]
 
 
 @dataclass(frozen=True)
@@ -31,30 +42,33 @@ class Part:
         named += [f"{key} = {value}" for key, value in self.settings.items()]
         return "; ".join(named)
 
-    def over(self, quick: Table | None, about: Table) -> Table:
+    def over(self, quick: Quick | None, about: About) -> Left:
         """What a ``quick`` table says (None: nothing), with what the call names in its place.
 
-        InputError where it names what the checked ``[experiment]`` table ``about`` has not, or
-        sets what is swept or searched.
+        InputError where it names what ``[experiment]`` has not, or sets what is swept or searched.
         """
-        known = {
-            "systems": [system["name"] for system in about["system"]],
-            "variants": [variant["name"] for variant in about["variant"]],
-            "values": list(about["sweep"]["values"]) if about["sweep"] else [],
+        known: dict[str, list[Any]] = {
+            "systems": [system.name for system in about.system],
+            "variants": [variant.name for variant in about.variant],
+            "values": about.sweep.values if about.sweep else [],
         }
         named = {"systems": self.systems, "variants": self.variants, "values": self.values}
         for kind, names in named.items():
             for name in names:
                 if name not in known[kind]:
-                    raise _unknown(about["id"], kind, name, known[kind])
+                    raise _unknown(about.id, kind, name, known[kind])
         for key in self.settings:
             if key in _varied(about):
                 raise InputError(
-                    f"reproduce {about['id']}: --set {key}: is swept or searched there; leave it "
+                    f"reproduce {about.id}: --set {key}: is swept or searched there; leave it "
                     "out, or set it with pacelab run"
                 )
-        chosen: Table = {kind: list(names) for kind, names in named.items() if names}
-        return (quick or {}) | chosen | ({"seeds": self.seeds} if self.seeds else {})
+        return Left(
+            self.seeds or (quick or about).seeds,
+            list(self.systems) or (quick and quick.systems) or known["systems"],
+            list(self.variants) or (quick and quick.variants) or known["variants"],
+            list(self.values) or (quick and quick.values) or known["values"] or [None],
+        )
 
 
 WHOLE = Part()
@@ -65,12 +79,10 @@ def parse_value(text: str) -> Any:
     return parse_setting(f"value={text}")[1]
 
 
-def _varied(about: Table) -> set[str]:
+def _varied(about: About) -> set[str]:
     """The keys that are swept, or searched."""
-    tables = [about["sweep"], about["search"]]
-    keys = {str(table["key"]) for table in tables if table}
-    sweep = about["sweep"]
-    return keys.union(*(sweep["set"] or [])) if sweep else keys
+    keys = {table.key for table in (about.sweep, about.search) if table}
+    return keys.union(*(about.sweep.set or [])) if about.sweep else keys
 
 
 def _unknown(experiment: str, kind: str, name: Any, known: Sequence[Any]) -> InputError:

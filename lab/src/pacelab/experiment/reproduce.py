@@ -9,9 +9,11 @@ from typing import Any
 
 from pacelab.experiment.campaign import run_all
 from pacelab.experiment.definition import Experiment, Point
+from pacelab.experiment.models import Search
 from pacelab.experiment.runner import Job, cost_s, make_job
 from pacelab.results.judge import judge, verdict
 from pacelab.results.summary import summarize
+from pacelab.scenario.models import Scenario
 from pacelab.scenario.schema import Table
 
 
@@ -34,14 +36,14 @@ class Simulations:
         self.workers = workers
         self.jobs: set[Job] = set()
 
-    def plan(self, requests: Sequence[Request]) -> tuple[list[Table], list[Job]]:
+    def plan(self, requests: Sequence[Request]) -> tuple[list[Scenario], list[Job]]:
         """The scenarios of points with settings, and their runs, seed by seed."""
         scenarios = [point.scenario(settings) for point, settings in requests]
         jobs = [make_job(s, seed) for s in scenarios for seed in range(1, self.seeds + 1)]
         self.jobs |= set(jobs)
         return scenarios, jobs
 
-    def summaries(self, scenarios: Sequence[Table], runs: Sequence[Table]) -> list[Table]:
+    def summaries(self, scenarios: Sequence[Scenario], runs: Sequence[Table]) -> list[Table]:
         """A result for each scenario, of the runs in the order of their jobs."""
         n = self.seeds
         return [summarize(s, runs[i * n : (i + 1) * n]) for i, s in enumerate(scenarios)]
@@ -59,48 +61,49 @@ class Simulations:
 
 
 def _greatest_without_loss(
-    points: Sequence[Point], search: Table, simulations: Simulations
+    points: Sequence[Point], search: Search, simulations: Simulations
 ) -> list[tuple[Any, Table]]:
     """For each point the greatest value of the searched key at which no more is lost than allowed.
 
     Bisection, all points side by side; the result is that of the greatest value that passed,
     or of ``low``, which is not tried but taken to pass.
     """
-    low = [search["low"]] * len(points)
-    high = [search["high"]] * len(points)
+    assert search.low is not None, "the goal has bounds"
+    assert search.high is not None
+    assert search.loss is not None
+    low = [search.low] * len(points)
+    high = [search.high] * len(points)
     best: list[Table | None] = [None] * len(points)
-    for _ in range(search["rounds"]):
+    for _ in range(search.rounds):
         tried = [(a + b) / 2 for a, b in zip(low, high, strict=True)]
-        requests = [(p, {search["key"]: rate}) for p, rate in zip(points, tried, strict=True)]
+        requests = [(p, {search.key: rate}) for p, rate in zip(points, tried, strict=True)]
         for i, result in enumerate(simulations.results(requests)):
-            if max(flow["loss"] for flow in result["flows"]) <= search["loss"]:
+            if max(flow["loss"] for flow in result["flows"]) <= search.loss:
                 low[i], best[i] = tried[i], result
             else:
                 high[i] = tried[i]
     missing = [i for i, result in enumerate(best) if result is None]
-    fallback = simulations.results([(points[i], {search["key"]: low[i]}) for i in missing])
+    fallback = simulations.results([(points[i], {search.key: low[i]}) for i in missing])
     for i, result in zip(missing, fallback, strict=True):
         best[i] = result
     return [(low[i], result) for i, result in enumerate(best) if result is not None]
 
 
 def _greatest_goodput(
-    points: Sequence[Point], search: Table, simulations: Simulations
+    points: Sequence[Point], search: Search, simulations: Simulations
 ) -> list[tuple[Any, Table]]:
     """For each point the value of the searched key at which most is delivered.
 
     First all of ``values``; then, in each round, the means of the best and its neighbours.
     """
     known: list[dict[float, Table]] = [{} for _ in points]
-    new = [[float(v) for v in search["values"]] for _ in points]
-    for left in range(search["rounds"], -1, -1):
-        requests = [
-            (p, {search["key"]: v}) for p, own in zip(points, new, strict=True) for v in own
-        ]
+    new = [[float(v) for v in search.values or []] for _ in points]
+    for left in range(search.rounds, -1, -1):
+        requests = [(p, {search.key: v}) for p, own in zip(points, new, strict=True) for v in own]
         results = iter(simulations.results(requests))
         for i, own in enumerate(new):
             known[i] |= {value: next(results) for value in own}
-        best = [_best(own, search["flows"]) for own in known]
+        best = [_best(own, search.flows) for own in known]
         new = [_beside(b, own) if left else [] for b, own in zip(best, known, strict=True)]
     return [(b, own[b]) for b, own in zip(best, known, strict=True)]
 
@@ -127,9 +130,9 @@ def _search(experiment: Experiment, simulations: Simulations) -> list[tuple[Any,
     """For each point what its search found, and the result there."""
     search = experiment.search
     assert search is not None, "the caller has seen to it"
-    find = _greatest_without_loss if search["goal"] == "loss" else _greatest_goodput
+    find = _greatest_without_loss if search.goal == "loss" else _greatest_goodput
     points = experiment.points
-    if search["each"] == "point":
+    if search.each == "point":
         searched = [p for p in points if p.searched]
         found = dict(zip(map(id, searched), find(searched, search, simulations), strict=True))
         plain = [p for p in points if not p.searched]
@@ -143,7 +146,7 @@ def _search(experiment: Experiment, simulations: Simulations) -> list[tuple[Any,
     }
     values = [best.get((p.variant, p.system)) for p in points]
     requests: list[Request] = [
-        (p, None if v is None else {search["key"]: v}) for p, v in zip(points, values, strict=True)
+        (p, None if v is None else {search.key: v}) for p, v in zip(points, values, strict=True)
     ]
     return list(zip(values, simulations.results(requests), strict=True))
 
@@ -182,12 +185,12 @@ def _outcome(
         "seeds": experiment.seeds,
         "runs": experiment.runs(),
         "cpu_s": cpu_s,
-        "about": experiment.about,
+        "about": experiment.about.as_dict(),
         "systems": experiment.systems,
         "variants": experiment.variants,
         "values": experiment.values,
         "points": points,
     }
-    outcome["checks"] = [judge(check, outcome) for check in experiment.about["check"]]
+    outcome["checks"] = [judge(check.as_dict(), outcome) for check in experiment.about.check]
     outcome["verdict"] = verdict(outcome["checks"])
     return outcome

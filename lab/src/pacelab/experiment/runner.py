@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from pacelab.errors import InputError, RunError
+from pacelab.scenario.models import Scenario
 from pacelab.scenario.schema import Table
 from pacelab.simulator import program, program_hash
 
@@ -39,9 +40,9 @@ class Job:
     use_cache: bool = True
 
 
-def make_job(scenario: Table, seed: int, *, use_cache: bool = True) -> Job:
+def make_job(scenario: Scenario, seed: int, *, use_cache: bool = True) -> Job:
     """The job for a resolved scenario and a seed."""
-    return Job(json.dumps(scenario, sort_keys=True), seed, use_cache)
+    return Job(json.dumps(scenario.as_dict(), sort_keys=True), seed, use_cache)
 
 
 def cache_folder() -> Path:

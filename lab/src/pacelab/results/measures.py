@@ -14,7 +14,6 @@ from typing import Any
 
 from pacelab.results.stats import Interval, interval, jain, windows
 from pacelab.results.summary import STARVED_SHARE, WINDOW_S
-from pacelab.scenario.outages import interruptions_s
 from pacelab.scenario.schema import Table
 
 
@@ -236,10 +235,21 @@ def _between(run: Table, selection: Selection, begin_s: float, end_s: float) -> 
     return float(sum(flow[k] for flow in flows for k in bins) / (len(bins) * width))
 
 
+def _interruptions_s(scenario: Table) -> list[tuple[float, float]]:
+    """From when to when outages and idle applications interrupt something, in order."""
+    outages = [(o["at_s"], o["at_s"] + o["for_s"]) for o in scenario["outages"]]
+    idle = [
+        (flow["idle_at_s"], flow["idle_at_s"] + flow["idle_s"])
+        for flow in scenario["flows"]
+        if flow["idle_s"]
+    ]
+    return sorted(outages + idle)
+
+
 def _recovered(point: Table, selection: Selection) -> Interval | None:
     """What is delivered after the last interruption, relative to before the first."""
     scenario = point["result"]["scenario"]
-    interruptions = interruptions_s(scenario)
+    interruptions = _interruptions_s(scenario)
     if not interruptions:
         return None
     first, last = interruptions[0][0], max(end for _, end in interruptions) + RECOVERING_S

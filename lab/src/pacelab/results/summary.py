@@ -18,6 +18,7 @@ from pacelab.results.stats import (
     windows,
 )
 from pacelab.results.transfers import flow_transfers, scenario_transfers
+from pacelab.scenario.models import Scenario
 from pacelab.scenario.schema import Table
 from pacelab.simulator import program_hash
 
@@ -41,11 +42,11 @@ def _bins(run: Table) -> list[list[float]]:
     ]
 
 
-def shared_period_s(scenario: Table) -> tuple[float, float]:
+def shared_period_s(scenario: Scenario) -> tuple[float, float]:
     """From when to when, after the warm-up, all flows are there; all the time if that is never."""
-    whole = (float(scenario["warmup_s"]), float(scenario["duration_s"]))
-    begin = max(whole[0], *(float(f["start_s"]) for f in scenario["flows"]))
-    end = min(whole[1], *(float(f["stop_s"] or whole[1]) for f in scenario["flows"]))
+    whole = (scenario.warmup_s, scenario.duration_s)
+    begin = max(whole[0], *(flow.start_s for flow in scenario.flows))
+    end = min(whole[1], *(flow.stop_s or whole[1] for flow in scenario.flows))
     return (begin, end) if begin < end else whole
 
 
@@ -146,7 +147,7 @@ def _links(runs: Sequence[Table]) -> list[Table]:
     ]
 
 
-def summarize(scenario: Table, runs: Sequence[Table]) -> Table:
+def summarize(scenario: Scenario, runs: Sequence[Table]) -> Table:
     """The result of a scenario: means over runs with 95% intervals.
 
     With several seeds the runs are replications; with one, intervals of goodput come from
@@ -157,7 +158,7 @@ def summarize(scenario: Table, runs: Sequence[Table]) -> Table:
     flows = range(len(runs[0]["flows"]))
     shared_s = shared_period_s(scenario)
     return {
-        "scenario": scenario,
+        "scenario": scenario.as_dict(),
         "seeds": [run["seed"] for run in runs],
         "statistics": "replications" if len(runs) > 1 else "batch means",
         "flows": [_flow_summary(runs, i) for i in flows],

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from pacelab.errors import InputError, nearest
-from pacelab.scenario.keys import LISTS
+from pacelab.scenario.flows import flow_name
+from pacelab.scenario.models import LISTS
 from pacelab.scenario.schema import Table
 
 MAX_BYTES = 1_000_000
@@ -83,7 +84,9 @@ def _entries(document: Table, parts: list[str], origin: str, dotted: str) -> lis
     if wanted.isdecimal() and int(wanted) < len(entries):
         return [entries[int(wanted)]]
     named = {
-        flow_name(e, i) if parts[0] == "flow" else str(e.get("name")): e
+        flow_name(e.get("name"), e.get("traffic", "ftp"), i)
+        if parts[0] == "flow"
+        else str(e.get("name")): e
         for i, e in enumerate(entries)
     }
     if wanted not in named:
@@ -92,6 +95,7 @@ def _entries(document: Table, parts: list[str], origin: str, dotted: str) -> lis
     return [named[wanted]]
 
 
-def flow_name(flow: Table, index: int) -> str:
-    """Its own name, or by its traffic and its place."""
-    return str(flow.get("name", f"{str(flow.get('traffic', 'ftp')).upper()} {index + 1}"))
+def _name(table: str, entry: Table, index: int) -> str:
+    if table == "flow":
+        return flow_name(entry.get("name"), entry.get("traffic", "ftp"), index)
+    return str(entry.get("name"))

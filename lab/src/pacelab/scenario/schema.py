@@ -1,41 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a key of a scenario or an experiment may be, and how a table is checked by its keys."""
+"""What every table of a file has in common.
+
+The tables are pydantic models: a field states its type, default and range once. What pydantic
+finds wrong becomes one line in pacelab's words (messages.py).
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, Self
 
-from pacelab.errors import InputError, nearest
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic_core import PydanticCustomError
 
+from pacelab.errors import InputError
+from pacelab.scenario.messages import first_mistake
+
+# A table of a TOML file as it is written, or a JSON document.
 Table = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Key:
-    """One key. ``kind`` is its type; float takes integers too. Without a default it is required."""
-
-    kind: type
-    default: Any = None
-    required: bool = False
-    least: float | None = None
-    above: float | None = None
-    most: float | None = None
-    choices: tuple[Any, ...] = ()
-    later: tuple[str, ...] = ()
-    words: tuple[str, ...] = ()  # that stand for a value
-    help: str = ""
-
-
-_NAMES = {
-    str: "a string",
-    bool: "true or false",
-    int: "a whole number",
-    float: "a number",
-    list: "a list",
-}
 
 
 @dataclass(frozen=True)
@@ -53,61 +35,64 @@ class Where:
         return InputError(f"{self.file}: {key + ': ' if key else ''}{text}")
 
 
-def check_value(value: Any, key: Key, where: Where) -> Any:
-    """The value in the key's type; InputError when its type, range or choice is wrong."""
-    if key.kind is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value) if abs(value) < 1e300 else math.inf
-    if value in key.words:
+class Model(BaseModel):
+    """A table: nothing is converted but whole numbers to numbers, nothing unknown is let in."""
+
+    model_config = ConfigDict(
+        strict=True,
+        extra="forbid",
+        frozen=True,
+        allow_inf_nan=False,
+        validate_by_alias=True,
+        validate_by_name=True,
+        serialize_by_alias=True,
+    )
+
+    @classmethod
+    def read(cls, table: object, where: Where) -> Self:
+        """The model of a table; InputError, of one line, on any mistake."""
+        try:
+            return cls.model_validate(table)
+        except ValidationError as error:
+            path, text = first_mistake(cls, error, where.path)
+            raise Where(where.file, tuple(path)).error(text) from None
+
+    def stated(self, name: str) -> bool:
+        """Whether the file states a key, else it has its default."""
+        return name in self.model_fields_set
+
+    def as_dict(self) -> Table:
+        """The table with every key."""
+        return self.model_dump()
+
+
+def _named(text: str) -> str:
+    if not text.strip():
+        raise PydanticCustomError("empty", "is empty; give a name")
+    return text
+
+
+Name = Annotated[str, AfterValidator(_named)]
+
+
+def one_of(*choices: float) -> AfterValidator:
+    """That a number is one of a few."""
+
+    def check(value: float) -> float:
+        if value not in choices:
+            known = ", ".join(map(str, choices))
+            raise PydanticCustomError("choice", f"{value} is none of {known}")
         return value
-    if not isinstance(value, key.kind) or (isinstance(value, bool) and key.kind is not bool):
-        words = "".join(f', or "{word}"' for word in key.words)
-        raise where.error(f"{value!r} is not {_NAMES[key.kind]}; give {_NAMES[key.kind]}{words}")
-    if isinstance(value, float) and not math.isfinite(value):
-        raise where.error(f"{value} is not finite; give a finite number")
-    if value in key.later:
-        ready = ", ".join(map(str, key.choices))
-        raise where.error(f'"{value}" is not available yet; use {ready}')
-    if key.choices and value not in key.choices:
-        raise where.error(f"{_quoted(value)} is none of {', '.join(map(_shown, key.choices))}")
-    _check_range(value, key, where)
-    if key.required and isinstance(value, str) and not value.strip():
-        raise where.error("is empty; give a name")
-    return value
+
+    return AfterValidator(check)
 
 
-def _quoted(value: Any) -> str:
-    return f'"{value}"' if isinstance(value, str) else str(value)
+def word_of(*choices: str) -> AfterValidator:
+    """That a word is one of some that a Literal cannot name."""
 
+    def check(value: str) -> str:
+        if value not in choices:
+            raise PydanticCustomError("choice", f'"{value}" is none of {", ".join(choices)}')
+        return value
 
-def _shown(choice: Any) -> str:
-    """A choice in a list of them; the empty text is seen only in quotes."""
-    return str(choice) or '""'
-
-
-def _check_range(value: Any, key: Key, where: Where) -> None:
-    if key.least is not None and value < key.least:
-        raise where.error(f"{value} is too small; give at least {key.least:g}")
-    if key.above is not None and value <= key.above:
-        raise where.error(f"{value} is too small; give more than {key.above:g}")
-    if key.most is not None and value > key.most:
-        raise where.error(f"{value} is too large; give at most {key.most:g}")
-
-
-def check_table(
-    table: Any, keys: Mapping[str, Key], where: Where, *, defaults: bool = True
-) -> Table:
-    """A table with checked values and, if asked for, defaults; InputError on any mistake."""
-    if not isinstance(table, dict):
-        raise where.error("is not a table; write it as one")
-    for name in table:
-        if name not in keys:
-            raise where.at(name).error(f"unknown key; {nearest(name, keys)}")
-    checked: Table = {}
-    for name, key in keys.items():
-        if name in table:
-            checked[name] = check_value(table[name], key, where.at(name))
-        elif key.required:
-            raise where.at(name).error(f"is missing; give {_NAMES[key.kind]}")
-        elif defaults:
-            checked[name] = key.default
-    return checked
+    return AfterValidator(check)

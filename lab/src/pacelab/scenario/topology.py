@@ -9,16 +9,15 @@ Names follow the papers' figures: relays are numbered from the far end towards t
 import math
 import random
 from collections import deque
-from typing import Any
 
-Node = dict[str, Any]
+from pacelab.scenario.mesh import Node
 
 DRAWS = 2000
 
 
 def node(name: str, x_m: float, y_m: float, gateway: bool = False) -> Node:
     """A mesh node as the runner takes it."""
-    return {"name": name, "x_m": x_m, "y_m": y_m, "gateway": gateway}
+    return Node(name=name, x_m=x_m, y_m=y_m, gateway=gateway)
 
 
 def chain(hops: int, spacing_m: float) -> list[Node]:
@@ -87,14 +86,14 @@ def random_nodes(
 
 def unreachable(nodes: list[Node], range_m: float) -> list[str]:
     """Names of the nodes that have no path to the gateway when each node reaches range_m."""
-    start = next(n for n in nodes if n["gateway"])
-    seen = {start["name"]}
+    start = next(n for n in nodes if n.gateway)
+    seen = {start.name}
     queue = deque([start])
     while queue:
         here = queue.popleft()
         for other in nodes:
-            distance_m = math.hypot(here["x_m"] - other["x_m"], here["y_m"] - other["y_m"])
-            if other["name"] not in seen and distance_m <= range_m:
-                seen.add(other["name"])
+            distance_m = math.hypot(here.x_m - other.x_m, here.y_m - other.y_m)
+            if other.name not in seen and distance_m <= range_m:
+                seen.add(other.name)
                 queue.append(other)
-    return [n["name"] for n in nodes if n["name"] not in seen]
+    return [n.name for n in nodes if n.name not in seen]

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""``[experiment]`` as a file states it: what is compared, what is searched, what is claimed."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from pacelab.results.measures import MEASURES
+from pacelab.scenario.schema import Model, Name, Table, word_of
+
+Kind = Literal["sweep", "flows", "time", "links"]
+Measured = Annotated[str, word_of(*MEASURES)]
+Checked = Annotated[str, word_of("gain", "jain_gain", "flow_difference", "reference", *MEASURES)]
+
+
+class Reference(Model):
+    """Figures known from elsewhere, by the swept value."""
+
+    name: Name
+    values: Table | None = None
+
+
+class Sweep(Model):
+    """The key whose values are gone through, or tables of settings for each value."""
+
+    key: Name
+    values: list[Any]
+    set: list[Table] | None = None
+
+
+class Search(Model):
+    """The key whose best value is looked for."""
+
+    key: Name
+    goal: Literal["loss", "goodput"] = "loss"
+    low: float | None = Field(default=None, gt=0)
+    high: float | None = Field(default=None, gt=0)
+    loss: float | None = Field(default=None, ge=0, le=1)
+    values: list[int | float] | None = None
+    flows: list[str] | None = None
+    rounds: int = Field(default=6, ge=0, le=20)
+    each: Literal["point", "system"] = "point"
+
+
+class Quick(Model):
+    """What of it is run in a hurry."""
+
+    seeds: int = Field(default=3, ge=1)
+    values: list[Any] | None = None
+    variants: list[str] | None = None
+    systems: list[str] | None = None
+    search: list[int | float] | None = None
+    rounds: int | None = Field(default=None, ge=0, le=20)
+    set: Table | None = None
+
+
+class Variant(Model):
+    """Conditions under which systems are compared."""
+
+    name: Name
+    set: Table | None = None
+
+
+class System(Variant):
+    """What is compared."""
+
+    search: bool = True
+    reference: Table | None = None
+
+
+class Picture(Model):
+    """A picture of what came out."""
+
+    id: Name
+    title: str = ""
+    kind: Kind = "sweep"
+    measure: Measured = "goodput"
+    systems: list[str] | None = None
+    variants: list[str] | None = None
+    at: Any = None
+    log: bool = False
+
+
+class Check(Model):
+    """A claim, and what meets it."""
+
+    text: Name
+    measure: Checked
+    of: Name
+    over: str | None = None
+    overs: list[str] | None = None
+    over_at: Any = None
+    over_variant: str | None = None
+    at: list[Any] | None = None
+    variant: str | None = None
+    every_variant: bool = False
+    flows: list[str] | None = None
+    over_flows: list[str] | None = None
+    while_: list[str] | None = Field(default=None, alias="while")
+    over_while: list[str] | None = None
+    links: list[list[str]] | None = None
+    over_links: list[list[str]] | None = None
+    which: Literal["every", "some"] = "every"
+    trend: Literal["rises", "falls"] | None = None
+    least: float | None = None
+    most: float | None = None
+
+
+class About(Model):
+    """``[experiment]``."""
+
+    id: Name
+    also: list[str] | None = None
+    listed: bool = True
+    paper: Name
+    figure: Name
+    claim: Name
+    reason: str = ""
+    plot: Kind = "sweep"
+    xlabel: str = ""
+    seeds: int = Field(default=10, ge=1, le=1000)
+    sweep: Sweep | None = None
+    search: Search | None = None
+    reference: Reference | None = None
+    quick: Quick | None = None
+    system: list[System]
+    variant: list[Variant] = Field(default_factory=list)
+    check: list[Check] = Field(default_factory=list)
+    picture: list[Picture] = Field(default_factory=list)

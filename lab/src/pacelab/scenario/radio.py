@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The radio of all nodes, the routes over it, and the wires behind the gateways."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from pacelab.scenario.schema import Model, Where, one_of
+
+# How packets wait for a radio.
+Queueing = Literal["fifo", "fq_codel", "codel", "yang"]
+
+ControlRate = one_of(1.0, 2.0, 5.5, 11.0, 6.0, 12.0, 24.0)
+DataRate = one_of(1.0, 2.0, 5.5, 11.0, 6.0, 9.0, 12.0, 18.0, 24.0, 36.0, 48.0, 54.0)
+BroadcastRate = one_of(0.0, 1.0, 2.0, 5.5, 11.0, 6.0, 12.0, 24.0)
+
+
+class Radio(Model):
+    """``[radio]``: of every node."""
+
+    model: Literal["range", "sinr"] = Field(default="range", description="radio model; see below")
+    standard: Literal["802.11b", "802.11g", "802.11n", "802.11ac"] = Field(
+        default="802.11b", description="see below"
+    )
+    data_mbps: Annotated[float, DataRate] = Field(
+        default=11.0, description="bit rate of data frames; 802.11g: 54 unless stated"
+    )
+    control_mbps: Annotated[float, ControlRate] = Field(
+        default=1.0, description="bit rate of control frames; 802.11g: 6 unless stated"
+    )
+    broadcast_mbps: Annotated[float, BroadcastRate] = Field(
+        default=0.0, description="bit rate of broadcast frames; 0: as control frames"
+    )
+    rts_cts: bool = Field(default=True, description="announce every data frame by RTS/CTS")
+    tx_range_m: float = Field(default=250.0, gt=0, le=1e5, description="range of decoding")
+    cs_range_m: float = Field(
+        default=550.0, gt=0, le=1e5, description="range of sensing and interference"
+    )
+    queue_packets: int = Field(default=50, ge=1, le=100_000, description="interface queue")
+    rules: Literal["802.11", "ns-2"] = Field(
+        default="802.11",
+        description="of medium access and reception; ns-2: the seven keys from `interference` on",
+    )
+    cts_ignores_nav: bool = Field(default=False, description="an RTS is answered despite the NAV")
+    interference: Literal["additive", "pairwise"] = Field(
+        default="additive", description="interferers add up, or count each by itself (ns-2)"
+    )
+    missed_frames_deafen: bool = Field(
+        default=False,
+        description="ns-2's rule: a frame that is missed keeps from later ones to its end",
+    )
+    cts_when_idle: bool = Field(
+        default=False, description="ns-2's rule: an RTS is answered only if nothing is sensed"
+    )
+    cts_waits_for_data: bool = Field(
+        default=False, description="ns-2's rule: who sent a CTS is silent until the data's end"
+    )
+    nav_reset: bool = Field(
+        default=True, description="an RTS that nothing follows gives its NAV up; ns-2: it does not"
+    )
+    eifs_in_nav: bool = Field(
+        default=False, description="ns-2's rule: DIFS follow EIFS, which nothing cuts short"
+    )
+    always_back_off: bool = Field(
+        default=False,
+        description="ns-2's rule: a random backoff before every frame, idle medium or not",
+    )
+    queueing: Queueing = Field(default="fifo", description="at every mesh node; see below")
+    radios: int = Field(default=1, ge=1, le=2, description="of each node, on channels of their own")
+    data_attempts: int = Field(
+        default=0,
+        ge=0,
+        le=100,
+        description="data frames without ACK until one is dropped; 0: 4 with RTS/CTS, else 7",
+    )
+    path_loss_exponent: float = Field(
+        default=3.0, ge=1, le=10, description="of sinr: log-distance loss, free space up to 1 m"
+    )
+    tx_power_dbm: float = Field(
+        default=16.0, ge=-120, le=120, description="of sinr: transmit power"
+    )
+    sense_dbm: float = Field(
+        default=-82.0, ge=-93.5, le=0, description="of sinr: carrier-sense threshold of every PHY"
+    )
+    mcs: int = Field(
+        default=4, ge=0, le=8, description="of 802.11n, 802.11ac: bit rate of data frames"
+    )
+    aggregation: bool = Field(default=True, description="of 802.11n, 802.11ac: A-MPDU")
+
+
+class Routing(Model):
+    """``[routing]``."""
+
+    protocol: Literal["static", "aodv", "olsr"] = "static"
+    hello_s: float = Field(
+        default=2.0, ge=0.1, le=100, description="of olsr: between two HELLOs of a node"
+    )
+    tc_s: float = Field(
+        default=5.0, ge=0.1, le=100, description="of olsr: between two TCs of a node"
+    )
+    search_pause_s: float = Field(
+        default=0.0,
+        ge=0,
+        le=1e5,
+        description="of aodv: after a search for a route that failed, before the next; ns-2: 10",
+    )
+
+
+class Wired(Model):
+    """``[wired]``."""
+
+    mbps: float = Field(default=10.0, gt=0, le=1e5, description="bit rate of each wired link")
+    delay_ms: float = Field(
+        default=40.0, ge=0, le=10_000, description="one-way delay of each wired link"
+    )
+
+
+# What `rules` sets, where a key is not stated itself.
+RULES: dict[str, dict[str, Any]] = {
+    "802.11": {},
+    "ns-2": {
+        "interference": "pairwise",
+        "missed_frames_deafen": True,
+        "cts_when_idle": True,
+        "cts_waits_for_data": True,
+        "nav_reset": False,
+        "eifs_in_nav": True,
+        "always_back_off": True,
+    },
+}
+
+# Keys that mean something to one radio model only.
+MODEL_KEYS = {
+    "tx_range_m": "range",
+    "cs_range_m": "range",
+    "rules": "range",
+    "cts_ignores_nav": "range",
+    "interference": "range",
+    "missed_frames_deafen": "range",
+    "cts_when_idle": "range",
+    "cts_waits_for_data": "range",
+    "nav_reset": "range",
+    "eifs_in_nav": "range",
+    "always_back_off": "range",
+    "path_loss_exponent": "sinr",
+    "tx_power_dbm": "sinr",
+    "sense_dbm": "sinr",
+}
+
+# Keys that mean something to some standards only, and bit rates that only some have.
+STANDARD_KEYS = {
+    "data_mbps": ("802.11b", "802.11g"),
+    "control_mbps": ("802.11b", "802.11g"),
+    "broadcast_mbps": ("802.11b", "802.11g"),
+    "mcs": ("802.11n", "802.11ac"),
+    "aggregation": ("802.11n", "802.11ac"),
+}
+DATA_MBPS = {
+    "802.11b": (11.0, 5.5, 2.0, 1.0),
+    "802.11g": (54.0, 48.0, 36.0, 24.0, 18.0, 12.0, 9.0, 6.0),
+}
+# Of control and broadcast frames: in 802.11g the mandatory OFDM rates.
+CONTROL_MBPS = {"802.11b": (1.0, 2.0, 5.5, 11.0), "802.11g": (6.0, 12.0, 24.0)}
+# What the range radio knows.
+RANGE_STANDARDS = ("802.11b", "802.11g")
+MOST_MCS = {"802.11n": 7, "802.11ac": 8}  # one stream, 20 MHz
+
+
+def completed_radio(stated: Radio, where: Where) -> Radio:
+    """With the defaults that rules and standard have; checks what only some radios know."""
+    rules = {k: v for k, v in RULES[stated.rules].items() if not stated.stated(k)}
+    radio = stated.model_copy(update=rules)
+    for key, model in MODEL_KEYS.items():
+        if stated.stated(key) and radio.model != model:
+            raise where.at(key).error(
+                f'has no meaning with model "{radio.model}"; remove it, or set model = "{model}"'
+            )
+    if radio.cs_range_m < radio.tx_range_m:
+        raise where.at("cs_range_m").error("is less than tx_range_m; give at least that")
+    if radio.cts_ignores_nav and radio.cts_when_idle:
+        raise where.at("cts_when_idle").error("excludes cts_ignores_nav; set one of them")
+    _check_standard(stated, where)
+    return radio.model_copy(update=_rates(stated))
+
+
+def _rates(stated: Radio) -> dict[str, float]:
+    """The bit rates that a standard has unless others are stated."""
+    rates: dict[str, float] = {}
+    if stated.standard in DATA_MBPS and not stated.stated("data_mbps"):
+        rates["data_mbps"] = DATA_MBPS[stated.standard][0]
+    slow = stated.standard == "802.11g" and stated.model == "range"
+    if slow and not stated.stated("control_mbps"):
+        rates["control_mbps"] = CONTROL_MBPS[stated.standard][0]
+    return rates
+
+
+def _check_standard(radio: Radio, where: Where) -> None:
+    standard = radio.standard
+    if radio.model == "range" and standard not in RANGE_STANDARDS:
+        raise where.at("standard").error(
+            f'"{standard}" is not simulated with model "range"; set model = "sinr"'
+        )
+    for key, standards in STANDARD_KEYS.items():
+        if radio.stated(key) and standard not in standards:
+            raise where.at(key).error(
+                f"has no meaning with {standard}, only with {' and '.join(standards)}; remove it"
+            )
+    if radio.stated("data_mbps"):
+        check_data_rate(radio.data_mbps, standard, where.at("data_mbps"))
+    _check_control(radio, where)
+    if radio.mcs > MOST_MCS.get(standard, radio.mcs):
+        raise where.at("mcs").error(
+            f"{standard} has none such of one stream; give at most {MOST_MCS[standard]}"
+        )
+
+
+def check_data_rate(mbps: float, standard: str, where: Where) -> None:
+    """That a standard has a bit rate."""
+    rates = DATA_MBPS[standard]
+    if mbps not in rates:
+        ready = ", ".join(f"{rate:g}" for rate in rates)
+        raise where.error(f"{standard} has no such bit rate; use {ready}")
+
+
+def _check_control(radio: Radio, where: Where) -> None:
+    """Bit rates of control and broadcast frames."""
+    for key in ("control_mbps", "broadcast_mbps"):
+        if not radio.stated(key):
+            continue
+        if radio.standard == "802.11g" and radio.model != "range":
+            raise where.at(key).error(
+                'has no meaning with 802.11g and model "sinr", which has 6 Mbit/s; remove it'
+            )
+        mbps = getattr(radio, key)
+        if mbps and mbps not in CONTROL_MBPS[radio.standard]:
+            ready = ", ".join(f"{rate:g}" for rate in CONTROL_MBPS[radio.standard])
+            raise where.at(key).error(f"{radio.standard} has no such basic bit rate; use {ready}")
