@@ -14,6 +14,7 @@ from conftest import StartGateway
 from harness import arena, net
 from harness.arena import Arena
 from harness.capture import ACK, FIN, RST, SYN, Capture
+from harness.flow_table import shown_map
 from harness.fuzz import MESH, WIRED, Fields, ipv4, ipv6, tcp
 from harness.gateway import Gateway
 from harness.namespace import run
@@ -39,11 +40,10 @@ def begin(place: Arena, start: StartGateway, **config: object) -> Gateway:
     return start(network, law="even", **config)
 
 
-def delivered_by_ended_flows() -> int:
+def delivered_by_ended_flows(gateway: Gateway) -> int:
     """Of all hosts, as the kernel keeps it."""
-    maps = json.loads(run("bpftool", "-j", "map", "show"))
-    latest = max(one["id"] for one in maps if one.get("name") == "mp_ended")
-    rows = json.loads(run("bpftool", "-j", "map", "dump", "id", str(latest)))
+    ended = shown_map(gateway.pid, "mp_ended")
+    rows = json.loads(run("bpftool", "-j", "map", "dump", "id", str(ended["id"])))
     values = (bytes(int(byte, 16) for byte in row["value"]) for row in rows)
     return sum(int.from_bytes(value, "little") for value in values)
 
@@ -109,7 +109,7 @@ def test_a_connection_begins_anew(place: Arena, start: StartGateway) -> None:
     talk.send(WIRED, SYN | ACK, seq=700_000, ack=500_001)
     gateway.fresh_status()
     assert gateway.flow(2000) is None
-    assert delivered_by_ended_flows() == 1000
+    assert delivered_by_ended_flows(gateway) == 1000
     talk.data(WIRED, 700_001)
     talk.acknowledge(MESH, 701_001)
     gateway.fresh_status()

@@ -105,8 +105,8 @@ class Layout:
         return offset
 
 
-def _shown_map(pid: int) -> dict[str, Any]:
-    """What bpftool shows of this process's flow table."""
+def shown_map(pid: int, name: str) -> dict[str, Any]:
+    """What bpftool shows of this process's map of that name; other gateways run beside."""
     mine = set()
     for file in Path(f"/proc/{pid}/fdinfo").iterdir():
         # A descriptor may be closed meanwhile.
@@ -114,7 +114,7 @@ def _shown_map(pid: int) -> dict[str, Any]:
             mine |= {int(n) for n in re.findall(r"^map_id:\s*(\d+)", file.read_text(), re.M)}
     shown = json.loads(run("bpftool", "-j", "map", "show"))
     table: dict[str, Any]
-    (table,) = (one for one in shown if one["id"] in mine and one.get("name") == "mp_flows")
+    (table,) = (one for one in shown if one["id"] in mine and one.get("name") == name)
     return table
 
 
@@ -122,7 +122,7 @@ class FlowTable:
     """Of a gateway that runs; opened anew when it is started anew."""
 
     def __init__(self, gateway: Gateway) -> None:
-        shown = _shown_map(gateway.pid)
+        shown = shown_map(gateway.pid, "mp_flows")
         layout = Layout("mp_flow", shown["btf_id"])
         self._interval = layout.offset("interval_ns")
         self._cov = layout.offset("estimate.cov_q16")
