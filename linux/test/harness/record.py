@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
 Figures that tests measure, kept as data: `--record DIR` writes DIR/NAME.json for each test_NAME.py,
-with the median over rounds (`--count 3`), the commit and the command. Schema: results/README.md.
+with the median over rounds (`--count 3`), commit, law and command. Schema: results/README.md.
 """
 
 import json
@@ -18,6 +18,7 @@ import pytest
 
 PROPERTY = "figure"
 REPOSITORY = Path(__file__).parents[3]
+LAW = REPOSITORY / "lab" / "src" / "pacelab" / "results" / "law.py"
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Collector:
 
     folder: Path
     commit: str
+    law: str
     made: str
     # By file, then by variant, figure, unit and what is wanted.
     values: dict[str, dict[tuple[str, str, str, str], list[float]]] = field(default_factory=dict)
@@ -66,7 +68,7 @@ class Collector:
             "experiment": file,
             "title": title(file),
             "commit": self.commit,
-            "law": None,
+            "law": self.law,
             "command": "pytest linux/test " + " ".join(sys.argv[1:]),
             "made": self.made,
             "rows": [row(*key, values) for key, values in rows.items()],
@@ -74,14 +76,11 @@ class Collector:
 
 
 def collector(folder: Path) -> Collector:
-    """Commit and date are of the beginning; a changed checkout is marked with +."""
-    git = ("git", "-C", str(REPOSITORY))
-    commit = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
-    changed = subprocess.run(
-        [*git, "status", "--porcelain", "-uno"], capture_output=True, text=True, check=True
-    )
-    mark = "+" if changed.stdout else ""
-    return Collector(folder, commit.stdout[:12] + mark, date.today().isoformat())
+    """Commit, law and date are of the beginning; a changed checkout is marked with +."""
+    told = subprocess.run([sys.executable, LAW], capture_output=True, text=True, check=True)
+    tree = json.loads(told.stdout)
+    mark = "+" if tree["changed"] else ""
+    return Collector(folder, tree["commit"] + mark, tree["law"], date.today().isoformat())
 
 
 def variant(test: str) -> str:

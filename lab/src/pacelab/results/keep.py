@@ -107,16 +107,15 @@ def record_of(outcome: Table, command: str) -> Table:
     """An experiment's outcome in the format of ``results/``."""
     points = [row for point in outcome["points"] for row in _of_point(outcome, point)]
     checks = [row for check in outcome["checks"] for row in _of_check(check, outcome["seeds"])]
-    note = {"note": "The programs had changes that no commit holds."} if is_changed() else {}
+    commit = commit_of()
     return {
         "schema": SCHEMA,
         "experiment": outcome["id"],
         "title": outcome["title"],
-        "commit": commit_of(),
+        "commit": f"{commit}+" if commit and is_changed() else commit,
         "law": present_law(),
         "command": command,
         "made": datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
-        **note,
         "verdict": outcome["verdict"],
         "rows": points + checks,
     }

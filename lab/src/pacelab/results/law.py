@@ -78,11 +78,11 @@ def is_changed(root: Path = ROOT) -> bool:
 
 
 def main() -> None:
-    """Prints ``{"commit": ..., "law": ...}``."""
+    """Prints ``{"commit": ..., "law": ..., "changed": ...}``, the last of the checkout."""
     revision = sys.argv[1] if len(sys.argv) > 1 else None
     commit = commit_of(revision or "HEAD")
     law = present_law() if revision is None else commit and law_of(commit)
-    print(json.dumps({"commit": commit, "law": law}))
+    print(json.dumps({"commit": commit, "law": law, "changed": is_changed()}))
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ class Marks:
     def _origin_text(self, commit: str | None, law: str | None) -> str:
         if commit is None:
             return "of no known commit"
-        short = commit[:COMMIT_DIGITS]
+        short = commit[:COMMIT_DIGITS] + ("+" if commit.endswith("+") else "")
         if law is None:
             return f"of {short}, **whose law is not known**"
         return f"of {short}" if law == self.present else f"**law of {short}, older**"

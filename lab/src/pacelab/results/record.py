@@ -18,8 +18,9 @@ from typing import Any
 from pacelab.errors import InputError, nearest
 
 SCHEMA = 1
-NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
+NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 HEX = re.compile(r"[0-9a-f]{12}")
+COMMIT = re.compile(r"[0-9a-f]{12}\+?")  # + marks a checkout with changes
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 _NUMBER = (int, float)
@@ -113,7 +114,7 @@ def _check_keys(
 
 
 def _check_patterns(table: Mapping[str, Any], where: str) -> None:
-    for key, pattern in (("commit", HEX), ("law", HEX), ("made", DAY)):
+    for key, pattern in (("commit", COMMIT), ("law", HEX), ("made", DAY)):
         value = table.get(key)
         if value is not None and not pattern.fullmatch(value):
             raise InputError(f"{where}: {key} is {value!r}, not {pattern.pattern}; correct it")
