@@ -2,18 +2,15 @@
 """Network namespaces: made, entered for the length of a call, removed."""
 
 import contextlib
-import ctypes
 import itertools
 import os
 import re
 import socket
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
-CLONE_NEWNET = 0x40000000
-_MOUNTED = Path("/run/netns")
-_libc = ctypes.CDLL(None, use_errno=True)
+from pacelab.emulation.netns import MOUNTED, inside
+
 _serial = itertools.count()
 
 
@@ -23,12 +20,6 @@ def run(*command: str, check: bool = True) -> str:
     if check and done.returncode:
         raise RuntimeError(f"{' '.join(command)}: {done.stderr.strip() or done.returncode}")
     return done.stdout
-
-
-def _setns(fd: int) -> None:
-    if _libc.setns(fd, CLONE_NEWNET):
-        errno = ctypes.get_errno()
-        raise OSError(errno, f"setns: {os.strerror(errno)}")
 
 
 class Namespace:
@@ -47,22 +38,9 @@ class Namespace:
             self.remove()
             raise
 
-    @contextlib.contextmanager
-    def inside(self) -> Iterator[None]:
+    def inside(self) -> contextlib.AbstractContextManager[None]:
         """The calling thread, and it alone, is in the namespace."""
-        home = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
-        try:
-            there = os.open(_MOUNTED / self.name, os.O_RDONLY)
-            try:
-                _setns(there)
-            finally:
-                os.close(there)
-            try:
-                yield
-            finally:
-                _setns(home)
-        finally:
-            os.close(home)
+        return inside(self.name)
 
     def socket(self, family: int, kind: int, protocol: int = 0) -> socket.socket:
         """A socket of the namespace: it stays there whoever uses it."""
@@ -93,7 +71,7 @@ class Namespace:
 
 def remove_stale() -> None:
     """Removes the namespaces of test processes that were killed."""
-    for path in _MOUNTED.glob("mp*-*"):
+    for path in MOUNTED.glob("mp*-*"):
         owner = re.match(r"mp(\d+)-", path.name)
         if owner and not Path("/proc", owner[1]).exists():
             run("ip", "netns", "del", path.name, check=False)
