@@ -14,6 +14,7 @@ from pacelab import scenario
 from pacelab.cli import main
 from pacelab.emulation import demo, emulate, plan, run, validate
 from pacelab.emulation.programs import MESHPACE
+from pacelab.emulation.ready import Port, RadioKeys
 from pacelab.emulation.series import Series, quantiles_ms
 from pacelab.errors import InconclusiveError
 from pacelab.scenario.models import Scenario
@@ -24,7 +25,7 @@ CHAIN: Document = {
     "gateway": {"law": "gap", "goodput_control": False, "delay_bound_s": 0.25},
     "flow": [{"from": "B", "to": "A", "advertised_window": 32}],
 }
-RADIO: Document = {
+RADIO: RadioKeys = {
     "sense_dbm": -92.5,
     "antenna_dbi": 0.0,
     "path_loss_exponent": 3.0,
@@ -36,7 +37,18 @@ RADIO: Document = {
     "slot_us": 20,
     "rts_cts": False,
 }
-HOST: Document = {"address": "10.1.0.3", "hops": 3, "mbps": 11.0, "radio_at_gateway": RADIO}
+HOST: Port = {
+    "node": "A",
+    "side": "mesh",
+    "netns": "mpe-a",
+    "interface": "mesh0",
+    "address": "10.1.0.3",
+    "routes": [],
+    "hops": 3,
+    "mbps": 11.0,
+    "radio_here": RADIO,
+    "radio_at_gateway": RADIO,
+}
 
 
 def resolved(**changes: Any) -> Scenario:

@@ -12,6 +12,7 @@ from pacelab.emulation.mesh import MESH_INTERFACE, WIRED_INTERFACE
 from pacelab.emulation.plan import gateway_name, gateway_toml, linux_nodes
 from pacelab.emulation.processes import Processes
 from pacelab.emulation.programs import MESHPACE
+from pacelab.emulation.ready import Ready
 from pacelab.emulation.run_folder import RunFolder
 from pacelab.errors import RunError
 from pacelab.scenario.models import Scenario
@@ -24,7 +25,7 @@ class Gateway:
     """A gateway that is ready."""
 
     def __init__(
-        self, scenario: Scenario, ready: Table, folder: RunFolder, processes: Processes
+        self, scenario: Scenario, ready: Ready, folder: RunFolder, processes: Processes
     ) -> None:
         node = gateway_name(scenario)
         ends = set(linux_nodes(scenario)) - {node, *scenario.wired_hosts}

@@ -11,6 +11,7 @@ import subprocess
 from pacelab.emulation.plan import gateway_name, linux_nodes, route_words, tcp_flows
 from pacelab.emulation.processes import GRACE_S, Processes
 from pacelab.emulation.programs import MESH
+from pacelab.emulation.ready import Neighbour, Port, Ready, Report
 from pacelab.emulation.run_folder import RunFolder
 from pacelab.errors import InputError, RunError
 from pacelab.scenario.flows import Flow
@@ -52,7 +53,7 @@ class Mesh:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
-        self.ready: Table = json.loads(self._line(READY_WITHIN_S))
+        self.ready: Ready = json.loads(self._line(READY_WITHIN_S))
 
     def _line(self, within_s: float) -> str:
         """Its next line; an error when it ends instead: InputError if it refuses the scenario."""
@@ -72,23 +73,23 @@ class Mesh:
         """Counters of lag and links begin anew."""
         self._process.send_signal(signal.SIGUSR1)
 
-    def end(self) -> Table:
+    def end(self) -> Report:
         """Ends it; its report: ``lag_ms``, ``links``."""
         assert self._process.stdin is not None
         self._process.stdin.close()
-        report: Table = json.loads(self._line(GRACE_S))
+        report: Report = json.loads(self._line(GRACE_S))
         self._process.wait(GRACE_S)
         self._processes.forget(self._process)
         return report
 
 
-def addresses(ready: Table) -> dict[str, str]:
+def addresses(ready: Ready) -> dict[str, str]:
     """The address of each node; the gateway's is that in the mesh."""
     ports = sorted(ready["ports"], key=lambda port: port["side"] == "mesh")
     return {port["node"]: port["address"] for port in ports}
 
 
-def configure(ready: Table, scenario: Scenario) -> None:
+def configure(ready: Ready, scenario: Scenario) -> None:
     """Neighbours and routes of all namespaces, with TCP's knobs on those between flows' ends."""
     commands: dict[str, list[str]] = {}
     where = addresses(ready)
@@ -115,7 +116,7 @@ def configure(ready: Table, scenario: Scenario) -> None:
             raise RunError(f"ip in {netns}: {words[0]}")
 
 
-def _port_commands(port: Table, neighbours: list[Table]) -> list[str]:
+def _port_commands(port: Port, neighbours: list[Neighbour]) -> list[str]:
     interface = port["interface"]
     # A super packet would be one packet to the gateway's law and to the radio's queue.
     lines = [f"link set dev {interface} gso_max_segs 1"]
@@ -138,7 +139,7 @@ def _via(address: str, via: str, interface: str) -> str:
 
 
 def _flow_route(
-    port: Table, gateway: str, peer: str, where: dict[str, str], scenario: Scenario, flow: Flow
+    port: Port, gateway: str, peer: str, where: dict[str, str], scenario: Scenario, flow: Flow
 ) -> list[str]:
     """The host route of a flow's end to its other end, over the interface that leads there."""
     to_wired = peer in scenario.wired_hosts

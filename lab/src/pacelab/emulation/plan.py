@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+from pacelab.emulation.ready import Port, RadioKeys
 from pacelab.errors import InputError
 from pacelab.scenario.flows import Flow, Tcp
 from pacelab.scenario.models import Scenario
@@ -209,7 +210,7 @@ def route_words(flow: Flow) -> list[str]:
     ]
 
 
-def gateway_toml(scenario: Scenario, hosts: list[Table]) -> str:
+def gateway_toml(scenario: Scenario, hosts: list[Port]) -> str:
     """Configuration of ``meshpace gateway``; hosts: the port of each mesh end, as the mesh says."""
     gateway = scenario.gateway
     # What keeps the fast from starving the slow: one switch of the scenario, two of the program.
@@ -233,7 +234,7 @@ def gateway_toml(scenario: Scenario, hosts: list[Table]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def radio_toml(radios: list[Table], where: str) -> list[str]:
+def radio_toml(radios: list[RadioKeys], where: str) -> list[str]:
     """``[radio]`` as the simulated radio has it; InputError when next hops are not alike."""
     if any(radio != radios[0] for radio in radios):
         raise InputError(

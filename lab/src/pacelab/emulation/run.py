@@ -15,6 +15,7 @@ from pacelab.emulation.mesh import Mesh, addresses, configure
 from pacelab.emulation.netns import write_sysctls
 from pacelab.emulation.plan import check, flow_plans, linux_nodes, paced_senders, sysctls
 from pacelab.emulation.processes import Processes
+from pacelab.emulation.ready import Report
 from pacelab.emulation.run_folder import RunFolder
 from pacelab.emulation.sender import Sender
 from pacelab.emulation.series import BIN_S
@@ -139,7 +140,7 @@ def _flow_result(run: _Run, traffic: Traffic) -> Table:
     }
 
 
-def _result(run: _Run, seed: int, report: Table) -> Table:
+def _result(run: _Run, seed: int, report: Report) -> Table:
     scenario = run.scenario
     flows = [_flow_result(run, one) for one in run.traffic]
     return {

@@ -15,16 +15,16 @@ from pacelab.emulation.mesh import MESH_INTERFACE
 from pacelab.emulation.plan import paced_senders, radio_toml
 from pacelab.emulation.processes import in_namespace
 from pacelab.emulation.programs import MESHPACE
+from pacelab.emulation.ready import Port, Ready
 from pacelab.emulation.run_folder import RUNS, RunFolder, provide_bpffs
 from pacelab.errors import InconclusiveError, InputError, RunError
 from pacelab.scenario.models import Scenario
-from pacelab.scenario.schema import Table
 
 NAME = "meshpace"
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 
-def _options(scenario: Scenario, ports: list[Table], folder: Path) -> list[str]:
+def _options(scenario: Scenario, ports: list[Port], folder: Path) -> list[str]:
     """The law and the path of all paced senders, whose ports these are."""
     laws = {flow.law for flow in scenario.flows} - {"off"}
     if len(laws) > 1:
@@ -45,7 +45,7 @@ def _options(scenario: Scenario, ports: list[Table], folder: Path) -> list[str]:
 class Sender:
     """The congestion control, on until ``off``."""
 
-    def __init__(self, scenario: Scenario, ready: Table, folder: RunFolder) -> None:
+    def __init__(self, scenario: Scenario, ready: Ready, folder: RunFolder) -> None:
         senders = paced_senders(scenario)
         mine = [port for port in ready["ports"] if port["node"] in senders]
         if len({port["hops"] for port in mine}) > 1:
