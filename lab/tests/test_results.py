@@ -284,6 +284,28 @@ def test_an_experiment_is_kept(
     assert "### A chain" not in page
 
 
+@pytest.mark.usefixtures("double")
+def test_runs_are_kept(
+    results: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Else what is measured with a scenario of one's own would be copied by hand."""
+    monkeypatch.setattr(pages, "RESULTS", results)
+    monkeypatch.setattr(keep, "RESULTS", results)
+    file = results.parent / "two.toml"
+    flow = '[[flow]]\nfrom = "B"\nto = "A"\n'
+    file.write_text(f'title = "Two"\n{flow}{flow}')
+    call = ["run", str(file), "--seeds", "2", "--set", "duration_s=20"]
+    assert cli.main([*call, "--keep", "group"]) == cli.USAGE
+    assert "give GROUP/NAME" in capsys.readouterr().err
+    (results / "group" / "page.md").write_text("{{ rest() }}\n")
+    assert cli.main([*call, "--keep", "group/two"]) == cli.DONE
+    record = read_group(results / "group")["two"]
+    assert record.command == f"bin/pacelab run {file} --seeds 2 --set duration_s=20"
+    assert {"goodput", "jain"} <= {row.figure for row in record.rows}
+    assert sum(row.figure.startswith("goodput of") for row in record.rows) == 2
+    assert pages.stale_pages(results) == []
+
+
 def test_pages_by_the_command(
     results: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

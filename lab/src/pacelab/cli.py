@@ -46,12 +46,17 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"pacelab {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, parser_class=_Parser)
 
+    kept = _Parser(add_help=False)
+    kept.add_argument(
+        "--keep", metavar="GROUP/NAME", help="write the figures into results/GROUP/NAME.json, too"
+    )
+
     workers = _Parser(add_help=False)
     workers.add_argument("--jobs", type=_positive, help="runs at a time (default: all cores)")
     workers.add_argument("--scheduler", metavar="ADDR", help="Dask scheduler to run on")
     workers.add_argument("--json", action="store_true", help="print one JSON document")
 
-    run = commands.add_parser("run", parents=[workers], help="simulate scenario files")
+    run = commands.add_parser("run", parents=[workers, kept], help="simulate scenario files")
     run.add_argument("files", nargs="+", metavar="FILE")
     run.add_argument("--seeds", type=_positive, default=1, metavar="N", help="seeds 1 .. N")
     run.add_argument("--out", type=Path, metavar="DIR", help="results, figures and report")
@@ -59,7 +64,9 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--no-cache", action="store_true", help="simulate even what is known")
     run.set_defaults(act=_run)
 
-    emulate = commands.add_parser("emulate", help="run a scenario with real kernels and gateway")
+    emulate = commands.add_parser(
+        "emulate", parents=[kept], help="run a scenario with real kernels and gateway"
+    )
     emulate.add_argument("file", metavar="FILE")
     emulate.add_argument("--seeds", type=_positive, default=1, metavar="N", help="seeds 1 .. N")
     emulate.add_argument("--out", type=Path, metavar="DIR", help="results, figures and report")
@@ -67,7 +74,9 @@ def _parser() -> argparse.ArgumentParser:
     emulate.add_argument("--json", action="store_true", help="print one JSON document")
     emulate.set_defaults(act=_emulate)
 
-    check = commands.add_parser("validate", help="compare the emulation with the simulation")
+    check = commands.add_parser(
+        "validate", parents=[kept], help="compare the emulation with the simulation"
+    )
     check.add_argument("--quick", action="store_true", help="one short run of each case")
     check.add_argument("--seeds", type=_positive, metavar="N", help="emulated runs of each case")
     check.add_argument("--out", type=Path, default=OUT / "validate", metavar="DIR")
@@ -130,6 +139,7 @@ def _run(arguments: argparse.Namespace) -> int:
     names = [Path(file).stem for file in arguments.files]
     if arguments.out and len(set(names)) < len(names):
         raise InputError("--out: two files of the same name would share a folder; rename one")
+    kept = _kept(arguments)
     scenarios = [load(file, settings) for file in arguments.files]
     out = _folder(arguments.out) if arguments.out else None
     seeds = range(1, arguments.seeds + 1)
@@ -150,6 +160,11 @@ def _run(arguments: argparse.Namespace) -> int:
         for result, name in zip(results, names, strict=True):
             write_result(result, out, name)
         write_report(out)
+    if kept:
+        several = len(results) > 1
+        titles = [r["scenario"]["title"] for r in results]
+        named = [("", t if several else "", r) for t, r in zip(titles, results, strict=True)]
+        _keep_results(arguments, kept, titles[0], named)
     if arguments.json:
         _print_json(results[0] if len(results) == 1 else {"results": results})
     else:
@@ -161,6 +176,7 @@ def _emulate(arguments: argparse.Namespace) -> int:
     from pacelab.emulation.emulate import emulate
 
     settings = dict(parse_setting(text) for text in arguments.settings)
+    kept = _kept(arguments)
     scenario = load(arguments.file, settings, emulated=True)
     out = _folder(arguments.out) if arguments.out else None
     result = emulate(scenario, range(1, arguments.seeds + 1))
@@ -169,6 +185,8 @@ def _emulate(arguments: argparse.Namespace) -> int:
 
         write_result(result, out, Path(arguments.file).stem)
         write_report(out)
+    if kept:
+        _keep_results(arguments, kept, result["scenario"]["title"], [("emulated", "", result)])
     if arguments.json:
         _print_json(result)
     else:
@@ -180,9 +198,18 @@ def _validate(arguments: argparse.Namespace) -> int:
     from pacelab.emulation import validate
     from pacelab.results.report import write_comparison, write_report
 
+    kept = _kept(arguments)
     out = _folder(arguments.out)
     document = validate.validate(quick=arguments.quick, runs=arguments.seeds)
     write_comparison(document, out)
+    if kept:
+        sides = [
+            (side, f"{case['name']}, {case['law']}", case[side])
+            for case in document["comparison"]
+            for side in ("simulated", "emulated")
+            if case[side]
+        ]
+        _keep_results(arguments, kept, document["title"], sides)
     page = write_report(out)
     if arguments.json:
         _print_json(document)
@@ -271,6 +298,31 @@ def _reproduce(arguments: argparse.Namespace) -> int:
             print(f"{tables.outcome_table(outcome)}\nverdict: {outcome['verdict']}\n")
         print(f"report: {page}")
     return DONE
+
+
+def _kept(arguments: argparse.Namespace) -> tuple[str, str | None] | None:
+    """Where the figures of runs are kept; what is wrong with that is said before they begin."""
+    from pacelab.results.keep import target
+
+    return target(arguments.keep, []) if arguments.keep else None
+
+
+def _keep_results(
+    arguments: argparse.Namespace,
+    where: tuple[str, str | None],
+    title: str,
+    results: Sequence[tuple[str, str, Table]],
+) -> None:
+    from pacelab.results.keep import keep_results
+    from pacelab.results.pages import write_pages
+
+    files = getattr(arguments, "files", None) or [getattr(arguments, "file", None)]
+    words = ["bin/pacelab", arguments.command, *filter(None, files)]
+    words += ["--quick"] if getattr(arguments, "quick", False) else []
+    words += ["--seeds", str(arguments.seeds)] if arguments.seeds else []
+    words += [w for text in getattr(arguments, "settings", []) for w in ("--set", text)]
+    keep_results(results, where, title, shlex.join(words))
+    write_pages()
 
 
 def _command(arguments: argparse.Namespace, experiment: str) -> str:

@@ -34,6 +34,8 @@ def target(text: str, ids: Sequence[str]) -> tuple[str, str | None]:
         raise InputError(f"--keep {text}: {name!r} is no name; use a-z, 0-9 and -")
     if name and len(ids) > 1:
         raise InputError(f"--keep {text}: one name for {len(ids)} experiments; give the group only")
+    if not name and not ids:
+        raise InputError(f"--keep {text}: these runs have no id; give GROUP/NAME")
     return group, name or None
 
 
@@ -64,21 +66,23 @@ def _names(outcome: Table, several: bool) -> list[str]:
 
 
 def _of_point(outcome: Table, point: Table) -> list[Table]:
-    result = point["result"]
     sweep = outcome["about"]["sweep"]
     at = f"{sweep['key'].rpartition('.')[2]} = {point['value']}" if sweep else ""
-    of: Table = {
-        "system": point["system"],
-        "variant": ", ".join(part for part in (point["variant"], at) if part),
-    }
-    several = len(result["flows"]) > 1
+    variant = ", ".join(part for part in (point["variant"], at) if part)
+    names = _names(outcome, len(point["result"]["flows"]) > 1)
+    return _figures(point, names, {"system": point["system"], "variant": variant})
+
+
+def _figures(point: Table, names: Sequence[str], of: Table) -> list[Table]:
+    """A row for each measure that a point has, and for each of its flows."""
+    result = point["result"]
     rows = []
-    for name in _names(outcome, several):
+    for name in names:
         value = measured(name, point)
         if value is not None:
             unit = _unit(MEASURES[name])
             rows.append(_figure(name, unit, value, 100.0 if unit == "%" else 1.0))
-    if several:
+    if len(result["flows"]) > 1:
         rows += [
             _figure(f"goodput of {f['name']}", "kbit/s", f["goodput_kbps"]) for f in result["flows"]
         ]
@@ -107,17 +111,21 @@ def record_of(outcome: Table, command: str) -> Table:
     """An experiment's outcome in the format of ``results/``."""
     points = [row for point in outcome["points"] for row in _of_point(outcome, point)]
     checks = [row for check in outcome["checks"] for row in _of_check(check, outcome["seeds"])]
+    head = _head(outcome["id"], outcome["title"], command)
+    return {**head, "verdict": outcome["verdict"], "rows": points + checks}
+
+
+def _head(experiment: str, title: str, command: str) -> Table:
+    """What a file says of what it was measured with, and when."""
     commit = commit_of()
     return {
         "schema": SCHEMA,
-        "experiment": outcome["id"],
-        "title": outcome["title"],
+        "experiment": experiment,
+        "title": title,
         "commit": f"{commit}+" if commit and is_changed() else commit,
         "law": present_law(),
         "command": command,
         "made": datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
-        "verdict": outcome["verdict"],
-        "rows": points + checks,
     }
 
 
@@ -125,3 +133,25 @@ def keep(outcome: Table, where: tuple[str, str | None], command: str) -> Path:
     """Writes an experiment's outcome into a group; a name other than its id for a part of it."""
     group, name = where
     return write_record(record_of(outcome, command), RESULTS / group, name or outcome["id"])
+
+
+def keep_results(
+    results: Sequence[tuple[str, str, Table]],
+    where: tuple[str, str | None],
+    title: str,
+    command: str,
+) -> Path:
+    """Writes results of scenarios, each with the words for its system and variant, into a file."""
+    group, name = where
+    assert name, "target() has seen to it"
+    rows = [
+        row
+        for system, variant, result in results
+        for row in _figures(
+            {"result": result},
+            [*OF_ALL, *(OF_SEVERAL if len(result["flows"]) > 1 else ())],
+            {"system": system, "variant": variant},
+        )
+    ]
+    table = {**_head(name, title, command), "rows": rows}
+    return write_record(table, RESULTS / group, name)
