@@ -23,6 +23,8 @@ struct probe {
 	struct mp_goodput control;
 	struct mp_goodput_flow flow[FLOWS];
 	struct mp_wait wait;
+	struct mp_waits_for waits_for;
+	struct mp_host_pace pace;
 	struct mp_police police;
 	struct mp_told told;
 	struct mp_shared shared;
@@ -62,6 +64,7 @@ PROBE(shaper);
 PROBE(reach);
 PROBE(even);
 PROBE(police);
+PROBE(hostpace);
 PROBE(signalled);
 PROBE(asks);
 PROBE(unanswered);
@@ -205,8 +208,8 @@ PROBE(shaper)
 	(void)context;
 	p->out[15] = mp_bucket_departure_ns(&p->pacer, p->now_ns, p->rtt_ns, p->bytes);
 	mp_bucket_departed(&p->pacer, p->out[15], p->rtt_ns);
-	p->out[15] += mp_law_departure_ns(&law, &p->pacer, p->now_ns, p->rtt_ns);
-	mp_law_departed(&law, &p->pacer, p->out[15], p->rtt_ns);
+	p->out[15] += mp_law_due_ns(&law, &p->pacer, p->now_ns, p->rtt_ns);
+	mp_law_departed(&law, &p->pacer, p->out[15], p->out[15], p->rtt_ns, 0);
 	mp_yang_took(&p->yang, p->rtt_ns);
 	p->out[15] += mp_yang_delay_ns(&p->yang, p->us);
 	return 0;
@@ -225,19 +228,38 @@ PROBE(even)
 {
 	struct probe *p = &probe;
 	struct mp_law law = mp_law_even();
-	uint64_t target_ns = mp_wait_target_ns(p->rtt_ns, p->us, p->out[3]);
 
 	(void)context;
 	mp_estimate_set_late(&p->estimate, p->us);
 	mp_estimate_share(&p->estimate, p->len);
 	p->out[2] = mp_estimate_add(&p->estimate, &law, &p->path, p->ticks, p->now_ns, p->ack);
 	p->out[3] = mp_interval_ns(&p->estimate, &law, 0);
-	p->out[4] = mp_wait_ends(&p->wait, p->number, target_ns, p->rtt_ns, p->now_ns);
+	p->waits_for.mesh_ns = p->rtt_ns;
+	p->waits_for.interval_ns = p->out[3];
+	p->out[4] = mp_wait_behind_ns(&p->waits_for, p->len);
+	p->out[4] = mp_wait_too_long(&p->wait, &law, &p->waits_for, p->out[4], p->now_ns);
+	p->out[4] += mp_wait_beyond(&p->waits_for, p->bytes);
 	p->out[5] = mp_share_interval_ns(p->us, p->len);
 	p->out[8] = mp_turn_tag(&p->turns, &p->turn);
 	mp_turn_take(&p->turn, p->out[8], p->bytes);
 	p->out[9] = mp_turns_ahead(&p->turns, p->out[8], p->us);
 	mp_turns_pass(&p->turns, p->out[8]);
+	return 0;
+}
+
+PROBE(hostpace)
+{
+	struct probe *p = &probe;
+	uint64_t held_bps = mp_held_bps(p->us, p->len & 1);
+
+	(void)context;
+	p->out[12] = mp_datagram_fits(&p->pace, &p->turns, &p->turn, held_bps, p->bytes, p->now_ns);
+	mp_host_leaves(&p->pace, held_bps, p->now_ns, p->now_ns + p->rtt_ns, p->len, p->number);
+	p->out[13] = mp_host_departure_ns(&p->pace, held_bps, p->now_ns, p->len, MP_CAP_WAIT_NS,
+					  MP_TOO_LONG_IS_REFUSED);
+	p->out[13] += mp_host_ack_due_ns(&p->pace, held_bps, p->now_ns);
+	p->out[14] = mp_turn_interval_ns(held_bps, p->len, p->bytes);
+	p->out[14] += mp_udp_bucket(p->seq, (uint16_t)p->len, (uint16_t)p->bytes);
 	return 0;
 }
 

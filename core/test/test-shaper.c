@@ -128,13 +128,13 @@ static void test_law_departures(void)
 	uint32_t i;
 
 	for (i = 0; i < 6; i++) {
-		uint64_t leaves_ns = mp_law_departure_ns(&shaper, &bucket, 5000, 1000);
-		uint64_t paced_ns = mp_law_departure_ns(&gap, &pacer, 5000, 1000);
+		uint64_t leaves_ns = mp_law_due_ns(&shaper, &bucket, 5000, 1000);
+		uint64_t paced_ns = mp_law_due_ns(&gap, &pacer, 5000, 1000);
 
 		CHECK_EQUAL(leaves_ns, i < 3 ? 5000 : 5000 + (i - 2) * 1000);
 		CHECK_EQUAL(paced_ns, 5000 + i * 1000);
-		mp_law_departed(&shaper, &bucket, leaves_ns, 1000);
-		mp_law_departed(&gap, &pacer, paced_ns, 1000);
+		mp_law_departed(&shaper, &bucket, leaves_ns, leaves_ns, 1000, 0);
+		mp_law_departed(&gap, &pacer, paced_ns, paced_ns, 1000, 0);
 	}
 }
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include <meshpace/law/share.h>
-#include <meshpace/endpoint/wait.h>
 
 #define MOST 16
 #define PROBE_BPS 1500
@@ -574,32 +573,6 @@ static void test_anything(void)
 	}
 }
 
-/* Packets that wait less than the target are never lost; a standing wait loses more and more. */
-static void test_waits(void)
-{
-	const uint64_t ms = 1000000, target_ns = mp_wait_target_ns(40 * ms, 40 * ms, ms);
-	uint32_t lost = 0, early = 0;
-	struct mp_wait wait = { 0 };
-	uint64_t t;
-
-	CHECK_EQUAL(target_ns, 80 * ms);
-	CHECK_EQUAL(mp_wait_target_ns(ms, 0, 10 * ms), 80 * ms);
-	for (t = 1; t < 5000; t++)
-		CHECK_EQUAL(mp_wait_ends(&wait, target_ns - 1, target_ns, 80 * ms, t * ms), false);
-	for (t = 5000; t < 15000; t++) {
-		bool ends = mp_wait_ends(&wait, 100 * ms, target_ns, 80 * ms, t * ms);
-
-		lost += ends;
-		early += ends && t < 5180;
-	}
-	CHECK_EQUAL(early, 0);
-	/* The n-th comes sqrt(n) times as fast: (10 s / 360 ms / 2)^2 = 193 and some. */
-	CHECK(lost > 150 && lost < 250, "%u lost", lost);
-	CHECK_EQUAL(mp_wait_ends(&wait, target_ns - 1, target_ns, 80 * ms, 15001 * ms), false);
-	CHECK_EQUAL(mp_wait_ends(&wait, 100 * ms, target_ns, 80 * ms, 15002 * ms), false);
-	CHECK_EQUAL(mp_wait_ends(&wait, 5 * target_ns, target_ns, 80 * ms, 15003 * ms), true);
-}
-
 int main(int argc, char **argv)
 {
 	check_begin(argc, argv);
@@ -627,6 +600,5 @@ int main(int argc, char **argv)
 	test_who_shares_a_lossy_mesh();
 	test_what_flows_are_told();
 	test_anything();
-	test_waits();
 	return check_end();
 }

@@ -66,36 +66,19 @@ MP_INLINE struct mp_host_key mp_capped_key_of(const struct mp_packet *p, enum mp
 	return key;
 }
 
-/* What becomes of bytes that would wait too long. */
-enum mp_too_long { MP_TOO_LONG_LEAVES, MP_TOO_LONG_IS_REFUSED };
-
-/* What a host is held to: by what it sends, which its senders keep to themselves, a little above its cap. */
-MP_INLINE uint64_t mp_held_bps(const struct mp_host_key *key, const struct mp_cap *cap)
-{
-	return key->direction == MP_UP ? mp_police_bps(cap->cap_bps) : cap->cap_bps;
-}
-
 /*
  * When bytes leave that are ready now: as the packets before them left, whatever each waited for its
- * flow. Without a cap that is now. They wait at most most_ns; 0: they are refused.
+ * flow. They wait at most most_ns; 0: they are refused.
  */
-MP_INLINE uint64_t mp_cap_departure(const struct mp_host_key *key, uint64_t ready_ns,
-				    uint32_t bytes, uint64_t most_ns, enum mp_too_long then)
+MP_INLINE uint64_t mp_cap_departure(struct mp_cap *cap, enum mp_direction direction,
+				    uint64_t ready_ns, uint32_t bytes, uint64_t most_ns,
+				    enum mp_too_long then)
 {
-	struct mp_cap *cap = bpf_map_lookup_elem(&mp_caps, key);
 	uint64_t departure_ns;
 
-	if (!cap)
-		return ready_ns;
 	bpf_spin_lock(&cap->lock);
-	departure_ns = mp_departure_ns(&cap->pacer, ready_ns,
-				       mp_share_interval_ns(mp_held_bps(key, cap), cap->bytes));
-	if (departure_ns > ready_ns + most_ns)
-		departure_ns = then == MP_TOO_LONG_LEAVES ? ready_ns + most_ns : 0;
-	if (departure_ns) {
-		mp_departed(&cap->pacer, departure_ns);
-		cap->bytes = bytes;
-	}
+	departure_ns = mp_host_departure_ns(&cap->pace, mp_held_bps(cap->cap_bps, direction == MP_UP),
+					    ready_ns, bytes, most_ns, then);
 	bpf_spin_unlock(&cap->lock);
 	return departure_ns;
 }
@@ -104,11 +87,16 @@ MP_INLINE uint64_t mp_cap_departure(const struct mp_host_key *key, uint64_t read
 __attribute__((noinline)) int mp_wait_for_host(struct mp_packet *p)
 {
 	struct mp_host_key key;
+	struct mp_cap *cap;
 
 	if (!p || !mp_settings.stamp || !mp_settings.pace)
 		return 0;
 	key = mp_capped_key_of(p, MP_DOWN);
-	p->ready_ns = mp_cap_departure(&key, p->ready_ns, p->payload_bytes, MP_HORIZON_NS,
+	cap = bpf_map_lookup_elem(&mp_caps, &key);
+	if (!cap)
+		return 0;
+	p->turn_ns = mp_turn_interval_ns(cap->cap_bps, p->payload_bytes, 1);
+	p->ready_ns = mp_cap_departure(cap, MP_DOWN, p->ready_ns, p->payload_bytes, MP_HORIZON_NS,
 				       MP_TOO_LONG_LEAVES);
 	return 0;
 }

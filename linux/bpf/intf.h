@@ -81,15 +81,14 @@ struct mp_host_key {
  */
 struct mp_cap {
 	struct bpf_spin_lock lock;
-	uint32_t bytes;         /* of the latest packet, whose time the next one waits */
 	uint64_t cap_bps;
 	uint64_t flow_bps;      /* what each of its flows is told (up) */
-	struct mp_pacer pacer;
+	struct mp_host_pace pace;
 	struct mp_police police; /* up */
 };
 
-/* By its host's cap an ACK waits no longer, and what is not TCP is dropped that would. */
-#define MP_CAP_WAIT_NS (MP_NS_PER_S / 5)
+/* So late a thread may be woken up: a tick of a kernel of 250 Hz, while another thread has the processor. */
+#define MP_CLOCK_LATE_NS (MP_NS_PER_S / 250)
 
 /* A mesh host of which a packet has come; key: its address. */
 struct mp_heard {

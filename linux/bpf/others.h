@@ -23,11 +23,12 @@ MP_INLINE bool mp_has_waited(const struct mp_packet *p)
 MP_INLINE bool mp_other_waits(struct mp_packet *p)
 {
 	struct mp_host_key key = mp_capped_key_of(p, MP_DOWN);
+	struct mp_cap *cap = bpf_map_lookup_elem(&mp_caps, &key);
 	uint64_t departure_ns;
 
-	if (!mp_settings.pace || mp_has_waited(p))
+	if (!cap || !mp_settings.pace || mp_has_waited(p))
 		return true;
-	departure_ns = mp_cap_departure(&key, p->ready_ns, p->ip_bytes, MP_CAP_WAIT_NS,
+	departure_ns = mp_cap_departure(cap, MP_DOWN, p->ready_ns, p->ip_bytes, MP_CAP_WAIT_NS,
 					MP_TOO_LONG_IS_REFUSED);
 	if (departure_ns && mp_settings.stamp)
 		p->departure_ns = departure_ns;

@@ -27,6 +27,7 @@ struct mp_packet {
 	uint64_t now_ns;
 	uint64_t ready_ns;      /* now_ns, or when a socket of this host wants it to leave */
 	uint64_t departure_ns;  /* now_ns unless it has to wait */
+	uint64_t turn_ns;       /* that its bytes take by its host's cap; 0: no cap, or it does not wait here */
 	uint64_t l3, l4;        /* offsets of the headers; of 64 bits a verifier forgets none */
 	uint32_t seq, ack, window;
 	uint32_t ip_bytes;      /* from the IP header to the payload's end */

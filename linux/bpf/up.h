@@ -59,7 +59,9 @@ __attribute__((noinline)) int mp_up_fin(struct mp_packet *p)
 MP_INLINE uint64_t mp_ack_departure(const struct mp_flow *flow, const struct mp_packet *p)
 {
 	uint32_t bytes = p->ack - flow->ack;
+	uint64_t departure_ns = p->departure_ns;
 	struct mp_host_key host;
+	struct mp_cap *cap;
 
 	if (!mp_settings.stamp || !mp_settings.pace || !mp_ack_fits(flow, p->ack) ||
 	    !mp_is_pure_ack(p))
@@ -67,9 +69,11 @@ MP_INLINE uint64_t mp_ack_departure(const struct mp_flow *flow, const struct mp_
 	if (bytes - 1 >= 1u << 31) /* nothing new */
 		return mp_max_u64(p->departure_ns, flow->pacer.last_ns);
 	host = mp_capped_key_of(p, MP_UP);
-	return mp_max_u64(mp_cap_departure(&host, p->departure_ns, bytes, MP_CAP_WAIT_NS,
-					   MP_TOO_LONG_LEAVES),
-			  flow->pacer.last_ns);
+	cap = bpf_map_lookup_elem(&mp_caps, &host);
+	if (cap)
+		departure_ns = mp_cap_departure(cap, MP_UP, departure_ns, bytes, MP_CAP_WAIT_NS,
+						MP_TOO_LONG_LEAVES);
+	return mp_max_u64(departure_ns, flow->pacer.last_ns);
 }
 
 /*

@@ -32,21 +32,21 @@ MP_INLINE bool mp_mark(struct __sk_buff *skb)
 	return true;
 }
 
-/* Whether this packet, of a flow that is paced here, waits too long. */
+/* Whether this packet, of a flow that is paced here, waits too long: for its flow, and before for its host. */
 MP_INLINE bool mp_waits_too_long(struct mp_flow *flow, const struct mp_packet *p)
 {
-	const struct mp_search *search = &flow->estimate.search;
-	uint64_t wired_ns = flow->rtt_wired_us * MP_NS_PER_US;
-	uint64_t interval_ns = flow->interval_ns;
-	uint64_t wait_ns, target_ns;
+	struct mp_waits_for waits_for = { .turn_ns = p->turn_ns };
 	bool ends;
 
-	if (!mp_settings.stamp || !mp_settings.pace || interval_ns == 0)
+	if (!mp_settings.stamp || !mp_settings.pace)
 		return false;
 	bpf_spin_lock(&flow->lock);
-	wait_ns = mp_departure_ns(&flow->pacer, p->ready_ns, interval_ns) - p->now_ns;
-	target_ns = mp_wait_target_ns(search->round_ns, wired_ns, interval_ns);
-	ends = mp_wait_ends(&flow->wait, wait_ns, target_ns, search->round_ns + wired_ns, p->now_ns);
+	waits_for.interval_ns = flow->interval_ns;
+	waits_for.mesh_ns = flow->estimate.search.round_ns;
+	waits_for.wired_ns = flow->rtt_wired_us * MP_NS_PER_US;
+	ends = mp_wait_too_long(&flow->wait, &mp_settings.law, &waits_for,
+				mp_departure_ns(&flow->pacer, p->ready_ns, flow->interval_ns) - p->now_ns,
+				p->now_ns);
 	bpf_spin_unlock(&flow->lock);
 	return ends;
 }

@@ -8,6 +8,7 @@
 #include "endpoint/dupack.h"
 #include "law/goodput.h"
 #include "law/law.h"
+#include "endpoint/hostpace.h"
 #include "endpoint/links.h"
 #include "endpoint/option.h"
 #include "law/pace.h"

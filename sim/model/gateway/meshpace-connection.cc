@@ -122,7 +122,7 @@ MeshpaceConnection::Hold(Ptr<QueueDiscItem> item, uint64_t nowNs, uint32_t acked
     if (m_settings.onArrival && ackedBytes == 0)
     {
         departureNs = DueNs(m_arrivals, nowNs);
-        Departed(m_arrivals, departureNs);
+        Departed(m_arrivals, nowNs, departureNs);
     }
     m_held.push_back({item, departureNs, nowNs, ackedBytes});
     return true;
@@ -131,17 +131,15 @@ MeshpaceConnection::Hold(Ptr<QueueDiscItem> item, uint64_t nowNs, uint32_t acked
 bool
 MeshpaceConnection::WaitsTooLong(uint64_t capIntervalNs, uint64_t nowNs)
 {
-    const auto intervalNs = std::max(IntervalNs(), capIntervalNs);
-    const auto& search = m_estimate.search;
-    if (!m_settings.law.hop_wait_ns || intervalNs == 0 || m_settings.law.omit & MP_OMIT_WAITS)
-    {
-        return false;
-    }
-    return mp_wait_ends(&m_wait,
-                        m_held.size() * intervalNs,
-                        mp_wait_target_ns(search.round_ns, m_rttWiredNs, intervalNs),
-                        search.round_ns + m_rttWiredNs,
-                        nowNs);
+    const mp_waits_for waitsFor{.interval_ns = IntervalNs(),
+                                .turn_ns = capIntervalNs,
+                                .mesh_ns = m_estimate.search.round_ns,
+                                .wired_ns = m_rttWiredNs};
+    return mp_wait_too_long(&m_wait,
+                            &m_settings.law,
+                            &waitsFor,
+                            mp_wait_behind_ns(&waitsFor, m_held.size()),
+                            nowNs);
 }
 
 uint32_t
@@ -155,12 +153,6 @@ bool
 MeshpaceConnection::HeadAcknowledges() const
 {
     return m_held.front().ackedBytes > 0;
-}
-
-uint64_t
-MeshpaceConnection::HeadSinceNs() const
-{
-    return m_held.front().sinceNs;
 }
 
 uint64_t
@@ -231,15 +223,15 @@ MeshpaceConnection::IntervalNs() const
 }
 
 uint64_t
-MeshpaceConnection::DueNs(const mp_pacer& pacer, uint64_t nowNs) const
+MeshpaceConnection::DueNs(const mp_pacer& pacer, uint64_t readyNs) const
 {
-    return mp_law_departure_ns(&m_settings.law, &pacer, nowNs, IntervalNs());
+    return mp_law_due_ns(&m_settings.law, &pacer, readyNs, IntervalNs());
 }
 
 void
-MeshpaceConnection::Departed(mp_pacer& pacer, uint64_t departureNs) const
+MeshpaceConnection::Departed(mp_pacer& pacer, uint64_t readyNs, uint64_t nowNs) const
 {
-    mp_law_departed(&m_settings.law, &pacer, departureNs, IntervalNs());
+    mp_law_departed(&m_settings.law, &pacer, readyNs, nowNs, IntervalNs(), 0);
 }
 
 void
@@ -261,19 +253,20 @@ MeshpaceConnection::Link() const
 }
 
 uint64_t
-MeshpaceConnection::DepartureNs(uint64_t nowNs) const
+MeshpaceConnection::HeadReadyNs() const
 {
-    if (m_settings.onArrival && Holds())
+    const auto& head = m_held.front();
+    if (HeadAcknowledges())
     {
-        return std::max(m_held.front().departureNs, nowNs);
+        return head.sinceNs;
     }
-    return DueNs(m_pacer, nowNs);
+    return m_settings.onArrival ? head.departureNs : DueNs(m_pacer, head.sinceNs);
 }
 
 Departure
 MeshpaceConnection::Release(uint64_t nowNs)
 {
-    auto item = m_held.front().item;
+    const auto [item, departureNs, sinceNs, ackedBytes] = m_held.front();
     m_held.pop_front();
     const auto segment = TcpSegment::Read(item);
     if (segment->payloadBytes > 0)
@@ -284,7 +277,7 @@ MeshpaceConnection::Release(uint64_t nowNs)
         {
             m_downPausedNs = nowNs;
         }
-        Departed(m_pacer, nowNs);
+        Departed(m_pacer, sinceNs, nowNs);
         mp_sent_record(&m_downSent, segment->Seq(), segment->payloadBytes, nowNs);
         Store(*segment, item);
     }

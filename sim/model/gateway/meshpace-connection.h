@@ -142,8 +142,11 @@ class MeshpaceConnection
     /** @return whether the queue's head is an acknowledgement that waits */
     bool HeadAcknowledges() const;
 
-    /** @return when the queue's head came, ns */
-    uint64_t HeadSinceNs() const;
+    /**
+     * @return since when the queue's head is ready to leave, ns, as far as its flow goes: when it is due by the
+     *         law, or when it came, if it is an acknowledgement that waits
+     */
+    uint64_t HeadReadyNs() const;
 
     /** @return acknowledged by the end in the mesh so far, bytes */
     uint64_t DownBytes() const;
@@ -171,13 +174,6 @@ class MeshpaceConnection
 
     /** @return packets in the pacing queue */
     uint32_t HeldPackets() const;
-
-    /**
-     * When the packet at the queue's head may leave.
-     * @param nowNs now, ns
-     * @return its departure, ns, never before now
-     */
-    uint64_t DepartureNs(uint64_t nowNs) const;
 
     /**
      * Takes the packet at the queue's head; it leaves now.
@@ -336,10 +332,10 @@ class MeshpaceConnection
     /** @return how many segments the mesh end's advertised window holds, at least 1 */
     uint32_t AdvertisedSegments() const;
 
-    /** When the next packet of a pacer may leave, by the law, ns. */
-    uint64_t DueNs(const mp_pacer& pacer, uint64_t nowNs) const;
-    /** A packet of a pacer leaves then. */
-    void Departed(mp_pacer& pacer, uint64_t departureNs) const;
+    /** When the next packet of a pacer, that is ready since then, may leave by the law, ns. */
+    uint64_t DueNs(const mp_pacer& pacer, uint64_t readyNs) const;
+    /** A packet of a pacer that was ready since then leaves. */
+    void Departed(mp_pacer& pacer, uint64_t readyNs, uint64_t nowNs) const;
     void Store(const TcpSegment& segment, Ptr<QueueDiscItem> item);
     void DropAcknowledged(uint32_t ack);
 

@@ -19,9 +19,6 @@ namespace ns3
 namespace
 {
 
-/** An acknowledgement waits no longer, or its sender takes the data for lost. */
-constexpr uint64_t LONGEST_ACK_WAIT_NS = 200'000'000;
-
 uint64_t
 NowNs()
 {
@@ -89,10 +86,10 @@ MeshpaceGateway::HeadTag(const MeshpaceKey& key, MeshpaceConnection& connection)
 uint64_t
 MeshpaceGateway::CapIntervalNs(const MeshpaceKey& key, const MeshpaceConnection& connection) const
 {
-    const auto flows = HoldingTo(key.meshAddress) + m_hostShares.DatagramLines(key.meshAddress);
-    return mp_share_interval_ns(m_hostShares.CapBps({key.meshAddress, true}),
-                                connection.DownSegmentBytes()) *
-           std::max(flows, 1U);
+    const auto flows = HoldingTo(key.meshAddress) + m_hostShares.DatagramBuckets(key.meshAddress);
+    return mp_turn_interval_ns(m_hostShares.CapBps({key.meshAddress, true}),
+                               connection.DownSegmentBytes(),
+                               flows);
 }
 
 MeshpaceGateway::ToMeshVerdict
@@ -119,14 +116,8 @@ MeshpaceGateway::DueNs(const MeshpaceKey& key,
                        const MeshpaceConnection& connection,
                        uint64_t nowNs) const
 {
-    if (connection.HeadAcknowledges())
-    {
-        return std::clamp(m_hostShares.DueNs({key.meshAddress, false}, nowNs),
-                          nowNs,
-                          std::max(nowNs, connection.HeadSinceNs() + LONGEST_ACK_WAIT_NS));
-    }
-    return std::max(connection.DepartureNs(nowNs),
-                    m_hostShares.DueNs({key.meshAddress, true}, nowNs));
+    const MeshpaceHosts::Key host{key.meshAddress, !connection.HeadAcknowledges()};
+    return std::max(m_hostShares.DueNs(host, connection.HeadReadyNs()), nowNs);
 }
 
 Departure
@@ -140,6 +131,7 @@ MeshpaceGateway::ReleaseOf(const MeshpaceKey& key,
         m_hostShares.Departed({key.meshAddress, !connection.HeadAcknowledges()},
                               connection.HeadTurn(),
                               bytes,
+                              connection.HeadReadyNs(),
                               nowNs);
     }
     m_held--;
@@ -158,7 +150,6 @@ MeshpaceGateway::ShareStep()
         }
     }
     m_throttles += m_hostShares.Step(NowNs());
-    if (getenv("DBG")) for (const auto& [key, connection] : m_connections) { auto& c=*connection; fprintf(stderr,"%.0f host %x cap %.2f interval %lu us held %u down %lu\n", NowNs()/1e9, key.meshAddress, m_hostShares.CapBps({key.meshAddress,true})*8e-6, c.IntervalNs()/1000, c.HeldPackets(), c.DownBytes()); }
     for (const auto& [key, connection] : m_connections)
     {
         connection->Share(m_hostShares.Told({key.meshAddress, true}),

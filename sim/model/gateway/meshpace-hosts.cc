@@ -17,12 +17,9 @@ namespace ns3
 namespace
 {
 
-/** A datagram that would wait longer is of no use any more. */
-constexpr uint64_t LONGEST_WAIT_NS = 200'000'000;
-
-/** @return the line of a datagram's flow, by its wired address and ports @param item the datagram */
+/** @return the bucket of a datagram's flow @param item the datagram */
 uint32_t
-LineOf(Ptr<const QueueDiscItem> item)
+BucketOf(Ptr<const QueueDiscItem> item)
 {
     const auto ip = DynamicCast<const Ipv4QueueDiscItem>(item)->GetHeader();
     UdpHeader udp;
@@ -30,14 +27,7 @@ LineOf(Ptr<const QueueDiscItem> item)
     {
         item->GetPacket()->PeekHeader(udp);
     }
-    return (ip.GetSource().Get() + udp.GetSourcePort() + udp.GetDestinationPort()) %
-           MeshpaceHosts::DATAGRAM_LINES;
-}
-
-uint32_t
-ClampToU32(uint64_t value)
-{
-    return std::min<uint64_t>(value, std::numeric_limits<uint32_t>::max());
+    return mp_udp_bucket(ip.GetSource().Get(), udp.GetSourcePort(), udp.GetDestinationPort());
 }
 
 } // namespace
@@ -94,10 +84,18 @@ MeshpaceHosts::CapBps(const Key& key) const
 }
 
 uint64_t
-MeshpaceHosts::DueNs(const Key& key, uint64_t nowNs) const
+MeshpaceHosts::DueNs(const Key& key, const Host& host, uint64_t readyNs)
+{
+    const auto heldBps = mp_held_bps(host.share.cap_bps, !key.down);
+    return key.down ? mp_host_due_ns(&host.pace, heldBps, readyNs)
+                    : mp_host_ack_due_ns(&host.pace, heldBps, readyNs);
+}
+
+uint64_t
+MeshpaceHosts::DueNs(const Key& key, uint64_t readyNs) const
 {
     const auto found = m_hosts.find(key);
-    return found == m_hosts.end() ? nowNs : std::max(found->second.nextNs, nowNs);
+    return found == m_hosts.end() ? readyNs : DueNs(key, found->second, readyNs);
 }
 
 uint64_t
@@ -108,20 +106,24 @@ MeshpaceHosts::Tag(const Key& key, const mp_turn& turn) const
 }
 
 void
-MeshpaceHosts::Pace(Host& host, uint64_t bps, uint32_t bytes, uint64_t nowNs)
+MeshpaceHosts::Leaves(const Key& key, Host& host, uint32_t bytes, uint64_t readyNs, uint64_t nowNs)
 {
-    host.nextNs = std::max(host.nextNs, nowNs) + mp_share_interval_ns(bps, bytes);
+    const auto heldBps = mp_held_bps(host.share.cap_bps, !key.down);
+    mp_host_leaves(&host.pace, heldBps, readyNs, nowNs, bytes, 0);
 }
 
 void
-MeshpaceHosts::Departed(const Key& key, mp_turn& turn, uint32_t bytes, uint64_t nowNs)
+MeshpaceHosts::Departed(const Key& key,
+                        mp_turn& turn,
+                        uint32_t bytes,
+                        uint64_t readyNs,
+                        uint64_t nowNs)
 {
     auto& host = m_hosts[key];
     const auto tag = mp_turn_tag(&host.turns, &turn);
     mp_turn_take(&turn, tag, bytes);
     mp_turns_pass(&host.turns, tag);
-    const auto capBps = host.share.cap_bps;
-    Pace(host, key.down ? capBps : mp_police_bps(capBps), bytes, nowNs);
+    Leaves(key, host, bytes, readyNs, nowNs);
 }
 
 MeshpaceHosts::Fate
@@ -139,32 +141,30 @@ MeshpaceHosts::Datagram(Ptr<QueueDiscItem> item,
         host.share.delivered_bytes += bytes;
         return Fate::PASSES;
     }
-    auto& line = host.lines[LineOf(item)];
-    const auto tag = mp_turn_tag(&host.turns, &line.turn);
-    const auto ahead =
-        mp_turns_ahead(&host.turns, tag, DatagramLines(address) + others + (line.waiting == 0));
-    if (std::max(host.nextNs, nowNs) - nowNs +
-            mp_share_interval_ns(host.share.cap_bps, ClampToU32(ahead)) >
-        LONGEST_WAIT_NS)
+    auto& bucket = host.buckets[BucketOf(item)];
+    const auto flows = DatagramBuckets(address) + others + (bucket.waiting == 0);
+    const auto heldBps = mp_held_bps(host.share.cap_bps, false);
+    if (!mp_datagram_fits(&host.pace, &host.turns, &bucket.turn, heldBps, flows, nowNs))
     {
         return Fate::DROPPED;
     }
-    mp_turn_take(&line.turn, tag, bytes);
-    line.waiting++;
-    host.datagrams.emplace(tag, item);
+    const auto tag = mp_turn_tag(&host.turns, &bucket.turn);
+    mp_turn_take(&bucket.turn, tag, bytes);
+    bucket.waiting++;
+    host.datagrams.emplace(tag, Waiting{item, nowNs});
     return Fate::WAITS;
 }
 
 uint32_t
-MeshpaceHosts::DatagramLines(uint32_t address) const
+MeshpaceHosts::DatagramBuckets(uint32_t address) const
 {
     const auto found = m_hosts.find({address, true});
     if (found == m_hosts.end())
     {
         return 0;
     }
-    return std::ranges::count_if(found->second.lines,
-                                 [](const auto& line) { return line.waiting > 0; });
+    return std::ranges::count_if(found->second.buckets,
+                                 [](const auto& bucket) { return bucket.waiting > 0; });
 }
 
 std::vector<MeshpaceHosts::Due>
@@ -173,7 +173,8 @@ MeshpaceHosts::DatagramsDue(uint32_t radio, uint64_t nowNs) const
     std::vector<Due> due;
     for (const auto& [key, host] : m_hosts)
     {
-        if (host.radio == radio && !host.datagrams.empty() && host.nextNs <= nowNs)
+        if (host.radio == radio && !host.datagrams.empty() &&
+            DueNs(key, host, host.datagrams.begin()->second.sinceNs) <= nowNs)
         {
             due.push_back({key.address, host.datagrams.begin()->first});
         }
@@ -184,14 +185,16 @@ MeshpaceHosts::DatagramsDue(uint32_t radio, uint64_t nowNs) const
 Ptr<QueueDiscItem>
 MeshpaceHosts::Release(uint32_t address, uint64_t nowNs)
 {
-    auto& host = m_hosts.at({address, true});
-    const auto [tag, item] = *host.datagrams.begin();
+    const Key key{address, true};
+    auto& host = m_hosts.at(key);
+    const auto [tag, waiting] = *host.datagrams.begin();
+    const auto [item, sinceNs] = waiting;
     host.datagrams.erase(host.datagrams.begin());
-    host.lines[LineOf(item)].waiting--;
+    host.buckets[BucketOf(item)].waiting--;
     mp_turns_pass(&host.turns, tag);
     const auto bytes = item->GetPacket()->GetSize();
     host.share.delivered_bytes += bytes;
-    Pace(host, host.share.cap_bps, bytes, nowNs);
+    Leaves(key, host, bytes, sinceNs, nowNs);
     return item;
 }
 
@@ -203,7 +206,8 @@ MeshpaceHosts::NextNs(uint32_t radio, uint64_t nowNs) const
     {
         if (host.radio == radio && !host.datagrams.empty())
         {
-            nextNs = std::min(nextNs, std::max(host.nextNs, nowNs));
+            const auto dueNs = DueNs(key, host, host.datagrams.begin()->second.sinceNs);
+            nextNs = std::min(nextNs, std::max(dueNs, nowNs));
         }
     }
     return nextNs;

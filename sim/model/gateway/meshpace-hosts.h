@@ -72,10 +72,10 @@ class MeshpaceHosts
 
     /**
      * @param key the host
-     * @param nowNs now, ns
-     * @return when the next of its packets may leave by its cap, ns, never before now
+     * @param readyNs since when the next of its packets is ready, ns
+     * @return when that may leave by its cap, ns: of an upload it is an acknowledgement
      */
-    uint64_t DueNs(const Key& key, uint64_t nowNs) const;
+    uint64_t DueNs(const Key& key, uint64_t readyNs) const;
 
     /**
      * @param key the host
@@ -89,9 +89,10 @@ class MeshpaceHosts
      * @param key the host
      * @param turn its flow's
      * @param bytes how many count
+     * @param readyNs since when it was ready, ns
      * @param nowNs now, ns
      */
-    void Departed(const Key& key, mp_turn& turn, uint32_t bytes, uint64_t nowNs);
+    void Departed(const Key& key, mp_turn& turn, uint32_t bytes, uint64_t readyNs, uint64_t nowNs);
 
     /**
      * Data comes from a host, and counts.
@@ -126,12 +127,9 @@ class MeshpaceHosts
 
     /**
      * @param address of a host
-     * @return lines in which datagrams wait for it
+     * @return buckets in which datagrams wait for it
      */
-    uint32_t DatagramLines(uint32_t address) const;
-
-    /** A host's flows of datagrams fall into so many, or ever new ones would always be first. */
-    static constexpr uint32_t DATAGRAM_LINES = 16;
+    uint32_t DatagramBuckets(uint32_t address) const;
 
     /** A host's datagram that may leave. */
     struct Due
@@ -164,10 +162,17 @@ class MeshpaceHosts
 
   private:
     /** Flows of datagrams that take turns as one. */
-    struct DatagramLine
+    struct DatagramBucket
     {
         mp_turn turn{};
         uint32_t waiting{0}; //!< datagrams
+    };
+
+    /** A datagram that waits. */
+    struct Waiting
+    {
+        Ptr<QueueDiscItem> item; //!< the packet
+        uint64_t sinceNs;        //!< when it came
     };
 
     /** One host in one direction. */
@@ -176,14 +181,15 @@ class MeshpaceHosts
         mp_share share{};
         mp_shared told{};   //!< to its flows
         mp_police police{}; //!< of what it sends
-        uint64_t nextNs{0}; //!< when the next packet may leave
+        mp_host_pace pace{};
         mp_turns turns{};
         uint32_t radio{0};
-        std::multimap<uint64_t, Ptr<QueueDiscItem>> datagrams; //!< that wait, by their tags
-        std::array<DatagramLine, DATAGRAM_LINES> lines;
+        std::multimap<uint64_t, Waiting> datagrams; //!< that wait, by their tags
+        std::array<DatagramBucket, MP_UDP_BUCKETS> buckets;
     };
 
-    static void Pace(Host& host, uint64_t bps, uint32_t bytes, uint64_t nowNs);
+    static uint64_t DueNs(const Key& key, const Host& host, uint64_t readyNs);
+    static void Leaves(const Key& key, Host& host, uint32_t bytes, uint64_t readyNs, uint64_t nowNs);
 
     std::map<Key, Host> m_hosts;
     mp_shares m_shares{};

@@ -109,13 +109,13 @@ TcpShaper::DepartureNs(const Flow& flow) const
     {
         return NowNs(); // nothing is ahead of it any more
     }
-    return mp_law_departure_ns(&flow.law, &flow.pacer, NowNs(), IntervalNs(flow));
+    return mp_law_due_ns(&flow.law, &flow.pacer, NowNs(), IntervalNs(flow));
 }
 
 void
 TcpShaper::Departed(Flow& flow)
 {
-    mp_law_departed(&flow.law, &flow.pacer, NowNs(), IntervalNs(flow));
+    mp_law_departed(&flow.law, &flow.pacer, NowNs(), NowNs(), IntervalNs(flow), 0);
 }
 
 void

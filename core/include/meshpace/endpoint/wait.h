@@ -10,8 +10,7 @@
 #ifndef MESHPACE_WAIT_H
 #define MESHPACE_WAIT_H
 
-#include "../arith/base.h"
-#include "../law/pace.h"
+#include "../law/law.h"
 
 #define MP_WAIT_PACKETS 8u       /* never less: who has fewer under way notices a loss only in time */
 #define MP_WAIT_ROUND_NS 100000000ull /* the least round trip that CoDel reckons with */
@@ -66,13 +65,51 @@ MP_INLINE bool mp_wait_ends(struct mp_wait *wait, uint64_t wait_ns, uint64_t tar
 	return true;
 }
 
-/*
- * Whether a packet would wait too long by any law: longer than the farthest departure is ahead, where that is
- * more than a few packets. By then its sender has given it up for lost.
- */
-MP_INLINE bool mp_wait_beyond(uint64_t wait_ns, uint64_t interval_ns)
+/* What a flow's packets wait for, and how long its round trips are. */
+struct mp_waits_for {
+	uint64_t interval_ns; /* between its packets by the law; 0: unpaced */
+	uint64_t turn_ns;     /* likewise by its host's cap, in turn with the host's other flows; 0: no cap */
+	uint64_t mesh_ns;     /* D, or T + D* where that is more (mp_search.round_ns) */
+	uint64_t wired_ns;    /* RTT_wired; 0: unknown */
+};
+
+/* How far apart its packets leave, in ns; 0: they do not wait. */
+MP_INLINE uint64_t mp_wait_interval_ns(const struct mp_waits_for *flow)
 {
-	return wait_ns > mp_max_u64(MP_HORIZON_NS, MP_WAIT_PACKETS * interval_ns);
+	return mp_max_u64(flow->interval_ns, flow->turn_ns);
+}
+
+/* How long a packet will wait that comes behind so many, in ns. */
+MP_INLINE uint64_t mp_wait_behind_ns(const struct mp_waits_for *flow, uint32_t packets)
+{
+	return mp_min_u64(packets, 1u << 20) * mp_min_u64(mp_wait_interval_ns(flow), 1ull << 40);
+}
+
+/*
+ * Whether a packet that comes at now_ns and would wait wait_ns is to be lost, or marked, by the law. In turn with
+ * other flows a flow is not the one that keeps the path busy, so that a quarter of MP_WAIT_PACKETS do: behind
+ * all of them the copy of a lost packet would come seconds later.
+ */
+MP_INLINE bool mp_wait_too_long(struct mp_wait *wait, const struct mp_law *law,
+				const struct mp_waits_for *flow, uint64_t wait_ns, uint64_t now_ns)
+{
+	uint64_t least_ns = mp_max_u64(flow->interval_ns, flow->turn_ns / 4);
+	uint64_t target_ns = mp_wait_target_ns(flow->mesh_ns, flow->wired_ns, least_ns);
+
+	if (!law->hop_wait_ns || law->omit & MP_OMIT_WAITS || mp_wait_interval_ns(flow) == 0)
+		return false;
+	return mp_wait_ends(wait, wait_ns, target_ns, flow->mesh_ns + flow->wired_ns, now_ns);
+}
+
+/*
+ * Whether a packet behind so many would wait too long by any law: longer than the farthest departure is ahead,
+ * where that is more than a few packets. By then its sender has given it up for lost.
+ */
+MP_INLINE bool mp_wait_beyond(const struct mp_waits_for *flow, uint32_t packets)
+{
+	uint64_t few_ns = mp_wait_behind_ns(flow, MP_WAIT_PACKETS);
+
+	return mp_wait_behind_ns(flow, packets) > mp_max_u64(MP_HORIZON_NS, few_ns);
 }
 
 #endif

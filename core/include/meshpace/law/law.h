@@ -276,27 +276,34 @@ MP_INLINE uint64_t mp_rate_mpps(uint64_t interval_ns)
 	return mp_rate_bytes_per_s(interval_ns, 1000);
 }
 
-/* As mp_departure_ns, and under a constant law as mp_bucket_departure_ns. */
-MP_INLINE uint64_t mp_law_departure_ns(const struct mp_law *law, const struct mp_pacer *pacer,
-				       uint64_t now_ns, uint64_t interval_ns)
+/* When a packet is due that has been ready since ready_ns; under a constant law a bucket lets it go earlier. */
+MP_INLINE uint64_t mp_law_due_ns(const struct mp_law *law, const struct mp_pacer *pacer,
+				 uint64_t ready_ns, uint64_t interval_ns)
 {
-	return law->constant ? mp_bucket_departure_ns(pacer, now_ns, interval_ns, law->bucket)
-			     : mp_departure_ns(pacer, now_ns, interval_ns);
+	return law->constant ? mp_bucket_departure_ns(pacer, ready_ns, interval_ns, law->bucket)
+			     : mp_due_ns(pacer, ready_ns, interval_ns);
 }
 
 /*
- * As mp_departed; under a constant law as mp_bucket_departed, and under `even` as mp_departed_late of
- * what an aggregate keeps the air busy.
+ * For how much of its lateness a packet is made up for (mp_late_departure_ns): under `even` what an aggregate
+ * keeps the air busy; by the papers' laws nothing but what the host's own clock may be late.
  */
-MP_INLINE void mp_law_departed(const struct mp_law *law, struct mp_pacer *pacer,
-			       uint64_t departure_ns, uint64_t interval_ns)
+MP_INLINE uint64_t mp_law_late_ns(const struct mp_law *law, uint64_t clock_late_ns)
 {
+	return mp_max_u64(law->hop_wait_ns, clock_late_ns);
+}
+
+/* A packet leaves at now_ns that has been ready since ready_ns, at a host whose clock may be so late. */
+MP_INLINE void mp_law_departed(const struct mp_law *law, struct mp_pacer *pacer, uint64_t ready_ns,
+			       uint64_t now_ns, uint64_t interval_ns, uint64_t clock_late_ns)
+{
+	uint64_t due_ns = mp_due_ns(pacer, ready_ns, interval_ns);
+
 	if (law->constant)
-		mp_bucket_departed(pacer, departure_ns, interval_ns);
-	else if (law->hop_wait_ns)
-		mp_departed_late(pacer, departure_ns, interval_ns, law->hop_wait_ns);
+		mp_bucket_departed(pacer, now_ns, interval_ns);
 	else
-		mp_departed(pacer, departure_ns);
+		mp_departed(pacer, mp_late_departure_ns(due_ns, now_ns,
+							mp_law_late_ns(law, clock_late_ns)));
 }
 
 #endif

@@ -33,16 +33,22 @@ MP_INLINE void mp_departed(struct mp_pacer *pacer, uint64_t departure_ns)
 }
 
 /*
- * As mp_departed, of a packet that was due before, when the device took none: the next one is due an
- * interval after this one was, so that the rate is kept; but no more than late_ns are made up for.
+ * When a packet is due that has been ready since ready_ns. However long it has waited, the interval counts from
+ * the latest departure.
  */
-MP_INLINE void mp_departed_late(struct mp_pacer *pacer, uint64_t now_ns, uint64_t interval_ns,
-				uint64_t late_ns)
+MP_INLINE uint64_t mp_due_ns(const struct mp_pacer *pacer, uint64_t ready_ns, uint64_t interval_ns)
 {
-	uint64_t due_ns = pacer->started ? pacer->last_ns + interval_ns : now_ns;
+	return mp_departure_ns(pacer, mp_max_u64(ready_ns, pacer->last_ns), interval_ns);
+}
 
-	due_ns = mp_max_u64(due_ns + late_ns, now_ns) - late_ns;
-	mp_departed(pacer, mp_min_u64(due_ns, now_ns));
+/*
+ * What counts as the departure of a packet that was due at due_ns and leaves at now_ns: when it was due, for a
+ * device that took none, or a host that woke up late, must not lower the rate. But no more than late_ns are
+ * made up for, or what follows a pause would be a burst.
+ */
+MP_INLINE uint64_t mp_late_departure_ns(uint64_t due_ns, uint64_t now_ns, uint64_t late_ns)
+{
+	return mp_min_u64(mp_max_u64(due_ns + late_ns, now_ns) - late_ns, now_ns);
 }
 
 /* Segments in one super packet leave together: the last of them was due so much later. */

@@ -189,10 +189,11 @@ impl Gateway {
 
     fn write_settings(&self) -> Result<()> {
         let udp_waits = !self.policy.shares().caps().is_empty();
-        let ends_waits = self.task.config().law == Law::Even;
+        let config = self.task.config();
+        let law = config.parameters(config.law);
         // Intervals that nobody measures any more are obeyed by nobody.
         let pass = self.ending || !self.machine.holds();
-        self.holding.set(udp_waits, ends_waits, pass);
+        self.holding.set(udp_waits, law, pass);
         self.maps.set_settings(&self.settings())
     }
 

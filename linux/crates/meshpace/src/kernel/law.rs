@@ -6,9 +6,10 @@
 //! index nothing but arrays of their own structs. A reference is a valid pointer for as long as the call
 //! lasts, and one that is `&mut` has no other.
 use crate::kernel::intf::{
-    self, mp_budget, mp_credit, mp_demand, mp_goodput, mp_goodput_flow, mp_goodput_law, mp_law,
-    mp_pacer, mp_path, mp_probe, mp_radio, mp_reach, mp_share, mp_shared, mp_shares, mp_turn,
-    mp_turns, mp_unanswered, mp_unanswered_rate, mp_wait, mp_window,
+    self, mp_budget, mp_credit, mp_demand, mp_goodput, mp_goodput_flow, mp_goodput_law,
+    mp_host_pace, mp_law, mp_pacer, mp_path, mp_probe, mp_radio, mp_reach, mp_share, mp_shared,
+    mp_shares, mp_too_long, mp_turn, mp_turns, mp_unanswered, mp_unanswered_rate, mp_wait,
+    mp_waits_for, mp_window,
 };
 
 /// `name = mp_name(arguments) -> result`: the function of the headers by references.
@@ -40,22 +41,26 @@ safe! {
 
 // Departures of flows and hosts, and what waits too long.
 safe! {
-    departure_ns = mp_departure_ns(pacer: &mp_pacer, now_ns: u64, interval_ns: u64) -> u64;
-    departed = mp_departed(pacer: &mut mp_pacer, departure_ns: u64);
+    law_due_ns = mp_law_due_ns(law: &mp_law, pacer: &mp_pacer, ready_ns: u64, interval_ns: u64) -> u64;
+    law_departed = mp_law_departed(law: &mp_law, pacer: &mut mp_pacer, ready_ns: u64, now_ns: u64, interval_ns: u64, clock_late_ns: u64);
     may_hold = mp_may_hold(flow: &mp_unanswered, outstanding: bool, now_ns: u64) -> bool;
-    wait_beyond = mp_wait_beyond(wait_ns: u64, interval_ns: u64) -> bool;
-    wait_target_ns = mp_wait_target_ns(mesh_ns: u64, wired_ns: u64, interval_ns: u64) -> u64;
-    wait_ends = mp_wait_ends(wait: &mut mp_wait, wait_ns: u64, target_ns: u64, round_ns: u64, now_ns: u64) -> bool;
+    wait_beyond = mp_wait_beyond(flow: &mp_waits_for, packets: u32) -> bool;
+    wait_behind_ns = mp_wait_behind_ns(flow: &mp_waits_for, packets: u32) -> u64;
+    wait_too_long = mp_wait_too_long(wait: &mut mp_wait, law: &mp_law, flow: &mp_waits_for, wait_ns: u64, now_ns: u64) -> bool;
+    held_bps = mp_held_bps(cap_bps: u64, up: bool) -> u64;
+    host_due_ns = mp_host_due_ns(pace: &mp_host_pace, held_bps: u64, ready_ns: u64) -> u64;
+    host_leaves = mp_host_leaves(pace: &mut mp_host_pace, held_bps: u64, ready_ns: u64, now_ns: u64, bytes: u32, clock_late_ns: u64);
+    host_departure_ns = mp_host_departure_ns(pace: &mut mp_host_pace, held_bps: u64, ready_ns: u64, bytes: u32, most_ns: u64, then: mp_too_long) -> u64;
+    datagram_fits = mp_datagram_fits(pace: &mp_host_pace, turns: &mp_turns, turn: &mp_turn, held_bps: u64, flows: u32, now_ns: u64) -> bool;
+    udp_bucket = mp_udp_bucket(wired: u32, wired_port: u16, mesh_port: u16) -> u32;
+    turn_interval_ns = mp_turn_interval_ns(held_bps: u64, bytes: u32, flows: u32) -> u64;
     turn_tag = mp_turn_tag(turns: &mp_turns, turn: &mp_turn) -> u64;
     turn_take = mp_turn_take(turn: &mut mp_turn, tag: u64, bytes: u32);
-    turns_ahead = mp_turns_ahead(turns: &mp_turns, tag: u64, flows: u32) -> u64;
     turns_pass = mp_turns_pass(turns: &mut mp_turns, tag: u64);
 }
 
 // What hosts get, and what nobody answers.
 safe! {
-    share_interval_ns = mp_share_interval_ns(cap_bps: u64, bytes: u32) -> u64;
-    police_bps = mp_police_bps(cap_bps: u64) -> u64;
     flow_recent = mp_flow_recent(seen_ns: u64, now_ns: u64) -> bool;
     flow_moves = mp_flow_moves(demand: &mp_demand) -> bool;
     flow_wants = mp_flow_wants(demand: &mp_demand) -> bool;

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use crate::base::errors::Result;
 use crate::config::Config;
 use crate::hosts::identity::Aliases;
-use crate::kernel::intf::mp_flow_key;
+use crate::kernel::intf::{mp_flow_key, mp_law};
 use crate::kernel::port::Port;
 use crate::kernel::programs::Maps;
 use crate::policy::shares::Caps;
@@ -61,11 +61,11 @@ impl Holding {
     }
 
     /// What holds ten times a second, by which the main loop shows that it is well. `udp`: some host has a
-    /// cap; `ends_waits`: long waits are ended; `pass`: nothing is held.
-    pub fn set(&self, udp: bool, ends_waits: bool, pass: bool) {
+    /// cap; `pass`: nothing is held.
+    pub fn set(&self, udp: bool, law: mp_law, pass: bool) {
         self.liveness.main.made();
         self.liveness.udp_waits.store(udp, Ordering::Relaxed);
-        self.queue.ends_waits.store(ends_waits, Ordering::Relaxed);
+        self.queue.set_law(law);
         self.queue.pass.store(pass, Ordering::Relaxed);
     }
 

@@ -6,11 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::hosts::identity::{Address, Aliases};
-use crate::kernel::intf::{self, mp_flow_key, mp_pacer, mp_turn, mp_turns};
+use crate::kernel::intf::{self, mp_flow_key, mp_host_pace, mp_turn, mp_turns};
 use crate::kernel::law;
 use crate::policy::shares::{Caps, Member};
-
-const CAP_WAIT_NS: u64 = intf::MP_CAP_WAIT_NS as u64;
 
 /// The caps in force and which addresses they are of, from the daemon to the thread that holds packets.
 #[derive(Default)]
@@ -37,14 +35,12 @@ pub enum Who {
     Datagram(mp_flow_key, u32),
 }
 
-/// UDP flows of a host fall into so many lines, or a flood from ever new ports would always be first.
-const UDP_LINES: u32 = 16;
-
-/// The one line of all flows that nobody has answered, beside those of UDP: likewise.
+/// The one line of all flows that nobody has answered, beside the buckets of UDP: else a flood of such
+/// flows would always be first.
 const NEW_LINE: mp_flow_key = mp_flow_key {
     mesh: [0; 16],
     wired: [0; 16],
-    mesh_port: UDP_LINES as u16,
+    mesh_port: intf::MP_UDP_BUCKETS as u16,
     wired_port: 0,
     direction: 0,
 };
@@ -52,15 +48,13 @@ const NEW_LINE: mp_flow_key = mp_flow_key {
 /// So many may be in it: the six connections that a browser opens to a place, to each of ten.
 const NEW_FLOWS: u32 = 60;
 
-/// The line of a UDP flow: no TCP flow has a wired address of zeros.
+/// The line of a UDP flow's bucket: no TCP flow has a wired address of zeros.
 fn udp_line(key: &mp_flow_key) -> mp_flow_key {
-    let ports = [key.mesh_port, key.wired_port].map(u16::to_ne_bytes);
-    let bytes = key.wired[12..].iter().chain(ports.iter().flatten());
-    let hash = bytes.fold(0_u32, |hash, byte| {
-        hash.wrapping_mul(31).wrapping_add(u32::from(*byte))
-    });
+    let [.., a, b, c, d] = key.wired;
+    let wired = u32::from_be_bytes([a, b, c, d]);
+    let (wired_port, mesh_port) = (u16::from_be(key.wired_port), u16::from_be(key.mesh_port));
     mp_flow_key {
-        mesh_port: (hash % UDP_LINES) as u16,
+        mesh_port: law::udp_bucket(wired, wired_port, mesh_port) as u16,
         ..Default::default()
     }
 }
@@ -94,9 +88,7 @@ const REMEMBERED: usize = 64;
 /// One host's pacer in one direction, and who waits for it.
 #[derive(Default)]
 struct HostPace {
-    pacer: mp_pacer,
-    /// of the latest that left, whose time the next one waits
-    bytes: u32,
+    pace: mp_host_pace,
     turns: mp_turns,
     /// by tag, and of equal ones in their order
     ready: BTreeMap<(u64, u64), Ready>,
@@ -108,24 +100,7 @@ struct HostPace {
     told_ns: Option<u64>,
 }
 
-fn interval_ns(cap_bps: u64, bytes: u64) -> u64 {
-    law::share_interval_ns(cap_bps, bytes.min(u64::from(u32::MAX)) as u32)
-}
-
 impl HostPace {
-    /// When what is ready since then may leave.
-    fn due(&self, cap_bps: u64, since_ns: u64) -> u64 {
-        let interval = interval_ns(cap_bps, self.bytes.into());
-        // However long it waited, only its turn counts.
-        let earliest = since_ns.max(self.pacer.last_ns);
-        law::departure_ns(&self.pacer, earliest, interval)
-    }
-
-    fn departed(&mut self, departure_ns: u64, bytes: u32) {
-        law::departed(&mut self.pacer, departure_ns);
-        self.bytes = bytes;
-    }
-
     fn stand_in_line(&mut self, ready: Ready) {
         let line = self.flows.entry(ready.who.line()).or_default();
         let tag = law::turn_tag(&self.turns, &line.turn);
@@ -152,13 +127,13 @@ impl HostPace {
         Some(first)
     }
 
-    /// Bytes that leave before UDP that comes of this flow.
-    fn ahead(&self, flow: &mp_flow_key) -> u64 {
+    /// Whether UDP of this flow that comes now would leave in time.
+    fn has_room(&self, held_bps: u64, flow: &mp_flow_key, now_ns: u64) -> bool {
         let line = self.flows.get(&udp_line(flow));
         let turn = line.map_or(mp_turn::default(), |line| line.turn);
         let joins = u32::from(line.is_none_or(|line| line.waiting == 0));
-        let tag = law::turn_tag(&self.turns, &turn);
-        law::turns_ahead(&self.turns, tag, self.in_line + joins)
+        let flows = self.in_line + joins;
+        law::datagram_fits(&self.pace, &self.turns, &turn, held_bps, flows, now_ns)
     }
 }
 
@@ -174,8 +149,8 @@ pub struct HostPaces {
 /// What the host's turn is.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// this one's, by its departure
-    Of(Who, u64),
+    /// this one's
+    Of(Who),
     /// nobody's before this time; told once for each time
     At(u64),
     /// nobody's, or the time has been told
@@ -208,13 +183,9 @@ impl HostPaces {
     }
 
     /// What a host is held to, bytes/s; 0: nothing.
-    fn cap(&self, member: &Member) -> u64 {
+    fn held(&self, member: &Member) -> u64 {
         let cap_bps = self.caps.get(member).copied().unwrap_or(0);
-        if member.1 == intf::mp_direction_MP_UP {
-            law::police_bps(cap_bps)
-        } else {
-            cap_bps
-        }
+        law::held_bps(cap_bps, member.1 == intf::mp_direction_MP_UP)
     }
 
     /// Whether packets of the host have to wait for their turn.
@@ -230,10 +201,7 @@ impl HostPaces {
     /// no cap.
     pub fn turn_interval_ns(&self, member: &Member, bytes: u32) -> u64 {
         let in_line = self.hosts.get(member).map_or(0, |host| host.in_line);
-        interval_ns(
-            self.cap(member),
-            u64::from(in_line.max(1)) * u64::from(bytes),
-        )
+        law::turn_interval_ns(self.held(member), bytes, in_line)
     }
 
     /// Puts somebody, who is ready since then, in line.
@@ -257,17 +225,13 @@ impl HostPaces {
 
     /// Whether UDP of this flow that comes now would leave within its time.
     pub fn has_room(&self, member: &Member, flow: &mp_flow_key, now_ns: u64) -> bool {
-        let (cap, Some(host)) = (self.cap(member), self.hosts.get(member)) else {
-            return true;
-        };
-        let wait_ns =
-            host.due(cap, now_ns).saturating_sub(now_ns) + interval_ns(cap, host.ahead(flow));
-        wait_ns <= CAP_WAIT_NS
+        let host = self.hosts.get(member);
+        host.is_none_or(|host| host.has_room(self.held(member), flow, now_ns))
     }
 
     /// Whose turn it is; who leaves is taken off and paced by.
     pub fn next(&mut self, member: &Member, now_ns: u64) -> Turn {
-        let cap = self.cap(member);
+        let held = self.held(member);
         let Some(host) = self.hosts.get_mut(member) else {
             return Turn::Nobodys;
         };
@@ -275,7 +239,7 @@ impl HostPaces {
             host.told_ns = None;
             return Turn::Nobodys;
         };
-        let departure = host.due(cap, first.since_ns);
+        let departure = law::host_due_ns(&host.pace, held, first.since_ns);
         if departure > now_ns {
             let told = host
                 .told_ns
@@ -288,23 +252,24 @@ impl HostPaces {
             };
         }
         let first = host.leave_line().expect("it was there");
-        host.departed(departure, first.bytes);
-        Turn::Of(first.who, departure)
+        let (since, late) = (first.since_ns, intf::MP_CLOCK_LATE_NS as u64);
+        law::host_leaves(&mut host.pace, held, since, now_ns, first.bytes, late);
+        Turn::Of(first.who)
     }
 
     /// When an ACK of so many new bytes of the host's leaves, that is here now: as they would, but not
-    /// too late (linux/bpf/up.h has the same).
+    /// too late.
     pub fn ack_departure(&mut self, member: &Member, bytes: u32, now_ns: u64) -> u64 {
-        let cap = self.cap(member);
-        if cap == 0 || bytes == 0 {
+        let held = self.held(member);
+        if held == 0 || bytes == 0 {
             return now_ns;
         }
         let host = self.hosts.entry(*member).or_default();
-        let interval = interval_ns(cap, host.bytes.into());
-        let due = law::departure_ns(&host.pacer, now_ns, interval);
-        let departure = due.min(now_ns + CAP_WAIT_NS);
-        host.departed(departure, bytes);
-        departure
+        let (most, then) = (
+            intf::MP_CAP_WAIT_NS as u64,
+            intf::mp_too_long_MP_TOO_LONG_LEAVES,
+        );
+        law::host_departure_ns(&mut host.pace, held, now_ns, bytes, most, then)
     }
 
     /// At the end: the numbers of all UDP that waits.
@@ -356,14 +321,14 @@ mod tests {
         for port in 1..=3 {
             paces.wait(HOST, flow(port), 1000, 5 * MS);
         }
-        assert_eq!(paces.next(&HOST, 5 * MS), Turn::Of(flow(1), 5 * MS));
+        assert_eq!(paces.next(&HOST, 5 * MS), Turn::Of(flow(1)));
         paces.wait(HOST, flow(1), 1000, 5 * MS);
         assert_eq!(paces.next(&HOST, 5 * MS), Turn::At(15 * MS));
         assert_eq!(paces.next(&HOST, 6 * MS), Turn::Nobodys, "told");
         // A wakeup that comes late does not slow the host down.
-        assert_eq!(paces.next(&HOST, 17 * MS), Turn::Of(flow(2), 15 * MS));
-        assert_eq!(paces.next(&HOST, 25 * MS), Turn::Of(flow(3), 25 * MS));
-        assert_eq!(paces.next(&HOST, 35 * MS), Turn::Of(flow(1), 35 * MS));
+        assert_eq!(paces.next(&HOST, 17 * MS), Turn::Of(flow(2)));
+        assert_eq!(paces.next(&HOST, 25 * MS), Turn::Of(flow(3)));
+        assert_eq!(paces.next(&HOST, 35 * MS), Turn::Of(flow(1)));
         assert_eq!(paces.next(&HOST, 99 * MS), Turn::Nobodys);
     }
 
@@ -378,7 +343,7 @@ mod tests {
         paces.wait(HOST, Who::Datagram(key(3), 99), 100, 0);
         let mut order = Vec::new();
         for step in 0..8 {
-            if let Turn::Of(who, _) = paces.next(&HOST, step * 10 * MS) {
+            if let Turn::Of(who) = paces.next(&HOST, step * 10 * MS) {
                 order.push(match who {
                     Who::Flow(key) | Who::New(key) | Who::Datagram(key, _) => key.mesh_port,
                 });
@@ -402,12 +367,12 @@ mod tests {
                 taken += 1;
             }
         }
-        assert!(taken <= 20 + UDP_LINES, "{taken}");
+        assert!(taken <= 20 + intf::MP_UDP_BUCKETS, "{taken}");
         paces.wait(HOST, flow(1), 1000, 0);
         let mut steps = 0;
         while !matches!(
             paces.next(&HOST, steps * 10 * MS),
-            Turn::Of(Who::Flow(_), _)
+            Turn::Of(Who::Flow(_))
         ) {
             steps += 1;
             paces.wait(
@@ -417,7 +382,7 @@ mod tests {
                 steps * 10 * MS,
             );
         }
-        assert!(steps <= 2 * u64::from(UDP_LINES), "{steps}");
+        assert!(steps <= 2 * u64::from(intf::MP_UDP_BUCKETS), "{steps}");
     }
 
     /// Else a flood of flows that nobody answers would be the end of a host's download, or fill the memory.
@@ -434,7 +399,7 @@ mod tests {
         for step in 0..20 {
             paces.wait(HOST, flow(1), 1000, step * 10 * MS);
             let next = paces.next(&HOST, step * 10 * MS);
-            left += u32::from(matches!(next, Turn::Of(Who::Flow(_), _)));
+            left += u32::from(matches!(next, Turn::Of(Who::Flow(_))));
         }
         assert!((9..=11).contains(&left), "{left} of 20");
     }
@@ -502,13 +467,13 @@ mod tests {
         for port in 1..=3 {
             paces.wait(HOST, flow(port), 1000, 0);
         }
-        assert_eq!(paces.next(&HOST, 0), Turn::Of(flow(1), 0));
+        assert_eq!(paces.next(&HOST, 0), Turn::Of(flow(1)));
         let published = Published::default();
         published.publish(Caps::new(), Arc::default());
         published.publish(Caps::new(), Arc::default());
         assert_eq!(paces.take_caps(&published), [HOST]);
-        assert_eq!(paces.next(&HOST, MS), Turn::Of(flow(2), 0));
-        assert_eq!(paces.next(&HOST, MS), Turn::Of(flow(3), 0));
+        assert_eq!(paces.next(&HOST, MS), Turn::Of(flow(2)));
+        assert_eq!(paces.next(&HOST, MS), Turn::Of(flow(3)));
         assert!(!paces.takes_turns(&HOST));
     }
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use crate::base::errors::{anyhow, bail, Context, Result};
 use crate::base::system::now_ns;
 use crate::config::Config;
-use crate::kernel::intf::{self, mp_flow_key};
+use crate::kernel::intf::{self, mp_flow_key, mp_law};
 use crate::kernel::law;
 use crate::kernel::packet::{self, Datagram, Packet, Segment};
 use crate::kernel::programs::Maps;
@@ -33,7 +33,7 @@ const NUMBERS: u16 = 64;
 /// Of a flow that nobody answers: the window that it may have under way (core/'s MP_UNANSWERED_WINDOW).
 const NEW_PACKETS: usize = intf::MP_UNANSWERED_WINDOW as usize / 1460 + 1;
 /// An empty queue is forgotten after this: no departure is further ahead than core/'s horizon.
-const FORGET_NS: u64 = 4_000_000_000;
+const FORGET_NS: u64 = intf::MP_HORIZON_NS as u64;
 const TIDY_NS: u64 = 1_000_000_000;
 /// The heartbeat hears of the thread at least this often.
 const LOOK_AROUND_NS: u64 = liveness::EVERY.as_nanos() as u64;
@@ -64,8 +64,7 @@ pub struct Control {
     pub let_go: [AtomicU64; 2],
     pub dropped: AtomicU64,
     pub udp_dropped: AtomicU64,
-    /// the law `even`: long waits are ended
-    pub ends_waits: AtomicBool,
+    law: Mutex<mp_law>,
     pub wait_dropped: AtomicU64,
     pub waiting: AtomicU64,
     pub caps: Published,
@@ -74,6 +73,10 @@ pub struct Control {
 }
 
 impl Control {
+    pub fn set_law(&self, law: mp_law) {
+        *self.law.lock().expect("its holder ended the program") = law;
+    }
+
     /// Until nothing waits, after `pass`; a thread that has died is not waited for long.
     pub fn wait_until_empty(&self) {
         for _ in 0..50 {
@@ -94,6 +97,8 @@ struct Pacer {
     due: BinaryHeap<Reverse<(u64, Due)>>,
     control: Arc<Control>,
     liveness: Arc<Liveness>,
+    /// as of this wake-up
+    law: mp_law,
     /// of one wakeup; kept for its memory
     arrived: Vec<(u32, Option<Packet>)>,
     most_flows: usize,
@@ -140,6 +145,7 @@ pub fn start(
                 due: BinaryHeap::new(),
                 control,
                 liveness,
+                law: mp_law::default(),
                 arrived: Vec::new(),
                 most_flows,
             };
@@ -161,6 +167,8 @@ impl Pacer {
         let mut looked_around_ns = now_ns();
         while !self.control.stop.load(Ordering::Relaxed) {
             self.liveness.queue.made();
+            let law = self.control.law.lock();
+            self.law = *law.expect("its holder ended the program");
             if self.control.pass.load(Ordering::Relaxed) {
                 self.release_all()?;
             }
@@ -274,7 +282,7 @@ impl Pacer {
             return false;
         };
         flow.read(&segment.key, &self.maps, now);
-        if !flow.waits_too_long(turn_ns, now) {
+        if !flow.waits_too_long(&self.law, turn_ns, now) {
             return false;
         }
         if segment.ecn && self.maps.mark(&segment.key).is_ok() {
@@ -327,8 +335,7 @@ impl Pacer {
             self.control.dropped.fetch_add(1, Ordering::Relaxed);
             return self.queue.decide(id, Verdict::Drop);
         }
-        let ends_waits = self.control.ends_waits.load(Ordering::Relaxed);
-        if has_data && ends_waits && self.is_lost(segment, now) {
+        if has_data && self.is_lost(segment, now) {
             return self.queue.decide(id, Verdict::Drop);
         }
         let flow = self.flows.entry(segment.key);
@@ -341,7 +348,7 @@ impl Pacer {
         });
         self.control.waiting.fetch_add(1, Ordering::Relaxed);
         if waiting == 0 {
-            self.release_from(segment.key, now, now);
+            self.release_from(segment.key, now);
         }
     }
 
@@ -351,12 +358,12 @@ impl Pacer {
             if *departure > now {
                 break;
             }
-            let (departure, due) = (*departure, *due);
+            let due = *due;
             self.due.pop();
             match due {
                 Due::Flow(key) => {
                     let key = intf::Plain::from_bytes(&key).expect("a key has its size");
-                    self.release_from(key, departure, now);
+                    self.release_from(key, now);
                 }
                 Due::Host(member) => self.release_host(member, now),
             }
@@ -364,12 +371,11 @@ impl Pacer {
         self.queue.flush().context("verdicts")
     }
 
-    /// Releases packets of a flow, the first from `earliest` on, as long as they are due; puts the next
-    /// one on the list.
-    fn release_from(&mut self, key: mp_flow_key, mut earliest: u64, now: u64) {
+    /// Releases packets of a flow as long as they are due; puts the next one on the list.
+    fn release_from(&mut self, key: mp_flow_key, now: u64) {
         loop {
-            match self.release_head(key, earliest, now) {
-                Head::Departed => earliest = now,
+            match self.release_head(key, now) {
+                Head::Departed => {}
                 Head::Waits => return,
                 Head::TakesTurns(member) => return self.release_host(member, now),
             }
@@ -380,14 +386,14 @@ impl Pacer {
     fn release_host(&mut self, member: Member, now: u64) {
         loop {
             match self.hosts.next(&member, now) {
-                Turn::Of(Who::Datagram(_, id), _) => {
+                Turn::Of(Who::Datagram(_, id)) => {
                     self.control.waiting.fetch_sub(1, Ordering::Relaxed);
                     self.queue.decide(id, Verdict::Accept);
                 }
-                Turn::Of(Who::Flow(key) | Who::New(key), departure) => {
-                    self.depart(key, departure);
+                Turn::Of(Who::Flow(key) | Who::New(key)) => {
+                    self.depart(key, now);
                     // The flow's next one stands at the end, or is not due.
-                    while matches!(self.release_head(key, now, now), Head::Departed) {}
+                    while matches!(self.release_head(key, now), Head::Departed) {}
                 }
                 Turn::At(departure) => {
                     self.control.held.fetch_add(1, Ordering::Relaxed);
@@ -399,20 +405,20 @@ impl Pacer {
         }
     }
 
-    /// Lets the head of a flow's queue go, from `earliest` on, if it is due by the interval of this
-    /// moment: the law may have slowed down while it waited. Else puts it on the list, or into the line
-    /// of its host.
-    fn release_head(&mut self, key: mp_flow_key, earliest: u64, now: u64) -> Head {
+    /// Lets the head of a flow's queue go if it is due by the interval of this moment: the law may have
+    /// slowed down while it waited. Else puts it on the list, or into the line of its host.
+    fn release_head(&mut self, key: mp_flow_key, now: u64) -> Head {
         let Some(flow) = self.flows.get_mut(&key) else {
             return Head::Waits;
         };
-        let (bytes, departure) = match flow.waiting.front() {
-            Some(head) if head.payload_bytes > 0 => {
-                let bytes = head.payload_bytes;
-                (bytes, flow.departure(&key, &self.maps, earliest))
-            }
-            Some(head) => (0, head.not_before.max(earliest)),
-            None => return Head::Waits,
+        flow.read(&key, &self.maps, now);
+        let Some(head) = flow.waiting.front() else {
+            return Head::Waits;
+        };
+        let bytes = head.payload_bytes;
+        let departure = match bytes {
+            0 => head.not_before,
+            _ => flow.due(&self.law, head.not_before),
         };
         let flow_answered = flow.answered;
         if departure > now {
@@ -431,13 +437,12 @@ impl Pacer {
             self.hosts.wait(member, who, bytes, departure);
             return Head::TakesTurns(member);
         }
-        self.depart(key, departure);
+        self.depart(key, now);
         Head::Departed
     }
 
-    /// Lets the head of a flow's queue go. It counts as gone when it was due: a wakeup that comes late
-    /// must not slow the flow down.
-    fn depart(&mut self, key: mp_flow_key, departure: u64) {
+    /// Lets the head of a flow's queue go.
+    fn depart(&mut self, key: mp_flow_key, now: u64) {
         let Some(flow) = self.flows.get_mut(&key) else {
             return;
         };
@@ -445,7 +450,7 @@ impl Pacer {
             return;
         };
         if head.payload_bytes > 0 {
-            law::departed(&mut flow.pacer, departure);
+            flow.departed(&self.law, head.not_before, now);
         }
         self.control.waiting.fetch_sub(1, Ordering::Relaxed);
         self.let_go(head.id, &key);

@@ -3,7 +3,7 @@
 //! leaves (GAP section 4.3), and by the law `even` when some of it is lost, since all waits too long.
 use std::collections::VecDeque;
 
-use crate::kernel::intf::{mp_flow, mp_flow_key, mp_pacer, mp_wait};
+use crate::kernel::intf::{self, mp_flow, mp_flow_key, mp_law, mp_pacer, mp_wait, mp_waits_for};
 use crate::kernel::law;
 use crate::kernel::programs::Maps;
 
@@ -18,11 +18,9 @@ pub fn is_answered(flow: &mp_flow, now: u64) -> bool {
 /// One flow's pacing queue (GAP section 4.3).
 pub struct Paced {
     pub waiting: VecDeque<Waiting>,
-    pub pacer: mp_pacer,
-    /// in force when they were read last: the interval, round trips in the mesh and beyond
-    interval_ns: u64,
-    mesh_ns: u64,
-    wired_ns: u64,
+    pacer: mp_pacer,
+    /// as they were read last, but for its turns
+    waits_for: mp_waits_for,
     /// core/'s mp_may_hold
     pub answered: bool,
     read_ns: u64,
@@ -38,9 +36,7 @@ impl Paced {
         Self {
             waiting: VecDeque::new(),
             pacer: mp_pacer::default(),
-            interval_ns: 0,
-            mesh_ns: 0,
-            wired_ns: 0,
+            waits_for: mp_waits_for::default(),
             answered: false,
             read_ns: 0,
             wait: mp_wait::default(),
@@ -69,10 +65,15 @@ impl Paced {
         new.max(0) as u32
     }
 
-    /// When a packet departs, not before `earliest`.
-    pub fn departure(&mut self, key: &mp_flow_key, maps: &Maps, earliest: u64) -> u64 {
-        self.read(key, maps, earliest);
-        law::departure_ns(&self.pacer, earliest, self.interval_ns)
+    /// When a packet is due that has been ready since then.
+    pub fn due(&self, law: &mp_law, ready: u64) -> u64 {
+        law::law_due_ns(law, &self.pacer, ready, self.waits_for.interval_ns)
+    }
+
+    /// A packet leaves that was ready since then.
+    pub fn departed(&mut self, law: &mp_law, ready: u64, now: u64) {
+        let (interval, late) = (self.waits_for.interval_ns, intf::MP_CLOCK_LATE_NS as u64);
+        law::law_departed(law, &mut self.pacer, ready, now, interval, late);
     }
 
     /// Whether what comes now may be held.
@@ -88,34 +89,31 @@ impl Paced {
         self.read_ns = now;
         let flow = maps.flow(key);
         self.answered = flow.as_ref().is_some_and(|flow| is_answered(flow, now));
-        self.interval_ns = flow.as_ref().map_or(0, |flow| flow.interval_ns);
+        self.waits_for.interval_ns = flow.as_ref().map_or(0, |flow| flow.interval_ns);
         if let Some(flow) = flow {
-            self.mesh_ns = flow.estimate.search.round_ns;
-            self.wired_ns = u64::from(flow.rtt_wired_us) * 1000;
+            self.waits_for.mesh_ns = flow.estimate.search.round_ns;
+            self.waits_for.wired_ns = u64::from(flow.rtt_wired_us) * 1000;
+        }
+    }
+
+    /// What its packets wait for, if it has a turn each `turn_ns`.
+    fn waits_for(&self, turn_ns: u64) -> mp_waits_for {
+        mp_waits_for {
+            turn_ns,
+            ..self.waits_for
         }
     }
 
     /// Whether one that comes now would wait longer than any may, whatever the law.
     pub fn waits_beyond_all_bounds(&self, turn_ns: u64) -> bool {
-        let interval = self.interval_ns.max(turn_ns);
-        let wait = self.waiting.len() as u64 * interval;
-        law::wait_beyond(wait, interval)
+        law::wait_beyond(&self.waits_for(turn_ns), self.waiting.len() as u32)
     }
 
-    /// Whether one that comes now is to be lost, since all of a round trip waited too long: for the law's
-    /// interval, or for its turns each `turn_ns`. In line with other flows it is not the one that keeps
-    /// the path busy, so that a quarter of the packets do: with all of them a lost one, which waits
-    /// behind them, would come seconds later.
-    pub fn waits_too_long(&mut self, turn_ns: u64, now: u64) -> bool {
-        let interval = self.interval_ns.max(turn_ns);
-        if interval == 0 {
-            return false;
-        }
-        let least = self.interval_ns.max(turn_ns / 4);
-        let target = law::wait_target_ns(self.mesh_ns, self.wired_ns, least);
-        let wait = self.waiting.len() as u64 * interval;
-        let round = self.mesh_ns + self.wired_ns;
-        law::wait_ends(&mut self.wait, wait, target, round, now)
+    /// Whether one that comes now is to be lost, since all of a round trip waited too long.
+    pub fn waits_too_long(&mut self, law: &mp_law, turn_ns: u64, now: u64) -> bool {
+        let waits_for = self.waits_for(turn_ns);
+        let wait = law::wait_behind_ns(&waits_for, self.waiting.len() as u32);
+        law::wait_too_long(&mut self.wait, law, &waits_for, wait, now)
     }
 }
 

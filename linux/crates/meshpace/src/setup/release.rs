@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::errors::{bail, Context, Result};
 use crate::base::system;
 use crate::config::ReleaseChoice;
+use crate::kernel::intf;
 use crate::kernel::offload::{self, Offload};
 use crate::kernel::programs::Programs;
 use crate::setup::changes::{Change, Changes};
@@ -34,9 +35,6 @@ impl std::fmt::Display for Release {
 /// Packets that fq holds for one flow, at most: more than any usual window. Its own 100 would drop.
 const FQ_FLOW_LIMIT: &str = "8192";
 const FQ_LIMIT: &str = "20000";
-
-/// No departure is further ahead (MP_HORIZON_NS).
-const HORIZON_NS: u64 = 4_000_000_000;
 
 /// What a release is set up with.
 pub struct SetUp<'a> {
@@ -167,7 +165,7 @@ pub fn put_fq(mesh: &str, changes: &mut Changes) -> Result<String> {
 /// Waits until fq holds nothing, since deleting it drops what waits; `meanwhile` is called again and
 /// again. Gives up after core/'s horizon, beyond which nothing is stamped.
 pub fn drain(interface: &str, mut meanwhile: impl FnMut() -> Result<()>) -> Result<()> {
-    let deadline = Instant::now() + Duration::from_nanos(HORIZON_NS);
+    let deadline = Instant::now() + Duration::from_nanos(intf::MP_HORIZON_NS as u64);
     loop {
         let shown = system::run(
             "tc",

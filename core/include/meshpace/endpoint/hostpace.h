@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * When the packets of a whole host leave, by its cap (share.h), beside those of each of its flows (pace.h). The
+ * latest packet's bytes take their time at the cap of the moment at which the next packet asks. If that
+ * were fixed when the latest packet left, a host whose cap is raised would wait out what nobody wants of it any more.
+ *
+ * A gateway that holds packets asks mp_host_due_ns, and tells by mp_host_leaves which one went and when. A
+ * gateway that has to say on arrival when a packet leaves (sch_fq, and each ACK) asks mp_host_departure_ns.
+ */
+#ifndef MESHPACE_HOSTPACE_H
+#define MESHPACE_HOSTPACE_H
+
+#include "police.h"
+#include "turn.h"
+
+/*
+ * By its host's cap an ACK waits no longer, and what is not TCP is dropped that would. Linux's least
+ * retransmission time-out is 200 ms beside the round trip: an ACK that waits longer makes its sender take the
+ * data for lost. A conversation bears 400 ms from mouth to ear (ITU-T G.114); half of that is left to the
+ * rest of its way.
+ */
+#define MP_CAP_WAIT_NS (MP_NS_PER_S / 5)
+
+/*
+ * A host's UDP flows fall into so many buckets, which take turns as one flow each; else a flood from ever new ports
+ * would always be first. A call shares its bucket with one download by UDP in one of sixteen cases.
+ */
+#define MP_UDP_BUCKETS_LOG2 4u
+#define MP_UDP_BUCKETS (1u << MP_UDP_BUCKETS_LOG2)
+
+/* One host's pacer in one direction. */
+struct mp_host_pace {
+	struct mp_pacer pacer;
+	uint32_t bytes; /* of the latest packet, whose time the next one waits */
+};
+
+/* What becomes of a packet that would wait too long. */
+enum mp_too_long { MP_TOO_LONG_LEAVES, MP_TOO_LONG_IS_REFUSED };
+
+/*
+ * What a host is held to, in bytes/s; 0: nothing. Uploads wait by what their host is policed by, a little
+ * above its cap: a sender that keeps to its part by itself does not wait here as well.
+ */
+MP_INLINE uint64_t mp_held_bps(uint64_t cap_bps, bool up)
+{
+	return up ? mp_police_bps(cap_bps) : cap_bps;
+}
+
+/* When a packet that has been ready since ready_ns may leave. */
+MP_INLINE uint64_t mp_host_due_ns(const struct mp_host_pace *pace, uint64_t held_bps,
+				  uint64_t ready_ns)
+{
+	return mp_due_ns(&pace->pacer, ready_ns, mp_share_interval_ns(held_bps, pace->bytes));
+}
+
+/* Likewise an ACK, which waits as the data that it acknowledges would, but not too long. */
+MP_INLINE uint64_t mp_host_ack_due_ns(const struct mp_host_pace *pace, uint64_t held_bps,
+				      uint64_t ready_ns)
+{
+	return mp_min_u64(mp_host_due_ns(pace, held_bps, ready_ns), ready_ns + MP_CAP_WAIT_NS);
+}
+
+/* A packet leaves, and counts from then. */
+MP_INLINE void mp_host_departed(struct mp_host_pace *pace, uint64_t departure_ns, uint32_t bytes)
+{
+	mp_departed(&pace->pacer, departure_ns);
+	pace->bytes = bytes;
+}
+
+/*
+ * A packet that was ready since ready_ns leaves at now_ns, at a gateway whose clock may be so late. A flow is made up
+ * for what keeps the device busy (mp_law_late_ns), a host is not: its cap is there for others' sake, and they
+ * have used that time. One that had to leave before it was due, since it had waited for as long as it may,
+ * counts from now: a host owes no more than one wait.
+ */
+MP_INLINE void mp_host_leaves(struct mp_host_pace *pace, uint64_t held_bps, uint64_t ready_ns,
+			      uint64_t now_ns, uint32_t bytes, uint64_t clock_late_ns)
+{
+	uint64_t due_ns = mp_host_due_ns(pace, held_bps, ready_ns);
+
+	mp_host_departed(pace, mp_late_departure_ns(due_ns, now_ns, clock_late_ns), bytes);
+}
+
+/*
+ * The departure of a packet that is ready at ready_ns, fixed now. It waits at most most_ns; then it
+ * leaves, or is refused: 0, and nothing has changed.
+ */
+MP_INLINE uint64_t mp_host_departure_ns(struct mp_host_pace *pace, uint64_t held_bps,
+					uint64_t ready_ns, uint32_t bytes, uint64_t most_ns,
+					enum mp_too_long then)
+{
+	uint64_t departure_ns = mp_host_due_ns(pace, held_bps, ready_ns);
+
+	if (departure_ns > ready_ns + most_ns)
+		departure_ns = then == MP_TOO_LONG_LEAVES ? ready_ns + most_ns : 0;
+	if (departure_ns)
+		mp_host_departed(pace, departure_ns, bytes);
+	return departure_ns;
+}
+
+/*
+ * How far apart packets of so many bytes leave of a flow that takes turns with the others of its host, of
+ * which so many, itself included, have something to send; 0: there is no cap.
+ */
+MP_INLINE uint64_t mp_turn_interval_ns(uint64_t held_bps, uint32_t bytes, uint32_t flows)
+{
+	uint64_t turn_bytes = (uint64_t)bytes * (flows ? flows : 1);
+
+	return mp_share_interval_ns(held_bps, (uint32_t)mp_min_u64(turn_bytes, 0xffffffffu));
+}
+
+/*
+ * Whether a datagram that comes now would leave in time, behind what its host has in line: of so many
+ * flows, its own included.
+ */
+MP_INLINE bool mp_datagram_fits(const struct mp_host_pace *pace, const struct mp_turns *turns,
+				const struct mp_turn *turn, uint64_t held_bps, uint32_t flows,
+				uint64_t now_ns)
+{
+	uint64_t ahead = mp_turns_ahead(turns, mp_turn_tag(turns, turn), flows);
+	uint32_t bytes = (uint32_t)mp_min_u64(ahead, 0xffffffffu);
+	uint64_t waits_ns = mp_host_due_ns(pace, held_bps, now_ns) - now_ns;
+
+	return waits_ns + mp_share_interval_ns(held_bps, bytes) <= MP_CAP_WAIT_NS;
+}
+
+/* The bucket of a UDP flow, by its wired IPv4 address, or the end of its IPv6 address, and its ports. */
+MP_INLINE uint32_t mp_udp_bucket(uint32_t wired, uint16_t wired_port, uint16_t mesh_port)
+{
+	uint32_t flow = wired ^ ((uint32_t)wired_port << 16 | mesh_port);
+	uint64_t hash = (flow * 2654435769ull) & 0xffffffffu; /* Knuth: 2^32 by the golden ratio */
+
+	return (uint32_t)(hash >> (32 - MP_UDP_BUCKETS_LOG2));
+}
+
+#endif
