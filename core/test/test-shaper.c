@@ -2,6 +2,8 @@
 /* The token bucket against one that is filled token by token; static pacing against its sum. */
 #include "check.h"
 
+#include <string.h>
+
 #include <meshpace/law/law.h>
 #include <meshpace/law/yang.h>
 
@@ -138,6 +140,33 @@ static void test_law_departures(void)
 	}
 }
 
+/*
+ * Who is late is made up for: by the papers' laws for what the host's clock is late, and nothing for what was
+ * not there; under `even` for what an aggregate keeps the air busy, whatever the reason.
+ */
+static void test_late_departures(void)
+{
+	struct mp_law gap = mp_law_gap(), even = mp_law_even();
+	const uint64_t ms = 1000000, s = MP_NS_PER_S, hop_ns = even.hop_wait_ns;
+	struct mp_pacer pacer = { s, true };
+
+	mp_law_departed(&gap, &pacer, s, s + 13 * ms, 10 * ms, 4 * ms);
+	CHECK_EQUAL(pacer.last_ns, s + 10 * ms);
+	mp_law_departed(&gap, &pacer, s, s + 40 * ms, 10 * ms, 4 * ms);
+	CHECK_EQUAL(pacer.last_ns, s + 36 * ms);
+	mp_law_departed(&gap, &pacer, s + 90 * ms, s + 90 * ms, 10 * ms, 4 * ms);
+	CHECK_EQUAL(pacer.last_ns, s + 90 * ms);
+	mp_law_departed(&gap, &pacer, s, s + 103 * ms, 10 * ms, 0);
+	CHECK_EQUAL(pacer.last_ns, s + 103 * ms);
+	mp_law_departed(&even, &pacer, s + 9 * s, s + 9 * s, 10 * ms, 4 * ms);
+	CHECK_EQUAL(pacer.last_ns, s + 9 * s - hop_ns);
+	mp_law_departed(&even, &pacer, s, s + 9 * s, 10 * ms, 0);
+	CHECK_EQUAL(pacer.last_ns, s + 9 * s - hop_ns + 10 * ms);
+	memset(&pacer, 0, sizeof(pacer));
+	mp_law_departed(&even, &pacer, s, s, 10 * ms, 0);
+	CHECK_EQUAL(pacer.last_ns, s);
+}
+
 static void test_yang(void)
 {
 	struct mp_yang yang = { 0 };
@@ -168,6 +197,7 @@ int main(int argc, char **argv)
 	test_interval();
 	test_law();
 	test_law_departures();
+	test_late_departures();
 	test_yang();
 	return check_end();
 }

@@ -51,10 +51,10 @@ static bool loses(const struct mp_law *law, const struct mp_waits_for *flow, uin
 static void test_what_flows_wait_for(void)
 {
 	struct mp_law even = mp_law_even(), gap = mp_law_gap();
-	struct mp_waits_for paced = { .interval_ns = 100 * MS };
-	struct mp_waits_for turns = { .interval_ns = 10 * MS, .turn_ns = 400 * MS };
+	struct mp_waits_for paced = { .interval_ns = 100 * MS, .mesh_ns = MS };
+	struct mp_waits_for turns = { .interval_ns = 10 * MS, .turn_ns = 400 * MS, .mesh_ns = MS };
 	struct mp_waits_for far = { .interval_ns = 10 * MS, .mesh_ns = 400 * MS, .wired_ns = 100 * MS };
-	struct mp_waits_for free = { 0 };
+	struct mp_waits_for free = { .mesh_ns = MS }, new = { .turn_ns = 10 * MS };
 
 	CHECK_EQUAL(loses(&even, &paced, 7), false);
 	CHECK_EQUAL(loses(&even, &paced, 8), true);
@@ -63,6 +63,7 @@ static void test_what_flows_wait_for(void)
 	CHECK_EQUAL(loses(&even, &far, 57), false);
 	CHECK_EQUAL(loses(&even, &far, 58), true);
 	CHECK_EQUAL(loses(&even, &free, 100000), false);
+	CHECK_EQUAL(loses(&even, &new, 100), false);
 	CHECK_EQUAL(loses(&gap, &paced, 100), false);
 	even.omit = MP_OMIT_WAITS;
 	CHECK_EQUAL(loses(&even, &paced, 100), false);

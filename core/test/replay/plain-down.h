@@ -7,14 +7,15 @@
 
 static inline bool waits_too_long(struct replay_flow *flow, const struct packet *p)
 {
-	const struct mp_search *search = &flow->estimate.search;
-	uint64_t wired_ns = flow->rtt_wired_us * MP_NS_PER_US, wait_ns, target_ns;
+	struct mp_waits_for waits_for = { .interval_ns = flow->interval_ns,
+					  .turn_ns = p->turn_ns,
+					  .mesh_ns = flow->estimate.search.round_ns,
+					  .wired_ns = flow->rtt_wired_us * MP_NS_PER_US };
+	uint64_t leaves_ns = mp_departure_ns(&flow->pacer, p->ready_ns, flow->interval_ns);
 
-	if (!p->settings->stamp || !p->settings->pace || flow->interval_ns == 0)
-		return false;
-	wait_ns = mp_departure_ns(&flow->pacer, p->ready_ns, flow->interval_ns) - p->now_ns;
-	target_ns = mp_wait_target_ns(search->round_ns, wired_ns, flow->interval_ns);
-	return mp_wait_ends(&flow->wait, wait_ns, target_ns, search->round_ns + wired_ns, p->now_ns);
+	return p->settings->stamp && p->settings->pace &&
+	       mp_wait_too_long(&flow->wait, &p->settings->law, &waits_for, leaves_ns - p->now_ns,
+				p->now_ns);
 }
 
 static inline bool wait_passes(const struct packet *p, struct replay_outcome *outcome)

@@ -8,7 +8,7 @@
 struct packet {
 	const struct trace_packet *in;
 	const struct trace_settings *settings;
-	uint64_t now_ns, ready_ns, departure_ns;
+	uint64_t now_ns, ready_ns, departure_ns, turn_ns;
 	uint32_t ip_bytes, tcp_bytes, segment_bytes, charged, rtt_ticks, rtt_wired_us;
 	bool asks, one_way, acks, heard, met, tells_shared;
 	struct mp_shared shared;
@@ -99,19 +99,12 @@ static inline void unanswered_end(const struct packet *p)
 static inline uint64_t cap_departure(struct cap *cap, bool up, uint64_t ready_ns, uint32_t bytes,
 			      uint64_t most_ns, bool refuses)
 {
-	uint64_t held_bps = up ? mp_police_bps(cap->cap_bps) : cap->cap_bps, departure_ns;
+	enum mp_too_long then = refuses ? MP_TOO_LONG_IS_REFUSED : MP_TOO_LONG_LEAVES;
 
 	if (!cap->set)
 		return ready_ns;
-	departure_ns = mp_departure_ns(&cap->pacer, ready_ns,
-				       mp_share_interval_ns(held_bps, cap->bytes));
-	if (departure_ns > ready_ns + most_ns)
-		departure_ns = refuses ? 0 : ready_ns + most_ns;
-	if (departure_ns) {
-		mp_departed(&cap->pacer, departure_ns);
-		cap->bytes = bytes;
-	}
-	return departure_ns;
+	return mp_host_departure_ns(&cap->pace, mp_held_bps(cap->cap_bps, up), ready_ns, bytes, most_ns,
+				    then);
 }
 
 static inline bool police_passes(const struct packet *p, struct replay_outcome *outcome)

@@ -31,7 +31,7 @@ static inline uint64_t ack_departure(const struct replay_flow *flow, const struc
 		return p->departure_ns;
 	if (bytes - 1 >= 1u << 31)
 		return mp_max_u64(p->departure_ns, flow->pacer.last_ns);
-	return mp_max_u64(cap_departure(cap, true, p->departure_ns, bytes, MP_NS_PER_S / 5, false),
+	return mp_max_u64(cap_departure(cap, true, p->departure_ns, bytes, MP_CAP_WAIT_NS, false),
 			  flow->pacer.last_ns);
 }
 

@@ -22,7 +22,7 @@ static bool other_to_mesh(struct packet *p)
 		return true;
 	if (p->settings->pace && p->settings->stamp) { /* elsewhere UDP has waited by now */
 		uint64_t departure_ns = cap_departure(cap, false, p->ready_ns, p->ip_bytes,
-						      MP_NS_PER_S / 5, true);
+						      MP_CAP_WAIT_NS, true);
 
 		if (!departure_ns)
 			return false;
@@ -33,14 +33,21 @@ static bool other_to_mesh(struct packet *p)
 	return true;
 }
 
+static void wait_for_host(struct packet *p)
+{
+	struct cap *cap = &standing_host(&p->in->flow)->cap[0];
+
+	p->turn_ns = cap->set ? mp_turn_interval_ns(cap->cap_bps, p->in->len, 1) : 0;
+	p->ready_ns = cap_departure(cap, false, p->ready_ns, p->in->len, MP_HORIZON_NS, false);
+}
+
 static bool tcp_to_mesh(struct packet *p, struct replay_outcome *outcome)
 {
 	if (begins_or_breaks(p, false))
 		return stranger_passes(p);
 	if (p->in->len > 0 && !(p->in->flags & TRACE_SYN)) {
 		if (p->settings->stamp && p->settings->pace)
-			p->ready_ns = cap_departure(&standing_host(&p->in->flow)->cap[0], false,
-						    p->ready_ns, p->in->len, MP_HORIZON_NS, false);
+			wait_for_host(p);
 		if (!wait_passes(p, outcome) || !down_data(p))
 			return false;
 		if (!p->one_way && p->in->flags & TRACE_ACK)
@@ -198,7 +205,7 @@ static void replay_look_at_host(const struct trace_flow *id, struct replay_host 
 	for (up = 0; up < 2; up++) {
 		state->other_bytes[up] = host->other_bytes[up];
 		state->cap_bps[up] = standing->cap[up].cap_bps;
-		state->cap_last_ns[up] = standing->cap[up].pacer.last_ns;
+		state->cap_last_ns[up] = standing->cap[up].pace.pacer.last_ns;
 		state->ended[up] = host->ended[up];
 	}
 	state->police_ns = standing->cap[1].police.empty_ns;

@@ -23,8 +23,7 @@ struct flow {
 struct cap {
 	bool set;
 	uint64_t cap_bps, flow_bps;
-	uint32_t bytes; /* of the latest packet, whose time the next one waits */
-	struct mp_pacer pacer;
+	struct mp_host_pace pace;
 	struct mp_police police;
 };
 

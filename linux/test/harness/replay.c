@@ -467,7 +467,7 @@ static void look_at_cap(const struct trace_flow *id, bool up, struct replay_host
 		memcpy(key.address, standing.bytes, sizeof(standing));
 	lookup(caps_map, &key, &cap);
 	state->cap_bps[up] = cap.cap_bps;
-	state->cap_last_ns[up] = cap.pacer.last_ns;
+	state->cap_last_ns[up] = cap.pace.pacer.last_ns;
 	if (up)
 		state->police_ns = cap.police.empty_ns;
 }

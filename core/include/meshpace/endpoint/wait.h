@@ -69,7 +69,7 @@ MP_INLINE bool mp_wait_ends(struct mp_wait *wait, uint64_t wait_ns, uint64_t tar
 struct mp_waits_for {
 	uint64_t interval_ns; /* between its packets by the law; 0: unpaced */
 	uint64_t turn_ns;     /* likewise by its host's cap, in turn with the host's other flows; 0: no cap */
-	uint64_t mesh_ns;     /* D, or T + D* where that is more (mp_search.round_ns) */
+	uint64_t mesh_ns;     /* D, or T + D* where that is more (mp_search.round_ns); 0: no sample yet */
 	uint64_t wired_ns;    /* RTT_wired; 0: unknown */
 };
 
@@ -88,7 +88,8 @@ MP_INLINE uint64_t mp_wait_behind_ns(const struct mp_waits_for *flow, uint32_t p
 /*
  * Whether a packet that comes at now_ns and would wait wait_ns is to be lost, or marked, by the law. In turn with
  * other flows a flow is not the one that keeps the path busy, so that a quarter of MP_WAIT_PACKETS do: behind
- * all of them the copy of a lost packet would come seconds later.
+ * all of them the copy of a lost packet would come seconds later. Before the first sample nobody knows how
+ * long the path's round trips are, and nothing is lost: the rest of a first window would be.
  */
 MP_INLINE bool mp_wait_too_long(struct mp_wait *wait, const struct mp_law *law,
 				const struct mp_waits_for *flow, uint64_t wait_ns, uint64_t now_ns)
@@ -96,7 +97,8 @@ MP_INLINE bool mp_wait_too_long(struct mp_wait *wait, const struct mp_law *law,
 	uint64_t least_ns = mp_max_u64(flow->interval_ns, flow->turn_ns / 4);
 	uint64_t target_ns = mp_wait_target_ns(flow->mesh_ns, flow->wired_ns, least_ns);
 
-	if (!law->hop_wait_ns || law->omit & MP_OMIT_WAITS || mp_wait_interval_ns(flow) == 0)
+	if (!law->hop_wait_ns || law->omit & MP_OMIT_WAITS || mp_wait_interval_ns(flow) == 0 ||
+	    flow->mesh_ns == 0)
 		return false;
 	return mp_wait_ends(wait, wait_ns, target_ns, flow->mesh_ns + flow->wired_ns, now_ns);
 }

@@ -293,11 +293,15 @@ MP_INLINE uint64_t mp_law_late_ns(const struct mp_law *law, uint64_t clock_late_
 	return mp_max_u64(law->hop_wait_ns, clock_late_ns);
 }
 
-/* A packet leaves at now_ns that has been ready since ready_ns, at a host whose clock may be so late. */
+/*
+ * A packet leaves at now_ns that has been ready since ready_ns, at a host whose clock may be so late. Under `even`
+ * also a flow that had nothing to send for a while is made up for it: what fits into an aggregate may leave together.
+ */
 MP_INLINE void mp_law_departed(const struct mp_law *law, struct mp_pacer *pacer, uint64_t ready_ns,
 			       uint64_t now_ns, uint64_t interval_ns, uint64_t clock_late_ns)
 {
-	uint64_t due_ns = mp_due_ns(pacer, ready_ns, interval_ns);
+	uint64_t from_ns = law->hop_wait_ns && pacer->started ? pacer->last_ns : ready_ns;
+	uint64_t due_ns = mp_due_ns(pacer, from_ns, interval_ns);
 
 	if (law->constant)
 		mp_bucket_departed(pacer, now_ns, interval_ns);

@@ -370,10 +370,7 @@ mod tests {
         assert!(taken <= 20 + intf::MP_UDP_BUCKETS, "{taken}");
         paces.wait(HOST, flow(1), 1000, 0);
         let mut steps = 0;
-        while !matches!(
-            paces.next(&HOST, steps * 10 * MS),
-            Turn::Of(Who::Flow(_))
-        ) {
+        while !matches!(paces.next(&HOST, steps * 10 * MS), Turn::Of(Who::Flow(_))) {
             steps += 1;
             paces.wait(
                 HOST,

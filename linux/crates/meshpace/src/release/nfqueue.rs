@@ -14,7 +14,6 @@ use crate::base::errors::{anyhow, bail, Context, Result};
 use crate::base::system::now_ns;
 use crate::config::Config;
 use crate::kernel::intf::{self, mp_flow_key, mp_law};
-use crate::kernel::law;
 use crate::kernel::packet::{self, Datagram, Packet, Segment};
 use crate::kernel::programs::Maps;
 use crate::policy::shares::Member;
