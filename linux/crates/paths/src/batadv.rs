@@ -3,7 +3,7 @@
 
 use crate::generic;
 use crate::mac::Mac;
-use crate::netlink::Request;
+use meshpace_netlink::codec::Request;
 
 pub(crate) const FAMILY: &str = "batadv";
 
@@ -79,7 +79,7 @@ pub(crate) fn parse_mesh(body: &[u8]) -> Option<Mesh> {
         match attribute.kind {
             ATTR_VERSION => mesh.version = attribute.text(),
             ATTR_ALGO_NAME => mesh.algorithm = attribute.text(),
-            ATTR_HARD_ADDRESS => mesh.own = attribute.mac(),
+            ATTR_HARD_ADDRESS => mesh.own = Mac::from_bytes(attribute.value),
             _ => {}
         }
     }
@@ -91,7 +91,7 @@ pub(crate) fn parse_local(body: &[u8]) -> Option<Mac> {
     let (mut mac, mut flags) = (None, 0);
     for attribute in generic::attributes(body)? {
         match attribute.kind {
-            ATTR_TT_ADDRESS => mac = attribute.mac(),
+            ATTR_TT_ADDRESS => mac = Mac::from_bytes(attribute.value),
             ATTR_TT_FLAGS => flags = attribute.u32()?,
             _ => {}
         }
@@ -103,8 +103,8 @@ pub(crate) fn parse_client(body: &[u8]) -> Option<Client> {
     let (mut mac, mut originator, mut best) = (None, None, false);
     for attribute in generic::attributes(body)? {
         match attribute.kind {
-            ATTR_TT_ADDRESS => mac = attribute.mac(),
-            ATTR_ORIG_ADDRESS => originator = attribute.mac(),
+            ATTR_TT_ADDRESS => mac = Mac::from_bytes(attribute.value),
+            ATTR_ORIG_ADDRESS => originator = Mac::from_bytes(attribute.value),
             ATTR_FLAG_BEST => best = true,
             _ => {}
         }
@@ -120,8 +120,8 @@ pub(crate) fn parse_originator(body: &[u8]) -> Option<Originator> {
     let (mut mac, mut neighbour, mut hard_interface, mut best) = (None, None, None, false);
     for attribute in generic::attributes(body)? {
         match attribute.kind {
-            ATTR_ORIG_ADDRESS => mac = attribute.mac(),
-            ATTR_NEIGH_ADDRESS => neighbour = attribute.mac(),
+            ATTR_ORIG_ADDRESS => mac = Mac::from_bytes(attribute.value),
+            ATTR_NEIGH_ADDRESS => neighbour = Mac::from_bytes(attribute.value),
             ATTR_HARD_IFINDEX => hard_interface = attribute.u32(),
             ATTR_FLAG_BEST => best = true,
             _ => {}
@@ -138,7 +138,7 @@ pub(crate) fn parse_originator(body: &[u8]) -> Option<Originator> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{body, torture};
+    use meshpace_netlink::testing::{body, torture};
 
     const GENL: [u8; 4] = [0, 1, 0, 0];
     const CLIENT: [u8; 6] = [6, 0, 0, 0, 4, 1];

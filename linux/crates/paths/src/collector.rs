@@ -4,13 +4,13 @@
 use crate::batadv::{self, Client, Originator};
 use crate::error::Error;
 use crate::interfaces::{Below, Interfaces};
-use crate::netlink::Request;
 use crate::nl80211::{self, Wireless};
 use crate::routes::{Routes, Wanted};
-use crate::socket::NetlinkSocket;
 use crate::tables::{best, Air, Batman, Hard, Tables};
 use crate::wiphy::{self, Wiphy};
 use crate::{generic, rtnetlink};
+use meshpace_netlink::codec::Request;
+use meshpace_netlink::socket::{Family, NetlinkSocket};
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
@@ -44,8 +44,8 @@ impl Collector {
     pub fn open(mesh: &str, wanted: Arc<Wanted>) -> io::Result<Collector> {
         Ok(Collector {
             mesh: mesh.to_owned(),
-            routing: NetlinkSocket::open(libc::NETLINK_ROUTE)?,
-            generic: NetlinkSocket::open(libc::NETLINK_GENERIC)?,
+            routing: NetlinkSocket::open(Family::Route)?,
+            generic: NetlinkSocket::open(Family::Generic)?,
             families: HashMap::new(),
             absent: HashMap::new(),
             wiphys: HashMap::new(),

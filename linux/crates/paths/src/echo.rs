@@ -70,7 +70,7 @@ pub(crate) fn answer(packet: &[u8], own: Mac, destination: Mac, id: Id) -> Optio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::torture;
+    use meshpace_netlink::testing::torture;
 
     const OWN: Mac = Mac([2, 0, 0, 0, 0, 0]);
     const FAR: Mac = Mac([2, 0, 0, 0, 4, 0]);

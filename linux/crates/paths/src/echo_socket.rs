@@ -2,11 +2,14 @@
 //! A packet socket that sends batman-adv echoes and receives their answers, on any interface.
 
 use crate::echo::{self, Answer, Id};
-use crate::socket::{check, new_socket, wait_readable};
 use crate::tracer::Target;
+use meshpace_netlink::link;
+use meshpace_netlink::socket::wait_readable;
+use nix::errno::Errno;
+use nix::sys::socket::{bind, recv, sendto, socket, AddressFamily, MsgFlags, SockFlag, SockType};
 use std::io;
 use std::mem::size_of_val;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -21,20 +24,13 @@ impl EchoSocket {
     /// Without `CAP_NET_RAW`: `EPERM`.
     pub fn open(identifier: u8) -> io::Result<EchoSocket> {
         // Protocol 0 receives nothing: the filter stands before the first frame can come.
-        let fd = new_socket(libc::AF_PACKET, libc::SOCK_DGRAM | libc::SOCK_NONBLOCK, 0)?;
+        let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+        let fd = socket(AddressFamily::Packet, SockType::Datagram, flags, None)?;
         let socket = EchoSocket { fd, identifier };
         socket.filter()?;
         // An answer may come in by another hard interface than its request went out by.
-        let address = address(0, [0; 6]);
-        // SAFETY: a live sockaddr_ll and its size.
-        let bound = unsafe {
-            libc::bind(
-                socket.fd.as_raw_fd(),
-                std::ptr::from_ref(&address).cast(),
-                size_of_val(&address) as libc::socklen_t,
-            )
-        };
-        check(bound as isize)?;
+        let any = link::address(0, echo::ETHERTYPE, [0; 6]);
+        bind(socket.fd.as_raw_fd(), &any)?;
         Ok(socket)
     }
 
@@ -66,7 +62,7 @@ impl EchoSocket {
                 size_of_val(&program) as libc::socklen_t,
             )
         };
-        check(set as isize).map(drop)
+        Ok(Errno::result(set).map(drop)?)
     }
 
     /// One echo with this TTL; `None` when nothing answers within half a second.
@@ -80,7 +76,7 @@ impl EchoSocket {
             &echo::request(target.own, target.originator, ttl, id),
         )?;
         let deadline = Instant::now() + PATIENCE;
-        while wait_readable(&self.fd, deadline)? {
+        while wait_readable(self.fd.as_fd(), deadline)? {
             let mut packet = [0; echo::LENGTH];
             let length = match self.receive(&mut packet) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
@@ -95,45 +91,14 @@ impl EchoSocket {
     }
 
     fn send(&self, target: &Target, packet: &[u8]) -> io::Result<()> {
-        let address = address(target.interface, target.neighbour.0);
-        // SAFETY: live memory with its sizes; the kernel writes the Ethernet header.
-        let sent = unsafe {
-            libc::sendto(
-                self.fd.as_raw_fd(),
-                packet.as_ptr().cast(),
-                packet.len(),
-                0,
-                std::ptr::from_ref(&address).cast(),
-                size_of_val(&address) as libc::socklen_t,
-            )
-        };
-        check(sent).map(drop)
+        // The kernel writes the Ethernet header.
+        let (interface, neighbour) = (target.interface as i32, target.neighbour.0);
+        let address = link::address(interface, echo::ETHERTYPE, neighbour);
+        sendto(self.fd.as_raw_fd(), packet, &address, MsgFlags::empty())?;
+        Ok(())
     }
 
     fn receive(&self, packet: &mut [u8]) -> io::Result<usize> {
-        // SAFETY: live, writable memory and its size.
-        let length = unsafe {
-            libc::recv(
-                self.fd.as_raw_fd(),
-                packet.as_mut_ptr().cast(),
-                packet.len(),
-                0,
-            )
-        };
-        check(length)
-    }
-}
-
-fn address(interface: u32, mac: [u8; 6]) -> libc::sockaddr_ll {
-    let mut hardware = [0; 8];
-    hardware[..6].copy_from_slice(&mac);
-    libc::sockaddr_ll {
-        sll_family: libc::AF_PACKET as u16,
-        sll_protocol: echo::ETHERTYPE.to_be(),
-        sll_ifindex: interface as i32,
-        sll_hatype: 0,
-        sll_pkttype: 0,
-        sll_halen: 6,
-        sll_addr: hardware,
+        Ok(recv(self.fd.as_raw_fd(), packet, MsgFlags::empty())?)
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Generic netlink: its header, and the numbers of its families.
 
-use crate::netlink::{Attributes, Request};
+use meshpace_netlink::codec::{Attributes, Request};
 
 const HEADER: usize = 4; // genlmsghdr
 const CONTROLLER: u16 = 16; // GENL_ID_CTRL
@@ -37,7 +37,7 @@ pub(crate) fn parse_family(body: &[u8]) -> Option<u16> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{body, torture};
+    use meshpace_netlink::testing::{body, torture};
 
     #[test]
     fn a_family_has_a_number() {

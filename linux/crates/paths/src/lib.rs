@@ -32,19 +32,15 @@ mod interfaces;
 mod mac;
 #[cfg(test)]
 mod namespace_tests;
-mod netlink;
 mod nl80211;
 mod probe;
 #[cfg(test)]
 mod recorded;
 mod routes;
 mod rtnetlink;
-mod socket;
 mod sources;
 mod state;
 mod tables;
-#[cfg(test)]
-mod testing;
 mod trace;
 mod tracer;
 mod wiphy;

@@ -6,6 +6,7 @@ use crate::collector::Collector;
 use crate::mac::Mac;
 use crate::routes::Wanted;
 use crate::{Interfaces, Place};
+use nix::sched::{unshare, CloneFlags};
 use std::net::{IpAddr, UdpSocket};
 use std::process::Command;
 use std::sync::Arc;
@@ -15,9 +16,9 @@ const FAR: Mac = Mac([2, 0, 0, 0, 0, 2]);
 /// Runs `test` in a new network namespace, which ends with its thread.
 fn in_namespace(test: impl FnOnce() + Send + 'static) {
     let outcome = std::thread::spawn(|| {
-        // SAFETY: affects the calling thread alone.
-        if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
-            eprintln!("not run: {}", std::io::Error::last_os_error());
+        // Affects the calling thread alone.
+        if let Err(error) = unshare(CloneFlags::CLONE_NEWNET) {
+            eprintln!("not run: {error}");
             return;
         }
         test();

@@ -3,8 +3,8 @@
 
 use crate::generic;
 use crate::mac::Mac;
-use crate::netlink::{Attributes, Request};
 use crate::wiphy::Wiphy;
+use meshpace_netlink::codec::{Attributes, Request};
 
 pub(crate) const FAMILY: &str = "nl80211";
 
@@ -101,8 +101,8 @@ pub(crate) fn parse_path(body: &[u8]) -> Option<Path> {
     let (mut destination, mut next_hop, mut count) = (None, None, None);
     for attribute in generic::attributes(body)? {
         match attribute.kind {
-            ATTR_MAC => destination = attribute.mac(),
-            ATTR_MPATH_NEXT_HOP => next_hop = attribute.mac(),
+            ATTR_MAC => destination = Mac::from_bytes(attribute.value),
+            ATTR_MPATH_NEXT_HOP => next_hop = Mac::from_bytes(attribute.value),
             ATTR_MPATH_INFO => {
                 let mut infos = attribute.nested();
                 count = infos.find(|info| info.kind == MPATH_INFO_HOP_COUNT);
@@ -127,8 +127,8 @@ pub(crate) fn parse_proxied(body: &[u8]) -> Option<Proxied> {
     let (mut host, mut node) = (None, None);
     for attribute in generic::attributes(body)? {
         match attribute.kind {
-            ATTR_MAC => host = attribute.mac(),
-            ATTR_MPATH_NEXT_HOP => node = attribute.mac(),
+            ATTR_MAC => host = Mac::from_bytes(attribute.value),
+            ATTR_MPATH_NEXT_HOP => node = Mac::from_bytes(attribute.value),
             _ => {}
         }
     }
@@ -143,7 +143,7 @@ pub(crate) fn parse_station(body: &[u8]) -> Option<Station> {
     let mut info = Attributes(&[]);
     for attribute in generic::attributes(body)? {
         match attribute.kind {
-            ATTR_MAC => mac = attribute.mac(),
+            ATTR_MAC => mac = Mac::from_bytes(attribute.value),
             ATTR_STA_INFO => info = attribute.nested(),
             _ => {}
         }
@@ -220,7 +220,7 @@ pub(crate) fn parse_wireless(body: &[u8]) -> Option<Wireless> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{attribute, body, torture};
+    use meshpace_netlink::testing::{attribute, body, torture};
 
     const MPATH_INFO_FLAGS: u16 = 5;
     const GENL: [u8; 4] = [0, 1, 0, 0];

@@ -4,9 +4,9 @@
 //! 02:00:00:00:0N:00.
 
 use crate::mac::Mac;
-use crate::netlink::{digest, Messages, Progress};
-use crate::testing::torture;
 use crate::{batadv, nl80211, rtnetlink};
+use meshpace_netlink::codec::{digest, Messages, Progress};
+use meshpace_netlink::testing::torture;
 
 macro_rules! recording {
     ($name:literal) => {

@@ -6,7 +6,7 @@
 use crate::rtnetlink::{
     matched_route_request, parse_prefix_length, parse_route, route_request, Route,
 };
-use crate::socket::NetlinkSocket;
+use meshpace_netlink::socket::NetlinkSocket;
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};

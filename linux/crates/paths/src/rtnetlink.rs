@@ -2,7 +2,7 @@
 //! Routing netlink: interfaces, neighbours, forwarding entries of bridges, routes.
 
 use crate::mac::Mac;
-use crate::netlink::{u16_at, u32_at, Attribute, Attributes, Request};
+use meshpace_netlink::codec::{u16_at, u32_at, Attribute, Attributes, Request};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 const IFINFOMSG: usize = 16;
@@ -153,7 +153,7 @@ pub(crate) fn parse_neighbour(body: &[u8]) -> Option<Neighbour> {
     for attribute in Attributes::after(body, NDMSG)? {
         match attribute.kind {
             NDA_DST => address = ip(attribute.value),
-            NDA_LLADDR => mac = attribute.mac(),
+            NDA_LLADDR => mac = Mac::from_bytes(attribute.value),
             NDA_MASTER => bridge = attribute.u32(),
             _ => {}
         }
@@ -212,7 +212,7 @@ fn ip(bytes: &[u8]) -> Option<IpAddr> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{attribute, body, torture};
+    use meshpace_netlink::testing::{attribute, body, torture};
 
     const MAC: [u8; 6] = [2, 0, 0, 0, 1, 0];
 

@@ -3,7 +3,7 @@
 //! that is still there. One question over netlink, two for a port of something.
 
 use crate::rtnetlink::{self, Interface};
-use crate::socket::NetlinkSocket;
+use meshpace_netlink::socket::{Family, NetlinkSocket};
 use std::io;
 
 /// An interface as it is now.
@@ -29,7 +29,7 @@ impl Interfaces {
     /// # Errors
     /// No netlink socket can be had.
     pub fn open() -> io::Result<Self> {
-        NetlinkSocket::open(libc::NETLINK_ROUTE).map(Self)
+        NetlinkSocket::open(Family::Route).map(Self)
     }
 
     /// The interface of a name; `None` where there is none.
@@ -48,7 +48,10 @@ impl Interfaces {
         self.state(rtnetlink::interface_request(index as u32, None))
     }
 
-    fn state(&mut self, request: crate::netlink::Request) -> io::Result<Option<InterfaceState>> {
+    fn state(
+        &mut self,
+        request: meshpace_netlink::codec::Request,
+    ) -> io::Result<Option<InterfaceState>> {
         let Some(found) = self.one(request)? else {
             return Ok(None);
         };
@@ -66,7 +69,7 @@ impl Interfaces {
         }))
     }
 
-    fn one(&mut self, request: crate::netlink::Request) -> io::Result<Option<Interface>> {
+    fn one(&mut self, request: meshpace_netlink::codec::Request) -> io::Result<Option<Interface>> {
         let mut found = None;
         match self.0.exchange(request, |body| {
             found = rtnetlink::parse_interface(body);

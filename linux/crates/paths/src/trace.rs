@@ -83,7 +83,7 @@ impl Trace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Random;
+    use meshpace_netlink::testing::Random;
 
     /// Runs a search over a path of `there` hops whose way back has `back`; `lost` says which echo
     /// gets no answer. Gives the outcome and the number of echoes.

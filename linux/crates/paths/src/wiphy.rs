@@ -3,7 +3,7 @@
 //! NL80211_ATTR_WIPHY_TXQ_PARAMS, and gives it to nobody.)
 
 use crate::generic;
-use crate::netlink::{Attribute, Request};
+use meshpace_netlink::codec::{Attribute, Request};
 
 const CMD_GET_WIPHY: u8 = 1;
 
@@ -97,7 +97,7 @@ impl Wiphy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{attribute, body, torture};
+    use meshpace_netlink::testing::{attribute, body, torture};
 
     const GENL: [u8; 4] = [0, 3, 0, 0];
 

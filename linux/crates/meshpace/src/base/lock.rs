@@ -8,6 +8,9 @@ use std::io::{Seek, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
+use nix::fcntl::{fcntl, FcntlArg};
+
 use crate::base::errors::{bail, Context, Result};
 use crate::base::rundir;
 
@@ -83,24 +86,17 @@ fn record() -> libc::flock {
 
 fn try_lock(file: &File) -> Result<bool> {
     let record = record();
-    // Safe: an open descriptor, and a record that the call reads.
-    if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLK, &raw const record) } == 0 {
-        return Ok(true);
-    }
-    let error = std::io::Error::last_os_error();
-    match error.raw_os_error() {
-        Some(libc::EAGAIN | libc::EACCES) => Ok(false),
-        _ => Err(error).context("locking"),
+    match fcntl(file, FcntlArg::F_SETLK(&record)) {
+        Ok(_) => Ok(true),
+        Err(Errno::EAGAIN | Errno::EACCES) => Ok(false),
+        Err(error) => Err(error).context("locking"),
     }
 }
 
 /// The process that has the lock; 0 or less: one of another process namespace.
 fn holder(file: &File) -> Result<Option<i32>> {
     let mut record = record();
-    // Safe: an open descriptor, and a record that the call fills in.
-    if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETLK, &raw mut record) } != 0 {
-        return Err(std::io::Error::last_os_error()).context("asking who has the lock");
-    }
+    fcntl(file, FcntlArg::F_GETLK(&mut record)).context("asking who has the lock")?;
     Ok((libc::c_int::from(record.l_type) != libc::F_UNLCK).then_some(record.l_pid))
 }
 

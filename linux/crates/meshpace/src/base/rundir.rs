@@ -6,6 +6,9 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use nix::sys::stat::{umask, Mode};
+use nix::unistd::geteuid;
+
 use crate::base::errors::{anyhow, bail, Result};
 use crate::base::system;
 
@@ -14,8 +17,7 @@ const OTHERS_WRITE: u32 = 0o022;
 
 /// The folder, made if there is none. What this process makes from now on is closed to others.
 pub fn provide() -> Result<PathBuf> {
-    // Safe: no pointers.
-    unsafe { libc::umask(OTHERS as libc::mode_t) };
+    umask(Mode::from_bits_truncate(OTHERS));
     let folder = system::run_folder();
     let made = DirBuilder::new()
         .recursive(true)
@@ -52,8 +54,7 @@ fn not_a_folder(folder: &Path) -> anyhow::Error {
 /// What others could only read is mended; where they could write nothing can be believed any more.
 fn close_to_others(opened: &File, folder: &Path) -> Result<()> {
     let found = opened.metadata()?;
-    // Safe: cannot fail.
-    let user = unsafe { libc::geteuid() };
+    let user = geteuid().as_raw();
     let mode = found.mode() & 0o7777;
     if found.uid() != user {
         bail!(

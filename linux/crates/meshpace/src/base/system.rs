@@ -1,68 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Small questions to the kernel: interfaces, the clock, commands.
-use std::ffi::{c_char, CString};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use meshpace_paths::Interfaces;
+use nix::net::if_::{if_indextoname, if_nametoindex};
+use nix::sys::statfs::{statfs, BPF_FS_MAGIC};
+use nix::time::{clock_gettime, ClockId};
 
 use crate::base::errors::{anyhow, bail, usage, Context, Result};
 
 /// CLOCK_MONOTONIC in ns, the clock of the BPF programs and of sch_fq.
 pub fn now_ns() -> u64 {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // Safe: a valid pointer; this clock exists everywhere.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    let time = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("this clock exists everywhere");
+    Duration::from(time).as_nanos() as u64
 }
 
 pub fn interface_index(name: &str) -> Result<i32> {
-    let c_name = CString::new(name).map_err(|_| usage("interface name with a zero byte"))?;
-    // Safe: a terminated string.
-    match unsafe { libc::if_nametoindex(c_name.as_ptr()) } {
-        0 => Err(usage(format!(
+    let index = if_nametoindex(name).map_err(|_| {
+        usage(format!(
             "no interface '{name}'; `ip link` lists them, --mesh names the one to the mesh"
-        ))),
-        index => Ok(index as i32),
-    }
+        ))
+    })?;
+    Ok(index as i32)
 }
 
 pub fn interface_exists(index: i32) -> bool {
-    let mut name = [0 as c_char; libc::IFNAMSIZ];
-    // Safe: the buffer is as long as a name may be.
-    unsafe { !libc::if_indextoname(index as u32, name.as_mut_ptr()).is_null() }
-}
-
-/// A question about an interface by ioctl, in the namespace of this process.
-pub fn interface_ioctl(
-    name: &str,
-    request: libc::Ioctl,
-    fill: impl FnOnce(&mut libc::ifreq),
-) -> Result<libc::ifreq> {
-    if name.len() >= libc::IFNAMSIZ {
-        return Err(usage(format!("'{name}' is too long for an interface name")));
-    }
-    // Safe: a new descriptor that is owned here alone.
-    let socket = unsafe {
-        let fd = libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);
-        if fd < 0 {
-            bail!("socket: {}", std::io::Error::last_os_error());
-        }
-        OwnedFd::from_raw_fd(fd)
-    };
-    // Safe: all zero is a valid ifreq.
-    let mut ifreq: libc::ifreq = unsafe { std::mem::zeroed() };
-    for (to, from) in ifreq.ifr_name.iter_mut().zip(name.bytes()) {
-        *to = from as c_char;
-    }
-    fill(&mut ifreq);
-    // Safe: ifreq names an interface; what it points to is the caller's and fits the request.
-    if unsafe { libc::ioctl(socket.as_raw_fd(), request, &raw mut ifreq) } < 0 {
-        return Err(std::io::Error::last_os_error().into());
-    }
-    Ok(ifreq)
+    if_indextoname(index as u32).is_ok()
 }
 
 /// ARPHRD_RAWIP, which the library does not name.
@@ -70,10 +35,12 @@ const RAW_IP: u16 = 519;
 
 /// Bytes before the network header: 14 on Ethernet and Wi-Fi, 0 on tunnels without any.
 pub fn link_header_bytes(name: &str) -> Result<u32> {
-    let ifreq = interface_ioctl(name, libc::SIOCGIFHWADDR as _, |_| {})
-        .with_context(|| format!("link type of {name}"))?;
-    // Safe: the request fills in an address.
-    match unsafe { ifreq.ifr_ifru.ifru_hwaddr.sa_family } {
+    let found = Interfaces::open().and_then(|mut interfaces| interfaces.named(name));
+    let found = found.with_context(|| format!("link type of {name}"))?;
+    let Some(found) = found else {
+        bail!("{name}: no such interface");
+    };
+    match found.link_type {
         libc::ARPHRD_ETHER => Ok(14),
         libc::ARPHRD_NONE | RAW_IP => Ok(0),
         other => Err(usage(format!(
@@ -133,15 +100,7 @@ pub fn run_folder() -> PathBuf {
 
 /// Whether a BPF file system is mounted there.
 pub fn is_bpffs(path: &Path) -> bool {
-    let Ok(path) = CString::new(path.as_os_str().as_encoded_bytes()) else {
-        return false;
-    };
-    // Safe: a terminated string, and a struct that the call fills in.
-    let (done, stat) = unsafe {
-        let mut stat: libc::statfs = std::mem::zeroed();
-        (libc::statfs(path.as_ptr(), &raw mut stat), stat)
-    };
-    done == 0 && stat.f_type as u64 == libc::BPF_FS_MAGIC as u64
+    statfs(path).is_ok_and(|found| found.filesystem_type() == BPF_FS_MAGIC)
 }
 
 /// A router has little memory: glibc would keep freed memory for each thread apart.

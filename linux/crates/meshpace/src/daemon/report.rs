@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::Gateway;
 use crate::hosts::flows::{self, Meter};
-use crate::hosts::paths::{address_of, HostPath};
+use crate::hosts::paths::HostPath;
+use crate::kernel::address::address_of;
 use crate::kernel::flow_state::{FlowState, Table};
 use crate::kernel::intf::{self, mp_flow_key};
 use crate::kernel::law;

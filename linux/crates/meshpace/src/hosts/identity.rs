@@ -11,7 +11,7 @@ use std::sync::Arc;
 use meshpace_paths::{Mac, Place};
 
 use crate::config::{group_of, Config};
-use crate::hosts::paths::address_of;
+use crate::kernel::address::address_of;
 use crate::kernel::programs::Maps;
 
 /// As in the flow table.
@@ -201,7 +201,7 @@ pub fn write(maps: &Maps, before: &Aliases, now: &Aliases) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hosts::paths::bytes_of;
+    use crate::kernel::address::bytes_of;
 
     fn address(text: &str) -> Address {
         bytes_of(text.parse().unwrap())

@@ -3,13 +3,14 @@
 //! own tables (802.11s, batman-adv), TTL, default; for the law `map` H_cs of the first hop and more.
 //! What is known goes into the kernel's table.
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 
 use meshpace_paths::{Link, Place, Sources};
 use serde::Serialize;
 
 use crate::config::{Config, Host, Law};
 use crate::hosts::radio::{Lack, Ranges, Surroundings};
+use crate::kernel::address::{address_of, bytes_of};
 use crate::kernel::intf::{mp_host, mp_link};
 use crate::kernel::law;
 use crate::kernel::programs::Maps;
@@ -27,18 +28,6 @@ pub struct HostPath {
     /// under the law `map`; apart, since without it a path of each of many hosts stays small
     #[serde(skip_serializing_if = "Option::is_none")]
     pub surroundings: Option<Box<Surroundings>>,
-}
-
-pub fn address_of(bytes: &[u8; 16]) -> IpAddr {
-    let ipv6 = Ipv6Addr::from(*bytes);
-    ipv6.to_ipv4_mapped().map_or(IpAddr::V6(ipv6), IpAddr::V4)
-}
-
-pub fn bytes_of(address: IpAddr) -> [u8; 16] {
-    match address {
-        IpAddr::V4(ipv4) => ipv4.to_ipv6_mapped().octets(),
-        IpAddr::V6(ipv6) => ipv6.octets(),
-    }
 }
 
 /// What goes into the kernel's table: 0 where only TTL or default are left.

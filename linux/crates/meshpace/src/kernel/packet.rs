@@ -2,6 +2,7 @@
 //! Packets as the daemon sees them: in the netfilter queue, and in the store.
 use std::ops::Range;
 
+use crate::kernel::checksum::sum;
 use crate::kernel::intf::{mp_direction_MP_DOWN, mp_flow_key};
 
 /// What pacing has to know of a packet to the mesh.
@@ -146,18 +147,6 @@ fn read_ipv6(ip: &[u8], key: &mut mp_flow_key) -> Option<(usize, usize)> {
     key.mesh.copy_from_slice(ip.get(24..40)?);
     let payload: usize = u16::from_be_bytes([ip[4], ip[5]]).into();
     Some((IPV6_HEADER, IPV6_HEADER + payload))
-}
-
-/// Sum of 16-bit words in ones' complement (RFC 1071), folded.
-fn sum(words: &[u8], start: u32) -> u32 {
-    let mut total = start;
-    for pair in words.chunks(2) {
-        total += u32::from(u16::from_be_bytes([pair[0], *pair.get(1).unwrap_or(&0)]));
-    }
-    while total >> 16 != 0 {
-        total = (total & 0xffff) + (total >> 16);
-    }
-    total
 }
 
 /// Makes the TCP checksum of a copied frame whole. A copy taken before the hardware would have

@@ -2,10 +2,15 @@
 //! Where the daemon sends again what passed the mesh interface: whole frames, by a packet socket, marked
 //! so that BPF knows them. The socket is bound to no interface: when the mesh interface is made anew, it
 //! is pointed at the new one, whichever threads hold it.
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
-use crate::base::errors::{bail, Result};
+use meshpace_netlink::link;
+use nix::sys::socket::{
+    sendto, setsockopt, socket, sockopt, AddressFamily, MsgFlags, SockFlag, SockType,
+};
+
+use crate::base::errors::{Context, Result};
 use crate::kernel::intf::MP_MARK_LOCAL;
 
 pub struct Port {
@@ -37,23 +42,10 @@ impl Port {
         if ifindex == 0 {
             return false;
         }
-        // Safe: all zero is a valid sockaddr_ll.
-        let mut to: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
-        to.sll_family = libc::AF_PACKET as u16;
-        to.sll_ifindex = ifindex;
-        to.sll_protocol = protocol_of(frame, self.link_header.load(Ordering::Relaxed)).to_be();
-        // Safe: the frame and the address outlive the call, with their own lengths.
-        let sent = unsafe {
-            libc::sendto(
-                self.socket.as_raw_fd(),
-                frame.as_ptr().cast(),
-                frame.len(),
-                libc::MSG_DONTWAIT,
-                (&raw const to).cast(),
-                size_of::<libc::sockaddr_ll>() as u32,
-            )
-        };
-        sent == frame.len() as isize
+        let ethertype = protocol_of(frame, self.link_header.load(Ordering::Relaxed));
+        let to = link::address(ifindex, ethertype, [0; 6]);
+        let sent = sendto(self.socket.as_raw_fd(), frame, &to, MsgFlags::MSG_DONTWAIT);
+        sent == Ok(frame.len())
     }
 }
 
@@ -69,27 +61,9 @@ fn protocol_of(frame: &[u8], link_header: bool) -> u16 {
 }
 
 fn packet_socket() -> Result<OwnedFd> {
-    // Safe: a new descriptor that is owned here alone.
-    let socket = unsafe {
-        let fd = libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0);
-        if fd < 0 {
-            bail!("packet socket: {}", std::io::Error::last_os_error());
-        }
-        OwnedFd::from_raw_fd(fd)
-    };
-    let mark = MP_MARK_LOCAL;
-    // Safe: a value of the length that is given.
-    let set = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_MARK,
-            (&raw const mark).cast(),
-            size_of::<u32>() as u32,
-        )
-    };
-    if set < 0 {
-        bail!("SO_MARK: {}", std::io::Error::last_os_error());
-    }
+    let flags = SockFlag::SOCK_CLOEXEC;
+    let socket =
+        socket(AddressFamily::Packet, SockType::Raw, flags, None).context("packet socket")?;
+    setsockopt(&socket, sockopt::Mark, &MP_MARK_LOCAL).context("SO_MARK")?;
     Ok(socket)
 }

@@ -175,6 +175,10 @@ pub fn tell(key: &mp_flow_key, floor_ns: u64, table: &Table) {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use nix::time::{clock_gettime, ClockId};
+
     use super::*;
 
     fn flow(port: u16, direction: u32, acked_bytes: u64) -> (mp_flow_key, FlowState) {
@@ -214,13 +218,8 @@ mod tests {
 
     /// Of this thread alone: whom else the machine serves does not count.
     fn cpu_s() -> f64 {
-        let mut time = libc::timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        // Safe: a valid pointer; this clock exists everywhere.
-        unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
-        time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+        let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).unwrap();
+        Duration::from(time).as_secs_f64()
     }
 
     #[test]

@@ -10,6 +10,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use nix::poll::{ppoll, PollFd, PollFlags};
+use nix::sys::prctl;
+use nix::sys::time::TimeSpec;
+
 use crate::base::errors::{anyhow, bail, Context, Result};
 use crate::base::system::now_ns;
 use crate::config::Config;
@@ -134,8 +138,7 @@ pub fn start(
         .name("nfqueue".into())
         .spawn(move || {
             // Timers are rounded up by 50 us else.
-            // Safe: no pointers.
-            unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+            let _ = prctl::set_timerslack(1);
             let mut pacer = Pacer {
                 queue,
                 maps,
@@ -469,17 +472,13 @@ impl Pacer {
             .peek()
             .map_or(now + LOOK_AROUND_NS, |Reverse((at, _))| *at);
         let ns = due.saturating_sub(now).min(LOOK_AROUND_NS);
-        let timeout = libc::timespec {
-            tv_sec: 0,
-            tv_nsec: ns as i64,
-        };
-        let mut poll = libc::pollfd {
-            fd: self.queue.fd(),
-            events: libc::POLLIN,
-            revents: 0,
-        };
-        // Safe: one pollfd, a valid timeout, no signal mask.
-        unsafe { libc::ppoll(&raw mut poll, 1, &timeout, std::ptr::null()) };
+        let mut fds = [PollFd::new(self.queue.fd(), PollFlags::POLLIN)];
+        // Whatever ends it, the loop looks at everything.
+        let _ = ppoll(
+            &mut fds,
+            Some(TimeSpec::from_duration(Duration::from_nanos(ns))),
+            None,
+        );
     }
 
     /// At the end nothing is lost: all packets go at once, in their order.

@@ -8,8 +8,8 @@ use serde::Serialize;
 use super::installed::{self, Installed};
 use crate::base::errors::{Context, Result};
 use crate::config::Law;
-use crate::hosts::paths::address_of;
 use crate::hosts::radio::By;
+use crate::kernel::address::address_of;
 use crate::kernel::intf::{self, mp_sender_row, mp_sender_settings, Plain};
 
 #[derive(Serialize)]

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the program changes on its host, written down before it is done, so that it can be undone:
 //! on exit by the gateway itself, by `sender off`, after a crash by `--clean` or the next start.
-use std::ffi::CString;
 use std::path::{Path, PathBuf};
 
+use nix::mount::umount;
 use serde::{Deserialize, Serialize};
 
 use crate::base::errors::{Context, Result};
@@ -117,12 +117,7 @@ fn unmount_empty(path: &Path) -> Result<()> {
     if !empty || !system::is_bpffs(path) {
         return Ok(());
     }
-    let target = CString::new(path.as_os_str().as_encoded_bytes())?;
-    // Safe: a terminated string.
-    match unsafe { libc::umount(target.as_ptr()) } {
-        0 => Ok(()),
-        _ => Err(std::io::Error::last_os_error()).context("umount"),
-    }
+    umount(path).context("umount")
 }
 
 fn remove_filters(interface: &str, qdisc: bool) -> Result<()> {

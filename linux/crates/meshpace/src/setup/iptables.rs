@@ -5,6 +5,8 @@ use std::ffi::CString;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
+use nix::mount::{mount, MsFlags};
+
 use crate::base::errors::{bail, Context, Result};
 use crate::base::system;
 use crate::kernel::programs::Programs;
@@ -46,11 +48,9 @@ fn provide_bpffs(changes: &mut Changes) -> Result<()> {
         return Ok(());
     }
     changes.note(Change::BpfFs { path: path.into() })?;
-    let (name, target) = (CString::new("bpf")?, CString::new(BPFFS)?);
-    let name = name.as_ptr();
-    // Safe: terminated strings, no options.
-    if unsafe { libc::mount(name, target.as_ptr(), name, 0, std::ptr::null()) } != 0 {
-        let error = std::io::Error::last_os_error();
+    let no_options = None::<&str>;
+    let bpf = Some("bpf");
+    if let Err(error) = mount(bpf, BPFFS, bpf, MsFlags::empty(), no_options) {
         changes.forget_latest()?;
         bail!("{BPFFS} is no BPF file system ({error}); mount -t bpf bpf {BPFFS}");
     }

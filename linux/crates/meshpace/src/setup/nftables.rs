@@ -8,8 +8,14 @@
 //! a second, and audit would log each. The sender is told that its packet was dropped; when it is not, the
 //! table is gone.
 use std::io::Write;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::{Command, Stdio};
+
+use nix::errno::Errno;
+use nix::sys::socket::{
+    sendto, setsockopt, socket, sockopt, AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType,
+    SockaddrIn,
+};
 
 use crate::base::errors::{anyhow, bail, Context, Result};
 use crate::base::system;
@@ -94,21 +100,12 @@ pub fn delete(table: &str) -> Result<()> {
 
 /// Sends whole IPv4 packets, and receives none.
 fn raw_socket() -> Result<OwnedFd> {
-    // Safe: a new descriptor that is owned here alone, and a mark of the length that is given.
-    unsafe {
-        let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-        let fd = libc::socket(libc::AF_INET, kind, libc::IPPROTO_RAW);
-        if fd < 0 {
-            return Err(std::io::Error::last_os_error()).context("raw socket");
-        }
-        let socket = OwnedFd::from_raw_fd(fd);
-        let mark = MP_MARK_BEAT;
-        let (pointer, length) = ((&raw const mark).cast(), size_of::<u32>() as u32);
-        if libc::setsockopt(fd, libc::SOL_SOCKET, libc::SO_MARK, pointer, length) != 0 {
-            return Err(std::io::Error::last_os_error()).context("SO_MARK");
-        }
-        Ok(socket)
-    }
+    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+    let protocol = SockProtocol::Raw;
+    let socket =
+        socket(AddressFamily::Inet, SockType::Raw, flags, protocol).context("raw socket")?;
+    setsockopt(&socket, sockopt::Mark, &MP_MARK_BEAT).context("SO_MARK")?;
+    Ok(socket)
 }
 
 const LOOPBACK: [u8; 4] = [127, 0, 0, 1];
@@ -153,19 +150,11 @@ impl Nftables {
     /// Keeps a protocol among those that are held. False: the table did not take it.
     fn renew(&self, protocol: i32) -> bool {
         let packet = packet(protocol);
-        // Safe: all zero is a valid address.
-        let mut to: libc::sockaddr_in = unsafe { std::mem::zeroed() };
-        to.sin_family = libc::AF_INET as u16;
-        to.sin_addr.s_addr = u32::from_ne_bytes(LOOPBACK);
-        let length = size_of::<libc::sockaddr_in>() as u32;
-        let fd = self.socket.as_raw_fd();
-        // Safe: packet and address outlive the call and have the lengths that are given.
-        let sent = unsafe {
-            let (packet, to) = (packet.as_ptr().cast(), (&raw const to).cast());
-            libc::sendto(fd, packet, 28, 0, to, length)
-        };
+        let [a, b, c, d] = LOOPBACK;
+        let to = SockaddrIn::new(a, b, c, d, 0);
+        let sent = sendto(self.socket.as_raw_fd(), &packet, &to, MsgFlags::empty());
         // What an output hook drops its sender is told of.
-        sent < 0 && std::io::Error::last_os_error().raw_os_error() == Some(libc::EPERM)
+        sent == Err(Errno::EPERM)
     }
 
     /// A heartbeat: TCP is held for half a second more, and UDP where it is to be. False: the table is gone.

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use meshpace_paths::{FirstHop, Interfaces, Sources};
+use nix::sched::{unshare, CloneFlags};
 use serde::Serialize;
 
 use crate::base::errors::Result;
@@ -232,10 +233,8 @@ fn netfilter() -> Finding {
 fn in_own_namespace<T: Send>(action: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
-            // Safe: no pointers; concerns this thread only.
-            if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
-                return Err(std::io::Error::last_os_error().into());
-            }
+            // It concerns this thread only.
+            unshare(CloneFlags::CLONE_NEWNET)?;
             action()
         });
         thread

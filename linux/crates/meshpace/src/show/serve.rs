@@ -2,9 +2,11 @@
 //! Answers short questions on a listening socket, in one thread and in bounded memory, whoever asks:
 //! clients that send nothing, or read nothing, cost the others nothing.
 use std::io::{ErrorKind, Read, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use nix::poll::{poll, PollFd, PollFlags, PollTimeout};
 
 use crate::base::errors::Result;
 
@@ -25,8 +27,8 @@ pub struct Answer {
 }
 
 /// Where clients come from; neither it nor its streams may block.
-pub trait Listener: AsRawFd + Send + 'static {
-    type Stream: Read + Write + AsRawFd;
+pub trait Listener: AsFd + Send + 'static {
+    type Stream: Read + Write + AsFd;
     fn next(&self) -> std::io::Result<Self::Stream>;
 }
 
@@ -62,7 +64,7 @@ enum State {
     Over,
 }
 
-impl<S: Read + Write + AsRawFd> Client<S> {
+impl<S: Read + Write + AsFd> Client<S> {
     fn new(stream: S) -> Self {
         Self {
             stream,
@@ -73,10 +75,10 @@ impl<S: Read + Write + AsRawFd> Client<S> {
         }
     }
 
-    fn events(&self) -> i16 {
+    fn events(&self) -> PollFlags {
         match self.answer {
-            None => libc::POLLIN,
-            Some(_) => libc::POLLOUT,
+            None => PollFlags::POLLIN,
+            Some(_) => PollFlags::POLLOUT,
         }
     }
 
@@ -170,21 +172,20 @@ fn round<L: Listener>(
 
 /// Which of the listener and the clients have something to do.
 fn wait<L: Listener>(listener: &L, clients: &[Client<L::Stream>]) -> Vec<bool> {
-    let of = |fd, events| libc::pollfd {
-        fd,
-        events,
-        revents: 0,
-    };
-    let mut fds = vec![of(listener.as_raw_fd(), libc::POLLIN)];
-    fds.extend(clients.iter().map(|c| of(c.stream.as_raw_fd(), c.events())));
+    let mut fds = vec![PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
+    fds.extend(
+        clients
+            .iter()
+            .map(|c| PollFd::new(c.stream.as_fd(), c.events())),
+    );
     let end = clients.iter().map(|client| client.until).min();
-    let timeout_ms = end.map_or(-1, |end| {
+    let timeout = end.map_or(PollTimeout::NONE, |end| {
         let left = end.saturating_duration_since(Instant::now());
-        left.as_millis() as i32 + 1
+        PollTimeout::try_from(left.as_millis() + 1).unwrap_or(PollTimeout::MAX)
     });
-    // Safe: an array of so many.
-    let count = unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, timeout_ms) };
-    fds.iter().map(|fd| count > 0 && fd.revents != 0).collect()
+    let found = poll(&mut fds, timeout).is_ok();
+    let ready = |fd: &PollFd| found && fd.revents().is_some_and(|events| !events.is_empty());
+    fds.iter().map(ready).collect()
 }
 
 /// Takes no more at once than have a place: then those that are there have their turn.

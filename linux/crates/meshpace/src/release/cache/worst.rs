@@ -392,7 +392,11 @@ fn climb(seed: u64) -> World {
 fn the_worst_that_is_found_stays_within_the_budgets() {
     let all = i64::from(MP_ASKS_PER_S);
     let mut reached = [0; 2];
-    for seed in 1..=3 {
+    for seed in 1..=12 {
+        // Hash maps order flows anew in each run, so that now and then three climbs end just below.
+        if seed > 3 && reached == [all * S; 2] {
+            break;
+        }
         let world = climb(seed);
         let Sent {
             probes,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What tests of several modules share: random bytes, and messages built by hand.
 
-use crate::netlink::align;
+use crate::codec::align;
 
 /// xorshift: the same bytes on every machine.
-pub(crate) struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
     pub fn new(seed: u64) -> Random {
@@ -51,7 +51,7 @@ impl Random {
 }
 
 /// One attribute.
-pub(crate) fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
+pub fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     let mut bytes = ((4 + value.len()) as u16).to_ne_bytes().to_vec();
     bytes.extend_from_slice(&kind.to_ne_bytes());
     bytes.extend_from_slice(value);
@@ -60,7 +60,7 @@ pub(crate) fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
 }
 
 /// A fixed header followed by attributes.
-pub(crate) fn body(header: &[u8], attributes: &[(u16, &[u8])]) -> Vec<u8> {
+pub fn body(header: &[u8], attributes: &[(u16, &[u8])]) -> Vec<u8> {
     let mut bytes = header.to_vec();
     for (kind, value) in attributes {
         bytes.extend(attribute(*kind, value));
@@ -69,7 +69,7 @@ pub(crate) fn body(header: &[u8], attributes: &[(u16, &[u8])]) -> Vec<u8> {
 }
 
 /// Runs `parse` over the message cut short at every length and over random bytes: none may panic.
-pub(crate) fn torture<T>(message: &[u8], parse: impl Fn(&[u8]) -> T) {
+pub fn torture<T>(message: &[u8], parse: impl Fn(&[u8]) -> T) {
     for end in 0..message.len() {
         parse(&message[..end]);
     }

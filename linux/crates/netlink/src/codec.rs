@@ -2,8 +2,6 @@
 //! Netlink's wire format: messages, attributes, requests. Pure functions over bytes; what is cut
 //! short or contradicts itself ends an iteration, it never panics.
 
-use crate::mac::Mac;
-
 const HEADER: usize = 16; // nlmsghdr
 const ATTRIBUTE: usize = 4; // nlattr
 const TYPE_MASK: u16 = 0x3fff; // without NLA_F_NESTED and NLA_F_NET_BYTEORDER
@@ -11,37 +9,38 @@ const TYPE_MASK: u16 = 0x3fff; // without NLA_F_NESTED and NLA_F_NET_BYTEORDER
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
 const NLM_F_REQUEST: u16 = 1;
+const NLM_F_ACK: u16 = 4;
 const NLM_F_DUMP: u16 = 0x300;
 
-pub(crate) fn align(length: usize) -> usize {
+pub fn align(length: usize) -> usize {
     length.saturating_add(3) & !3
 }
 
-pub(crate) fn u16_at(bytes: &[u8], offset: usize) -> Option<u16> {
+pub fn u16_at(bytes: &[u8], offset: usize) -> Option<u16> {
     let field = bytes.get(offset..offset.checked_add(2)?)?;
     Some(u16::from_ne_bytes(field.try_into().ok()?))
 }
 
-pub(crate) fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
+pub fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
     let field = bytes.get(offset..offset.checked_add(4)?)?;
     Some(u32::from_ne_bytes(field.try_into().ok()?))
 }
 
 /// A text attribute, up to its terminating zero.
-pub(crate) fn text(bytes: &[u8]) -> String {
+pub fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Message<'a> {
+pub struct Message<'a> {
     pub kind: u16,
     pub sequence: u32,
     pub body: &'a [u8],
 }
 
 /// The messages of one datagram.
-pub(crate) struct Messages<'a>(pub &'a [u8]);
+pub struct Messages<'a>(pub &'a [u8]);
 
 impl<'a> Iterator for Messages<'a> {
     type Item = Message<'a>;
@@ -59,7 +58,7 @@ impl<'a> Iterator for Messages<'a> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Attribute<'a> {
+pub struct Attribute<'a> {
     pub kind: u16,
     pub value: &'a [u8],
 }
@@ -74,9 +73,6 @@ impl<'a> Attribute<'a> {
     pub fn u32(&self) -> Option<u32> {
         u32_at(self.value, 0)
     }
-    pub fn mac(&self) -> Option<Mac> {
-        Mac::from_bytes(self.value)
-    }
     pub fn text(&self) -> String {
         text(self.value)
     }
@@ -87,7 +83,7 @@ impl<'a> Attribute<'a> {
 
 /// The attributes in a message's body or inside another attribute.
 #[derive(Clone, Copy)]
-pub(crate) struct Attributes<'a>(pub &'a [u8]);
+pub struct Attributes<'a>(pub &'a [u8]);
 
 impl<'a> Attributes<'a> {
     /// Those that follow a fixed header of `length` bytes; `None` when the header is cut short.
@@ -113,9 +109,49 @@ impl<'a> Iterator for Attributes<'a> {
     }
 }
 
+/// Appends one message to a buffer, which may hold others.
+pub struct Writer<'a> {
+    out: &'a mut Vec<u8>,
+    start: usize,
+}
+
+impl<'a> Writer<'a> {
+    /// `flags` besides `NLM_F_REQUEST`; `header`: the family's fixed one.
+    pub fn begin(out: &'a mut Vec<u8>, kind: u16, flags: u16, header: &[u8]) -> Writer<'a> {
+        let start = out.len();
+        out.extend_from_slice(&[0; 4]);
+        out.extend_from_slice(&kind.to_ne_bytes());
+        out.extend_from_slice(&(NLM_F_REQUEST | flags).to_ne_bytes());
+        out.extend_from_slice(&[0; 8]);
+        out.extend_from_slice(header);
+        Writer { out, start }.aligned()
+    }
+
+    pub fn attribute(self, kind: u16, value: &[u8]) -> Writer<'a> {
+        let length = (ATTRIBUTE + value.len()) as u16; // values here are names and addresses
+        self.out.extend_from_slice(&length.to_ne_bytes());
+        self.out.extend_from_slice(&kind.to_ne_bytes());
+        self.out.extend_from_slice(value);
+        self.aligned()
+    }
+
+    fn aligned(self) -> Writer<'a> {
+        let length = align(self.out.len() - self.start);
+        self.out.resize(self.start + length, 0);
+        self
+    }
+
+    pub fn end(self, sequence: u32) {
+        let message = &mut self.out[self.start..];
+        let length = message.len() as u32;
+        message[0..4].copy_from_slice(&length.to_ne_bytes());
+        message[8..12].copy_from_slice(&sequence.to_ne_bytes());
+    }
+}
+
 /// A request under construction.
 #[derive(Clone, Debug)]
-pub(crate) struct Request {
+pub struct Request {
     bytes: Vec<u8>,
     dump: bool,
 }
@@ -123,30 +159,37 @@ pub(crate) struct Request {
 impl Request {
     /// Asks for one object; `header` is the family's fixed header.
     pub fn get(kind: u16, header: &[u8]) -> Request {
-        Request::new(kind, header, false)
+        Request::new(kind, header, 0)
     }
 
     /// Asks for a whole table.
     pub fn dump(kind: u16, header: &[u8]) -> Request {
-        Request::new(kind, header, true)
+        Request::new(kind, header, NLM_F_DUMP)
     }
 
-    fn new(kind: u16, header: &[u8], dump: bool) -> Request {
-        let flags = NLM_F_REQUEST | if dump { NLM_F_DUMP } else { 0 };
-        let mut bytes = vec![0; HEADER];
-        bytes[4..6].copy_from_slice(&kind.to_ne_bytes());
-        bytes[6..8].copy_from_slice(&flags.to_ne_bytes());
-        bytes.extend_from_slice(header);
-        bytes.resize(align(bytes.len()), 0);
-        Request { bytes, dump }
+    /// Orders something; the answer is whether that was done.
+    pub fn set(kind: u16, header: &[u8]) -> Request {
+        Request::new(kind, header, NLM_F_ACK)
+    }
+
+    fn new(kind: u16, header: &[u8], flags: u16) -> Request {
+        let mut bytes = Vec::new();
+        Writer::begin(&mut bytes, kind, flags, header);
+        Request {
+            bytes,
+            dump: flags == NLM_F_DUMP,
+        }
+    }
+
+    fn writer(&mut self) -> Writer<'_> {
+        Writer {
+            out: &mut self.bytes,
+            start: 0,
+        }
     }
 
     pub fn attribute(mut self, kind: u16, value: &[u8]) -> Request {
-        let length = (ATTRIBUTE + value.len()) as u16; // values here are names and addresses
-        self.bytes.extend_from_slice(&length.to_ne_bytes());
-        self.bytes.extend_from_slice(&kind.to_ne_bytes());
-        self.bytes.extend_from_slice(value);
-        self.bytes.resize(align(self.bytes.len()), 0);
+        self.writer().attribute(kind, value);
         self
     }
 
@@ -156,16 +199,14 @@ impl Request {
 
     /// The datagram to send.
     pub fn finish(mut self, sequence: u32) -> Vec<u8> {
-        let length = self.bytes.len() as u32;
-        self.bytes[0..4].copy_from_slice(&length.to_ne_bytes());
-        self.bytes[8..12].copy_from_slice(&sequence.to_ne_bytes());
+        self.writer().end(sequence);
         self.bytes
     }
 }
 
 /// What a datagram said about the exchange it belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Progress {
+pub enum Progress {
     More,
     Done,
     Failed(i32), // errno
@@ -173,12 +214,7 @@ pub(crate) enum Progress {
 
 /// Hands the body of each message of exchange `sequence` to `each`. What belongs to another
 /// exchange (one given up after a time-out) is skipped.
-pub(crate) fn digest(
-    datagram: &[u8],
-    sequence: u32,
-    dump: bool,
-    each: &mut dyn FnMut(&[u8]),
-) -> Progress {
+pub fn digest(datagram: &[u8], sequence: u32, dump: bool, each: &mut dyn FnMut(&[u8])) -> Progress {
     for message in Messages(datagram).filter(|m| m.sequence == sequence) {
         match message.kind {
             // A dump that breaks off says why in its last message.

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Netlink: the wire format of its messages, and a socket that asks and is answered. What the messages of a
+//! family mean is in the crates that ask: routes, radios and batman-adv in `meshpace-paths`, netfilter's
+//! queue in `meshpace`.
+
+pub mod codec;
+pub mod link;
+pub mod socket;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;

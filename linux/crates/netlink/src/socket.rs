@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A netlink socket: one request, its answers.
+
+use crate::codec::{digest, Progress, Request};
+use nix::errno::Errno;
+use nix::poll::{poll, PollFd, PollFlags, PollTimeout};
+use nix::sys::socket::{
+    recvmsg, send, setsockopt, socket, sockopt, AddressFamily, MsgFlags, NetlinkAddr, SockFlag,
+    SockProtocol, SockType,
+};
+use std::io::{self, IoSliceMut};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+/// The kernel answers at once; only a driver that asks its firmware takes longer.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Dumps come in datagrams of up to 32 KiB, if the reader's buffer is as large.
+const DATAGRAM: usize = 32 * 1024;
+
+/// Whom a socket asks.
+#[derive(Clone, Copy, Debug)]
+pub enum Family {
+    Route,
+    Generic,
+    Netfilter,
+}
+
+pub struct NetlinkSocket {
+    fd: OwnedFd,
+    sequence: u32,
+    buffer: Vec<u8>,
+}
+
+impl NetlinkSocket {
+    /// # Errors
+    /// There can be none.
+    pub fn open(family: Family) -> io::Result<NetlinkSocket> {
+        let protocol = match family {
+            Family::Route => SockProtocol::NetlinkRoute,
+            Family::Generic => SockProtocol::NetlinkGeneric,
+            Family::Netfilter => SockProtocol::NetlinkNetFilter,
+        };
+        let flags = SockFlag::SOCK_CLOEXEC;
+        Ok(NetlinkSocket {
+            fd: socket(AddressFamily::Netlink, SockType::Raw, flags, protocol)?,
+            sequence: 0,
+            buffer: vec![0; DATAGRAM],
+        })
+    }
+
+    /// Room for what was not read yet, whatever the system's limit is; the kernel takes twice as much.
+    ///
+    /// # Errors
+    /// Without `CAP_NET_ADMIN`.
+    pub fn set_buffer(&self, bytes: usize) -> io::Result<()> {
+        Ok(setsockopt(&self.fd, sockopt::RcvBufForce, &bytes)?)
+    }
+
+    /// Sends the request and hands the body of each answer to `each`.
+    ///
+    /// A table that changes while it is dumped (`NLM_F_DUMP_INTR`) may lack a line or have one
+    /// twice; the next second's dump mends it, so it is taken as it is.
+    ///
+    /// # Errors
+    /// What the kernel answers, or that it does not.
+    pub fn exchange(&mut self, request: Request, mut each: impl FnMut(&[u8])) -> io::Result<()> {
+        let dump = request.is_dump();
+        self.sequence = self.sequence.wrapping_add(1);
+        self.send(&request.finish(self.sequence))?;
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let length = self.receive(deadline)?;
+            match digest(&self.buffer[..length], self.sequence, dump, &mut each) {
+                Progress::More => {}
+                Progress::Done => return Ok(()),
+                Progress::Failed(errno) => return Err(io::Error::from_raw_os_error(errno)),
+            }
+        }
+    }
+
+    /// Unconnected, it goes to the kernel.
+    ///
+    /// # Errors
+    /// It does not go.
+    pub fn send(&self, datagram: &[u8]) -> io::Result<()> {
+        send(self.fd.as_raw_fd(), datagram, MsgFlags::empty())?;
+        Ok(())
+    }
+
+    /// Length of the next datagram from the kernel itself, not from another process.
+    fn receive(&mut self, deadline: Instant) -> io::Result<usize> {
+        let flags = MsgFlags::MSG_TRUNC | MsgFlags::MSG_DONTWAIT;
+        loop {
+            if !wait_readable(self.fd.as_fd(), deadline)? {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            let room = self.buffer.len();
+            let mut parts = [IoSliceMut::new(&mut self.buffer)];
+            let received = recvmsg::<NetlinkAddr>(self.fd.as_raw_fd(), &mut parts, None, flags)?;
+            if received.bytes > room {
+                return Err(Errno::EMSGSIZE.into());
+            }
+            if received.address.is_some_and(|sender| sender.pid() == 0) {
+                return Ok(received.bytes);
+            }
+        }
+    }
+}
+
+impl AsFd for NetlinkSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// Whether there is something to read before `deadline`. A signal does not end the wait.
+///
+/// # Errors
+/// Those of poll(2).
+pub fn wait_readable(fd: BorrowedFd, deadline: Instant) -> io::Result<bool> {
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        // Rounded up: 0 would spin through the last millisecond.
+        let left_ms = left.as_micros().div_ceil(1000);
+        let timeout = PollTimeout::try_from(left_ms).unwrap_or(PollTimeout::MAX);
+        match poll(&mut [PollFd::new(fd, PollFlags::POLLIN)], timeout) {
+            Ok(ready) => return Ok(ready > 0),
+            Err(Errno::EINTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
