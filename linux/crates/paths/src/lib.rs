@@ -23,6 +23,7 @@
 
 mod batadv;
 mod collector;
+mod default_routes;
 mod echo;
 mod echo_socket;
 mod error;
@@ -46,6 +47,7 @@ mod tracer;
 mod wiphy;
 mod worker;
 
+pub use default_routes::{default_routes, DefaultRoute};
 pub use error::{Error, Result};
 pub use finding::Finding;
 pub use mac::Mac;

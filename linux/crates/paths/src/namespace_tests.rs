@@ -5,7 +5,7 @@
 use crate::collector::Collector;
 use crate::mac::Mac;
 use crate::routes::Wanted;
-use crate::{Interfaces, Place};
+use crate::{default_routes, Interfaces, Place};
 use nix::sched::{unshare, CloneFlags};
 use std::net::{IpAddr, UdpSocket};
 use std::process::Command;
@@ -156,6 +156,41 @@ fn an_interface_that_goes_and_comes_is_found_again() {
             .tables
             .resolve(address("10.1.0.2"))
             .is_none());
+    });
+}
+
+/// Where the Internet is: by metric, by both families, and by every next hop.
+#[test]
+fn default_routes_are_found_in_their_order() {
+    in_namespace(|| {
+        network();
+        for words in [
+            "link add wan0 type veth peer name isp",
+            "link set wan0 up",
+            "link set isp up",
+            "addr add 192.0.2.2/24 dev wan0",
+            "route add default via 10.1.0.2 metric 200",
+            "route add default via 192.0.2.1 metric 100",
+            "route add default metric 300 nexthop via 192.0.2.1 nexthop via 10.1.0.2",
+            "route add default via 192.0.2.9 table 7",
+            "route add unreachable default metric 50",
+            "-6 route add default via fd00::2",
+        ] {
+            ip(words);
+        }
+        let found = default_routes().unwrap();
+        let ways = found
+            .iter()
+            .map(|route| (route.interface.as_str(), route.gateway));
+        let way = |interface, gateway| (interface, Some(address(gateway)));
+        let expected = [
+            way("wan0", "192.0.2.1"),
+            way("mesh0", "10.1.0.2"),
+            way("wan0", "192.0.2.1"),
+            way("mesh0", "10.1.0.2"),
+            way("mesh0", "fd00::2"),
+        ];
+        assert_eq!(ways.collect::<Vec<_>>(), expected);
     });
 }
 

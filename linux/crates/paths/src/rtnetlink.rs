@@ -2,7 +2,7 @@
 //! Routing netlink: interfaces, neighbours, forwarding entries of bridges, routes.
 
 use crate::mac::Mac;
-use meshpace_netlink::codec::{u16_at, u32_at, Attribute, Attributes, Request};
+use meshpace_netlink::codec::{align, u16_at, u32_at, Attribute, Attributes, Request};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 const IFINFOMSG: usize = 16;
@@ -29,7 +29,14 @@ const NUD_NOARP: u16 = 0x40;
 const RTA_DST: u16 = 1;
 const RTA_OIF: u16 = 4;
 const RTA_GATEWAY: u16 = 5;
+const RTA_PRIORITY: u16 = 6;
+const RTA_MULTIPATH: u16 = 9;
+const RTA_TABLE: u16 = 15;
 const RTA_VIA: u16 = 18;
+/// Of `struct rtnexthop`.
+const NEXT_HOP: usize = 8;
+/// `RTNH_F_DEAD`: its interface is down.
+const DEAD: u32 = 1;
 /// The answer tells the route that matched, not the address asked for.
 const RTM_F_FIB_MATCH: u32 = 0x2000;
 
@@ -69,6 +76,20 @@ pub(crate) struct Route {
     pub interface: u32,
     /// `None`: the host is on-link.
     pub gateway: Option<IpAddr>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Family {
+    Ipv4,
+    Ipv6,
+}
+
+/// One of the ways that a route leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NextHop {
+    /// The lower, the more it is preferred.
+    pub metric: u32,
+    pub route: Route,
 }
 
 pub(crate) fn interfaces_request() -> Request {
@@ -117,6 +138,16 @@ fn request_of_route(host: IpAddr, flags: u32) -> Request {
     header[0] = family as u8;
     header[1] = (address.len() * 8) as u8;
     Request::get(libc::RTM_GETROUTE, &header).attribute(RTA_DST, &address)
+}
+
+/// All routes of a family: the kernel has no question for some.
+pub(crate) fn default_routes_request(family: Family) -> Request {
+    let mut header = [0; RTMSG];
+    header[0] = match family {
+        Family::Ipv4 => libc::AF_INET,
+        Family::Ipv6 => libc::AF_INET6,
+    } as u8;
+    Request::dump(libc::RTM_GETROUTE, &header)
 }
 
 pub(crate) fn parse_interface(body: &[u8]) -> Option<Interface> {
@@ -176,19 +207,77 @@ pub(crate) fn parse_forwarding(body: &[u8]) -> Option<Neighbour> {
 }
 
 pub(crate) fn parse_route(body: &[u8]) -> Option<Route> {
-    let (mut interface, mut gateway) = (None, None);
-    for attribute in Attributes::after(body, RTMSG)? {
+    parse_way(Attributes::after(body, RTMSG)?)
+}
+
+fn parse_way(mut attributes: Attributes) -> Option<Route> {
+    let gateway = parse_gateway(attributes);
+    let interface = attributes.find(|attribute| attribute.kind == RTA_OIF)?;
+    Some(Route {
+        interface: interface.u32()?,
+        gateway,
+    })
+}
+
+fn parse_gateway(attributes: Attributes) -> Option<IpAddr> {
+    let mut gateway = None;
+    for attribute in attributes {
         match attribute.kind {
-            RTA_OIF => interface = attribute.u32(),
             RTA_GATEWAY => gateway = ip(attribute.value),
             RTA_VIA => gateway = via(attribute),
             _ => {}
         }
     }
-    Some(Route {
-        interface: interface?,
-        gateway,
-    })
+    gateway
+}
+
+/// The next hops of a default route of the main table; none of any other route.
+pub(crate) fn parse_default_routes(body: &[u8]) -> Vec<NextHop> {
+    default_next_hops(body).unwrap_or_default()
+}
+
+fn default_next_hops(body: &[u8]) -> Option<Vec<NextHop>> {
+    let (prefix_length, mut table, kind) = (*body.get(1)?, u32::from(*body.get(4)?), *body.get(7)?);
+    let flags = u32_at(body, 8)?;
+    if prefix_length != 0 || kind != libc::RTN_UNICAST {
+        return None;
+    }
+    let (mut metric, mut several, attributes) = (0, None, Attributes::after(body, RTMSG)?);
+    for attribute in attributes {
+        match attribute.kind {
+            RTA_TABLE => table = attribute.u32()?,
+            RTA_PRIORITY => metric = attribute.u32()?,
+            RTA_MULTIPATH => several = Some(attribute.value),
+            _ => {}
+        }
+    }
+    if table != u32::from(libc::RT_TABLE_MAIN) {
+        return None;
+    }
+    let ways = match several {
+        Some(hops) => parse_next_hops(hops),
+        None if flags & DEAD == 0 => parse_way(attributes).into_iter().collect(),
+        None => Vec::new(),
+    };
+    let hop = |route| NextHop { metric, route };
+    Some(ways.into_iter().map(hop).collect())
+}
+
+/// Those of a route with several, each with a header and attributes of its own.
+fn parse_next_hops(mut bytes: &[u8]) -> Vec<Route> {
+    let mut ways = Vec::new();
+    while let (Some(length), Some(interface)) = (u16_at(bytes, 0), u32_at(bytes, 4)) {
+        let length = usize::from(length);
+        let Some(attributes) = bytes.get(NEXT_HOP..length) else {
+            break;
+        };
+        if u32::from(bytes[2]) & DEAD == 0 {
+            let gateway = parse_gateway(Attributes(attributes));
+            ways.push(Route { interface, gateway });
+        }
+        bytes = bytes.get(align(length)..).unwrap_or_default();
+    }
+    ways
 }
 
 /// Of the route that matched.
@@ -252,6 +341,49 @@ mod tests {
             ],
         );
         assert_eq!(parse_interface(&message).unwrap().lower, None);
+    }
+
+    #[test]
+    fn default_routes_have_no_prefix_and_lead_somewhere() {
+        let mut header = [0; RTMSG];
+        (header[4], header[7]) = (libc::RT_TABLE_MAIN, libc::RTN_UNICAST);
+        let (oif, metric) = (4u32.to_ne_bytes(), 100u32.to_ne_bytes());
+        let attributes: [(u16, &[u8]); 3] = [
+            (RTA_OIF, &oif),
+            (RTA_PRIORITY, &metric),
+            (RTA_GATEWAY, &[10, 1, 0, 1]),
+        ];
+        let message = body(&header, &attributes);
+        let hop = |interface, gateway: Option<[u8; 4]>| NextHop {
+            metric: 100,
+            route: Route {
+                interface,
+                gateway: gateway.map(IpAddr::from),
+            },
+        };
+        let one = hop(4, Some([10, 1, 0, 1]));
+        assert_eq!(parse_default_routes(&message), [one]);
+        for (place, value) in [(1, 24), (4, 255), (7, 7)] {
+            let mut other = message.clone();
+            other[place] = value;
+            assert_eq!(parse_default_routes(&other), [], "byte {place}");
+        }
+        let mut dead = message.clone();
+        dead[8..12].copy_from_slice(&DEAD.to_ne_bytes());
+        assert_eq!(parse_default_routes(&dead), []);
+        let mut hops = Vec::new();
+        for (interface, flags) in [(4u32, 0u8), (5, DEAD as u8), (6, 0)] {
+            hops.extend(16u16.to_ne_bytes());
+            hops.extend([flags, 0]);
+            hops.extend(interface.to_ne_bytes());
+            hops.extend(attribute(RTA_GATEWAY, &[10, 1, 0, 1]));
+        }
+        let several = body(&header, &[attributes[1], (RTA_MULTIPATH, &hops)]);
+        assert_eq!(
+            parse_default_routes(&several),
+            [one, hop(6, Some([10, 1, 0, 1]))]
+        );
+        torture(&several, parse_default_routes);
     }
 
     #[test]
