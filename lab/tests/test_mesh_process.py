@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -180,7 +180,7 @@ def socket_in(netns: str) -> socket.socket:
         return socket.socket()
 
 
-def median_kbps(windows_bytes: list[int]) -> float:
+def median_kbps(windows_bytes: Sequence[float]) -> float:
     """Over windows of a second: a second in which the machine or a route stood still has no say."""
     assert len(windows_bytes) >= 4
     return statistics.median(windows_bytes) * 8 / 1e3

@@ -218,7 +218,7 @@ def test_emulation_refuses_what_it_has_not(write: Callable[[str], str]) -> None:
         assert "\n" not in str(error.value)
 
 
-def _run(bins: list[list[int]]) -> dict[str, Any]:
+def _run(bins: list[list[int]]) -> Any:
     return {
         "warmup_s": 10.0,
         "duration_s": 60.0,

@@ -3,6 +3,7 @@
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -43,23 +44,25 @@ def test_thinning_is_a_value_of_delayed_ack(write: Callable[[str], str]) -> None
 
 def test_statistics_of_transfers() -> None:
     """Else the mean would be over bytes, or over seeds of unequal length, not over transfers."""
-    fast = {"transfers": [[10_000, 1.0], [10_000, 0.5]], "unfinished": 1}  # 80, 160 kbit/s
-    slow = {"transfers": [[10_000, 2.0]], "unfinished": 0}  # 40 kbit/s
-    none = {"transfers": [], "unfinished": 1}
+    fast: Any = {"transfers": [[10_000, 1.0], [10_000, 0.5]], "unfinished": 1}  # 80, 160 kbit/s
+    slow: Any = {"transfers": [[10_000, 2.0]], "unfinished": 0}  # 40 kbit/s
+    none: Any = {"transfers": [], "unfinished": 1}
     flow = flow_transfers([fast, slow])
     assert flow["transfers"] == 3
     assert flow["unfinished"] == 1
     assert flow["transfer_kbps"]["mean"] == pytest.approx((120 + 40) / 2)
-    both = scenario_transfers([{"flows": [fast, slow]}, {"flows": [fast, none]}])
+    runs: Any = [{"flows": [fast, slow]}, {"flows": [fast, none]}, {"flows": [{}]}]
+    both = scenario_transfers(runs[:2])
     assert both["transfer_kbps"]["mean"] == pytest.approx((160 + 120) / 2)
     assert both["transfer_jain"]["mean"] == pytest.approx((0.8 + 0.5) / 2)
-    assert scenario_transfers([{"flows": [{"goodput_bytes": 1}]}]) == {}
+    assert scenario_transfers(runs[2:]) == {}
 
 
 def test_batches_give_one_run_an_interval() -> None:
-    steady = {"transfers": [[10_000, 1.0]] * 30, "unfinished": 0}
+    short: Any = {"transfers": [[1, 1.0]], "unfinished": 0}
+    steady: Any = {"transfers": [[10_000, 1.0]] * 30, "unfinished": 0}
     assert flow_transfers([steady])["transfer_kbps"]["ci95"] == pytest.approx(0)
-    assert flow_transfers([{**steady, "transfers": [[1, 1.0]]}])["transfer_kbps"]["ci95"] is None
+    assert flow_transfers([short])["transfer_kbps"]["ci95"] is None
 
 
 @pytest.mark.usefixtures("double")

@@ -14,6 +14,7 @@ from pacelab.emulation.plan import check
 from pacelab.emulation.programs import MESH, MESHPACE
 from pacelab.emulation.run import Live, emulate_once
 from pacelab.errors import RunError
+from pacelab.results.runs import Run
 from pacelab.results.summary import summarize
 from pacelab.scenario.models import Scenario
 from pacelab.scenario.schema import Table
@@ -53,7 +54,7 @@ def _progress(scenario: Scenario, number: int, count: int) -> Live:
     return show
 
 
-def summarize_emulated(scenario: Scenario, runs: Sequence[Table]) -> Table:
+def summarize_emulated(scenario: Scenario, runs: Sequence[Run]) -> Table:
     """The result of emulated runs: as of simulated ones, plus the worst lag, other versions."""
     result = summarize(scenario, runs)
     result["emulated"] = True

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pacelab.emulation.ready import Port, RadioKeys
 from pacelab.errors import InputError
+from pacelab.results.runs import Direction
 from pacelab.scenario.flows import Flow, Tcp
 from pacelab.scenario.models import Scenario
 from pacelab.scenario.schema import Table
@@ -38,7 +39,7 @@ class FlowPlan:
     sender: str
     receiver: str
     port: int
-    direction: str
+    direction: Direction
     congestion_control: str
     flow: Flow
 
@@ -65,7 +66,7 @@ def paced_senders(scenario: Scenario) -> list[str]:
     return sorted({f.from_ for f in scenario.flows if f.law != "off"})
 
 
-def _direction(flow: Flow, scenario: Scenario) -> str:
+def _direction(flow: Flow, scenario: Scenario) -> Direction:
     if flow.from_ in scenario.wired_hosts:
         return "down"
     return "up" if flow.to in scenario.wired_hosts else "mesh"

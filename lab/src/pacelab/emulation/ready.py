@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
+from pacelab.results.runs import Drops
+
 # ``[radio]`` of a gateway's or a sender's configuration, as the simulated radio has it.
 RadioKeys = dict[str, float | bool]
 
@@ -48,12 +50,6 @@ class Ready(TypedDict):
     gateway: str
     ports: list[Port]
     neighbours: list[Neighbour]
-
-
-Drops = TypedDict(
-    "Drops",
-    {"from": str, "to": str, "data_drops": int, "ack_drops": int, "other_drops": int},
-)
 
 
 class Report(TypedDict):

@@ -24,8 +24,8 @@ from pacelab.emulation.traffic import Place, Traffic, make_traffic
 from pacelab.emulation.watch import Watch
 from pacelab.emulation.window import bind_to_windows
 from pacelab.errors import InconclusiveError
+from pacelab.results.runs import Run, RunFlow
 from pacelab.scenario.models import Scenario
-from pacelab.scenario.schema import Table
 
 SAMPLE_S = 0.1
 ASK_S = 1.0
@@ -119,7 +119,7 @@ class _Run:
             one.close()
 
 
-def _flow_result(run: _Run, traffic: Traffic) -> Table:
+def _flow_result(run: _Run, traffic: Traffic) -> RunFlow:
     scenario, plan = run.scenario, traffic.plan
     begin_s, end_s = scenario.warmup_s, scenario.duration_s
     ports = {p["node"]: p for p in run.mesh.ready["ports"] if p["side"] == "mesh"}
@@ -140,7 +140,7 @@ def _flow_result(run: _Run, traffic: Traffic) -> Table:
     }
 
 
-def _result(run: _Run, seed: int, report: Report) -> Table:
+def _result(run: _Run, seed: int, report: Report) -> Run:
     scenario = run.scenario
     flows = [_flow_result(run, one) for one in run.traffic]
     return {
@@ -156,7 +156,7 @@ def _result(run: _Run, seed: int, report: Report) -> Table:
     }
 
 
-def emulate_once(scenario: Scenario, seed: int, live: Live = _nobody) -> Table:
+def emulate_once(scenario: Scenario, seed: int, live: Live = _nobody) -> Run:
     """One run in real time; its result has the form of the simulator's, and ``lag_ms``.
 
     Raises InconclusiveError when the radio was late, RunError when a program failed.
@@ -177,7 +177,7 @@ def emulate_once(scenario: Scenario, seed: int, live: Live = _nobody) -> Table:
     return result
 
 
-def check_lag(result: Table, scenario: Scenario, seed: int) -> None:
+def check_lag(result: Run, scenario: Scenario, seed: int) -> None:
     """InconclusiveError when the radio was late in the measured part."""
     lag_ms = result["lag_ms"]["p99"]
     if lag_ms > MOST_LAG_MS:

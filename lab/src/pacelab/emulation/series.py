@@ -8,6 +8,8 @@ import itertools
 import math
 from collections.abc import Sequence
 
+from pacelab.results.runs import Rtt
+
 BIN_S = 1.0
 
 
@@ -48,7 +50,7 @@ class Series:
         return [after - before for before, after in itertools.pairwise(edges)]
 
 
-def quantiles_ms(samples_s: Sequence[float]) -> dict[str, float] | None:
+def quantiles_ms(samples_s: Sequence[float]) -> Rtt | None:
     """Mean, median, 95th percentile as the simulator has them; None without samples."""
     if not samples_s:
         return None

@@ -18,7 +18,7 @@ from pacelab.emulation.plan import HEADER_BYTES, FlowPlan
 from pacelab.emulation.processes import Processes
 from pacelab.emulation.series import Series, quantiles_ms
 from pacelab.emulation.tcp_info import TcpSocket
-from pacelab.scenario.schema import Table
+from pacelab.results.runs import Counted
 
 FOREVER_S = "86400"  # iperf3's limit; what ends it is the run
 UDP_HEADER_BYTES = 28
@@ -64,7 +64,7 @@ class Traffic(ABC):
         """Reads the counters."""
 
     @abstractmethod
-    def result(self, begin_s: float, end_s: float) -> Table:
+    def result(self, begin_s: float, end_s: float) -> Counted:
         """What a flow of this kind reports beside its goodput."""
 
     def _start(self, node: str, command: list[str], **options: Any) -> subprocess.Popen[str]:
@@ -113,7 +113,7 @@ class Ftp(Traffic):
             if data.rtt_us:
                 self.rtts.append((time_s, data.rtt_us / 1e6))
 
-    def result(self, begin_s: float, end_s: float) -> Table:
+    def result(self, begin_s: float, end_s: float) -> Counted:
         return {
             "retransmits": round(self.retransmits.between(begin_s, end_s)),
             "timeouts": round(self.timeouts.between(begin_s, end_s)),
@@ -161,7 +161,7 @@ class Cbr(Traffic):
             self.delivered.add(time_s, self._counted(self.plan.receiver, "INPUT"))
             self.sent.add(time_s, self._counted(self.plan.sender, "OUTPUT"))
 
-    def result(self, begin_s: float, end_s: float) -> Table:
+    def result(self, begin_s: float, end_s: float) -> Counted:
         sent = round(self.sent.between(begin_s, end_s))
         return {"retransmits": 0, "timeouts": 0, "rtt_ms": None, "sent_bytes": sent}
 
@@ -233,7 +233,7 @@ class Http(Traffic):
         self._process, self.expected_to_end = None, []
         self._next_s = end_s + self.plan.flow.pause_s
 
-    def result(self, begin_s: float, end_s: float) -> Table:
+    def result(self, begin_s: float, end_s: float) -> Counted:
         loads = [p.load_s for p in self.pages if begin_s <= p.begin_s < end_s]
         return {
             "retransmits": 0,

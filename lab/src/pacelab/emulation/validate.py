@@ -16,6 +16,7 @@ from pacelab.experiment.campaign import run_all
 from pacelab.experiment.definition import SCENARIOS
 from pacelab.experiment.runner import make_job
 from pacelab.results.comparison import comparison_rows
+from pacelab.results.runs import Run
 from pacelab.results.stats import Interval
 from pacelab.results.summary import summarize
 from pacelab.results.tables import layout
@@ -94,7 +95,7 @@ def _simulate(scenarios: Sequence[Scenario]) -> list[Table]:
 
 def _emulate(scenario: Scenario, seeds: Sequence[int]) -> Table | None:
     """The runs in which the radio was in time; None when it never was."""
-    runs: list[Table] = []
+    runs: list[Run] = []
     for seed in seeds:
         for _ in range(TRIES):
             try:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pacelab.errors import InputError, RunError
 from pacelab.experiment.runner import Job, cached, execute, same_run
-from pacelab.scenario.schema import Table
+from pacelab.results.runs import Run
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -83,13 +83,13 @@ def connect(jobs: int | None, scheduler: str | None) -> Iterator[Client]:
 
 def run_all(
     jobs: Sequence[Job], workers: int | None = None, scheduler: str | None = None
-) -> list[Table]:
+) -> list[Run]:
     """The results of all jobs, in their order. Raises RunError when one fails, InputError when
     the simulator refuses a scenario.
     """
     names = [same_run(job) for job in jobs]
     unique = dict(zip(names, jobs, strict=True))
-    known: dict[str, Table] = {}
+    known: dict[str, Run] = {}
     for name, job in unique.items():
         result = cached(job)
         if result is not None:
@@ -104,7 +104,7 @@ def run_all(
 
 
 def _run_missing(
-    client: Client, missing: dict[str, Job], known: dict[str, Table], progress: Progress
+    client: Client, missing: dict[str, Job], known: dict[str, Run], progress: Progress
 ) -> None:
     from distributed import as_completed
 

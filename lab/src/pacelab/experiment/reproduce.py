@@ -12,6 +12,7 @@ from pacelab.experiment.definition import Experiment, Point
 from pacelab.experiment.models import Search
 from pacelab.experiment.runner import Job, cost_s, make_job
 from pacelab.results.judge import judge, verdict
+from pacelab.results.runs import Run
 from pacelab.results.summary import summarize
 from pacelab.scenario.models import Scenario
 from pacelab.scenario.schema import Table
@@ -43,7 +44,7 @@ class Simulations:
         self.jobs |= set(jobs)
         return scenarios, jobs
 
-    def summaries(self, scenarios: Sequence[Scenario], runs: Sequence[Table]) -> list[Table]:
+    def summaries(self, scenarios: Sequence[Scenario], runs: Sequence[Run]) -> list[Table]:
         """A result for each scenario, of the runs in the order of their jobs."""
         n = self.seeds
         return [summarize(s, runs[i * n : (i + 1) * n]) for i, s in enumerate(scenarios)]

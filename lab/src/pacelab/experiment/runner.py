@@ -17,11 +17,11 @@ import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 from pacelab.errors import InputError, RunError
+from pacelab.results.runs import Run
 from pacelab.scenario.models import Scenario
-from pacelab.scenario.schema import Table
 from pacelab.simulator import program, program_hash
 
 # What a file with a run's CPU seconds ends in.
@@ -64,7 +64,7 @@ def _cache_file(job: Job) -> Path:
     return cache_folder() / key[:2] / f"{key}.json"
 
 
-def cached(job: Job) -> Table | None:
+def cached(job: Job) -> Run | None:
     """The result of an earlier run, None when there is none or it is damaged."""
     if not job.use_cache:
         return None
@@ -72,7 +72,7 @@ def cached(job: Job) -> Table | None:
         result = json.loads(_cache_file(job).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return result if isinstance(result, dict) and "flows" in result else None
+    return cast(Run, result) if isinstance(result, dict) and "flows" in result else None
 
 
 def cost_s(job: Job) -> float | None:
@@ -94,7 +94,7 @@ def _store(file: Path, text: str) -> None:
         os.replace(part.name, file)
 
 
-def execute(job: Job) -> Table:
+def execute(job: Job) -> Run:
     """Runs a job, or takes its cached result.
 
     Raises InputError when the simulator refuses the scenario, RunError when it fails; either
@@ -114,10 +114,10 @@ def execute(job: Job) -> Table:
         if done.status == BAD_SCENARIO:
             raise InputError(f'"{title}": {reason.removeprefix("meshpace-sim: ")}')
         raise RunError(f'"{title}", seed {job.seed}: the simulator failed: {reason}')
-    result: Any = json.loads(done.output)
+    result: Run = json.loads(done.output)
     _store(_cache_file(job), done.output)
     _store(_cache_file(job).with_suffix(COST), f"{done.cpu_s:.3f}\n")
-    return dict(result)
+    return result
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pacelab.results.runs import Count, Quantile, Rtt, Run
 from pacelab.results.stats import Interval, interval, jain, windows
 from pacelab.results.summary import STARVED_SHARE, WINDOW_S
 from pacelab.scenario.schema import Table
@@ -57,7 +58,7 @@ RECOVERING_S = 5.0
 RECOVERED_S = 10.0
 
 
-def _chosen(run: Table, selection: Selection) -> list[int]:
+def _chosen(run: Run, selection: Selection) -> list[int]:
     names = [flow["name"] for flow in run["flows"]]
     return [i for i, n in enumerate(names) if selection.flows is None or n in selection.flows]
 
@@ -67,7 +68,7 @@ def _there(flow: Table, begin_s: float, end_s: float) -> bool:
     return float(flow["start_s"]) < end_s and float(flow["stop_s"] or math.inf) > begin_s
 
 
-def _bins(scenario: Table, run: Table, selection: Selection) -> list[list[float]]:
+def _bins(scenario: Table, run: Run, selection: Selection) -> list[list[float]]:
     """What each chosen flow gets in each bin after the warm-up that the selection leaves."""
     width = run["bin_s"]
     count = min(len(flow["delivered_bytes"]) for flow in run["flows"])
@@ -165,7 +166,7 @@ def _from_bins(
     return lambda point, selection: _over_bins(point, selection, of)
 
 
-def _per_run(of: Callable[[Table, Selection], float | None]) -> Any:
+def _per_run(of: Callable[[Run, Selection], float | None]) -> Any:
     """Of a function of each run; None where it has none."""
 
     def measure(point: Table, selection: Selection) -> Interval | None:
@@ -176,17 +177,17 @@ def _per_run(of: Callable[[Table, Selection], float | None]) -> Any:
     return measure
 
 
-def _count(key: str) -> Any:
+def _count(key: Count) -> Any:
     """Sum over flows of a count."""
 
-    def of(run: Table, selection: Selection) -> float | None:
+    def of(run: Run, selection: Selection) -> float | None:
         counts = [run["flows"][i][key] for i in _chosen(run, selection)]
         return float(sum(c for c in counts if c is not None))
 
     return _per_run(of)
 
 
-def _drops(run: Table, selection: Selection) -> float:
+def _drops(run: Run, selection: Selection) -> float:
     """Packets of TCP, data and ACKs, that the link layer gave up on the links."""
     wanted = None if selection.links is None else {tuple(link) for link in selection.links}
     return float(
@@ -198,7 +199,7 @@ def _drops(run: Table, selection: Selection) -> float:
     )
 
 
-def _loss(run: Table, selection: Selection) -> float | None:
+def _loss(run: Run, selection: Selection) -> float | None:
     """Share of what the constant-rate flows send that does not arrive."""
     flows = [run["flows"][i] for i in _chosen(run, selection)]
     sent = sum(f["sent_bytes"] for f in flows if "sent_bytes" in f)
@@ -206,26 +207,26 @@ def _loss(run: Table, selection: Selection) -> float | None:
     return max(1 - got / sent, 0.0) if sent else None
 
 
-def _mean_of(key: str, rtts: Sequence[Table | None]) -> float | None:
+def _mean_of(key: Quantile, rtts: Sequence[Rtt | None]) -> float | None:
     there = [float(rtt[key]) for rtt in rtts if rtt]
     return sum(there) / len(there) if there else None
 
 
-def _rtt_ms(key: str) -> Any:
+def _rtt_ms(key: Quantile) -> Any:
     """A quantile of TCP's RTT, the mean over flows."""
 
-    def of(run: Table, selection: Selection) -> float | None:
+    def of(run: Run, selection: Selection) -> float | None:
         return _mean_of(key, [run["flows"][i]["rtt_ms"] for i in _chosen(run, selection)])
 
     return _per_run(of)
 
 
-def _ping_ms(key: str) -> Any:
+def _ping_ms(key: Quantile) -> Any:
     """Of round-trip times, the mean over pings."""
     return _per_run(lambda run, _: _mean_of(key, [p["rtt_ms"] for p in run.get("pings", [])]))
 
 
-def _between(run: Table, selection: Selection, begin_s: float, end_s: float) -> float | None:
+def _between(run: Run, selection: Selection, begin_s: float, end_s: float) -> float | None:
     """What the chosen flows get a second in the bins that lie wholly in a time, together."""
     width = run["bin_s"]
     bins = range(math.ceil(begin_s / width - 1e-9), math.floor(end_s / width + 1e-9))
@@ -254,7 +255,7 @@ def _recovered(point: Table, selection: Selection) -> Interval | None:
         return None
     first, last = interruptions[0][0], max(end for _, end in interruptions) + RECOVERING_S
 
-    def of(run: Table, selection: Selection) -> float | None:
+    def of(run: Run, selection: Selection) -> float | None:
         before = _between(run, selection, run["warmup_s"], first)
         after = _between(run, selection, last, last + RECOVERED_S)
         return after / before if before and after is not None else None

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pacelab.results.runs import Ping, Quantile, Run
 from pacelab.results.stats import interval
 from pacelab.scenario.schema import Table
 
-RTTS = ("mean", "p50", "p95", "max")
+RTTS: tuple[Quantile, ...] = ("mean", "p50", "p95", "max")
 
 
-def _summary(pings: Sequence[Table]) -> Table:
+def _summary(pings: Sequence[Ping]) -> Table:
     """Of one ping in all runs; in a run without any answer it has no round-trip time."""
     answered = [ping["rtt_ms"] for ping in pings if ping["rtt_ms"]]
     return {
@@ -23,7 +24,7 @@ def _summary(pings: Sequence[Table]) -> Table:
     }
 
 
-def scenario_pings(runs: Sequence[Table]) -> list[Table]:
+def scenario_pings(runs: Sequence[Run]) -> list[Table]:
     """Of each ping: ``sent``, ``lost`` and ``rtt_ms``, per run, with intervals over runs."""
     return [
         _summary([run["pings"][i] for run in runs]) for i in range(len(runs[0].get("pings", [])))

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pacelab import __version__
 from pacelab.results.pings import scenario_pings
+from pacelab.results.runs import COUNTS, Drops, Run
 from pacelab.results.stats import (
     Interval,
     batch_means,
@@ -26,16 +27,16 @@ WINDOW_S = 10.0
 STARVED_SHARE = 0.05  # of what a window delivers in all
 
 
-def _measured_s(run: Table) -> float:
+def _measured_s(run: Run) -> float:
     return float(run["duration_s"] - run["warmup_s"])
 
 
-def goodput_kbps(run: Table, flow: int) -> float:
+def goodput_kbps(run: Run, flow: int) -> float:
     """Goodput of a flow in a run, kbit/s."""
     return float(run["flows"][flow]["goodput_bytes"] * 8 / 1e3 / _measured_s(run))
 
 
-def _bins(run: Table) -> list[list[float]]:
+def _bins(run: Run) -> list[list[float]]:
     return [
         bins_after_warmup(flow["delivered_bytes"], run["bin_s"], run["warmup_s"])
         for flow in run["flows"]
@@ -50,7 +51,7 @@ def shared_period_s(scenario: Scenario) -> tuple[float, float]:
     return (begin, end) if begin < end else whole
 
 
-def _shared_bins(run: Table, period_s: tuple[float, float]) -> list[list[float]]:
+def _shared_bins(run: Run, period_s: tuple[float, float]) -> list[list[float]]:
     """What each flow gets in each bin that lies wholly within a period."""
     last = math.floor(period_s[1] / run["bin_s"] + 1e-9)
     return [
@@ -59,7 +60,7 @@ def _shared_bins(run: Table, period_s: tuple[float, float]) -> list[list[float]]
     ]
 
 
-def _goodput_interval(runs: Sequence[Table], flows: Sequence[int]) -> Interval:
+def _goodput_interval(runs: Sequence[Run], flows: Sequence[int]) -> Interval:
     """Of some flows together: over replications, or over batches when there is one run."""
     if len(runs) > 1:
         return interval([sum(goodput_kbps(run, f) for f in flows) for run in runs])
@@ -69,31 +70,31 @@ def _goodput_interval(runs: Sequence[Table], flows: Sequence[int]) -> Interval:
     return {"mean": mean, "ci95": interval(batch_means(together, runs[0]["bin_s"]))["ci95"]}
 
 
-def _shares(run: Table, period_s: tuple[float, float]) -> list[float]:
+def _shares(run: Run, period_s: tuple[float, float]) -> list[float]:
     """What each flow gets in a period; goodput itself where that is all the time."""
     if period_s == (run["warmup_s"], run["duration_s"]):
         return [flow["goodput_bytes"] for flow in run["flows"]]
     return [sum(bins) for bins in _shared_bins(run, period_s)]
 
 
-def run_jain(run: Table, period_s: tuple[float, float]) -> float:
+def run_jain(run: Run, period_s: tuple[float, float]) -> float:
     """Jain's index of the flows' goodput over a period."""
     return jain(_shares(run, period_s))
 
 
-def run_spread(run: Table, period_s: tuple[float, float]) -> float:
+def run_spread(run: Run, period_s: tuple[float, float]) -> float:
     """By how much of the best flow's goodput the worst flow's lies below it, 0 .. 1."""
     shares = _shares(run, period_s)
     return 1 - min(shares) / max(shares) if max(shares) else 0.0
 
 
-def run_jain_10s(run: Table, period_s: tuple[float, float]) -> float:
+def run_jain_10s(run: Run, period_s: tuple[float, float]) -> float:
     """Mean of Jain's index over windows of 10 s: capture that alternates shows here."""
     shares = windows(_shared_bins(run, period_s), run["bin_s"], WINDOW_S)
     return sum(map(jain, shares)) / len(shares) if shares else run_jain(run, period_s)
 
 
-def run_starved_10s(run: Table, period_s: tuple[float, float]) -> float:
+def run_starved_10s(run: Run, period_s: tuple[float, float]) -> float:
     """Share of 10 s windows in which some flow gets under 5% of what the window delivers."""
     shares = windows(_shared_bins(run, period_s), run["bin_s"], WINDOW_S)
     starved = [min(s) < STARVED_SHARE * sum(s) or sum(s) == 0 for s in shares]
@@ -105,17 +106,18 @@ def _mean(values: Sequence[Any]) -> float | None:
     return sum(present) / len(present) if present else None
 
 
-def _mean_table(tables: Sequence[Table | None]) -> Table | None:
+def _mean_table(tables: Sequence[Mapping[str, Any] | None]) -> Table | None:
     present = [t for t in tables if t is not None]
     return {key: _mean([t[key] for t in present]) for key in present[0]} if present else None
 
 
-def _flow_summary(runs: Sequence[Table], index: int) -> Table:
+def _flow_summary(runs: Sequence[Run], index: int) -> Table:
     flows = [run["flows"][index] for run in runs]
-    summary: Table = {key: flows[0][key] for key in ("name", "from", "to", "direction", "hops")}
-    summary["law"] = flows[0]["law"]
+    first = flows[0]
+    summary: Table = {"name": first["name"], "from": first["from"], "to": first["to"]}
+    summary |= {"direction": first["direction"], "hops": first["hops"], "law": first["law"]}
     summary["goodput_kbps"] = _goodput_interval(runs, [index])
-    for key in ("retransmits", "timeouts", "local_retransmits"):
+    for key in COUNTS:
         summary[key] = _mean([flow[key] for flow in flows])
     summary["rtt_ms"] = _mean_table([flow["rtt_ms"] for flow in flows])
     summary["pacing"] = _mean_table([flow["pacing"] for flow in flows])
@@ -134,20 +136,24 @@ def _flow_summary(runs: Sequence[Table], index: int) -> Table:
     return summary
 
 
-def _links(runs: Sequence[Table]) -> list[Table]:
-    total: dict[tuple[str, str], Table] = {}
+def _links(runs: Sequence[Run]) -> list[Drops]:
+    found: dict[tuple[str, str], list[Drops]] = {}
     for run in runs:
         for link in run["links"]:
-            entry = total.setdefault((link["from"], link["to"]), {})
-            for key in ("data_drops", "ack_drops", "other_drops"):
-                entry[key] = entry.get(key, 0) + link[key]
+            found.setdefault((link["from"], link["to"]), []).append(link)
     return [
-        {"from": ends[0], "to": ends[1]} | {k: v / len(runs) for k, v in drops.items()}
-        for ends, drops in sorted(total.items())
+        {
+            "from": begin,
+            "to": end,
+            "data_drops": sum(link["data_drops"] for link in drops) / len(runs),
+            "ack_drops": sum(link["ack_drops"] for link in drops) / len(runs),
+            "other_drops": sum(link["other_drops"] for link in drops) / len(runs),
+        }
+        for (begin, end), drops in sorted(found.items())
     ]
 
 
-def summarize(scenario: Scenario, runs: Sequence[Table]) -> Table:
+def summarize(scenario: Scenario, runs: Sequence[Run]) -> Table:
     """The result of a scenario: means over runs with 95% intervals.
 
     With several seeds the runs are replications; with one, intervals of goodput come from

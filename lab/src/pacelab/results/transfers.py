@@ -5,25 +5,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pacelab.results.runs import Run, RunFlow
 from pacelab.results.stats import BATCHES, Interval, interval, jain
 from pacelab.scenario.schema import Table
 
 
-def transfers_kbps(flow: Table) -> list[float]:
+def transfers_kbps(flow: RunFlow) -> list[float]:
     """Goodput of each transfer of a run's flow that counts, in order, kbit/s."""
     return [size * 8 / 1e3 / seconds for size, seconds in flow["transfers"]]
 
 
-def _mean_kbps(flow: Table) -> float:
+def _mean_kbps(flow: RunFlow) -> float:
     values = transfers_kbps(flow)
     return sum(values) / len(values) if values else 0.0
 
 
-def _files(run: Table) -> list[Table]:
+def _files(run: Run) -> list[RunFlow]:
     return [flow for flow in run["flows"] if "transfers" in flow]
 
 
-def _over_batches(flow: Table) -> Interval:
+def _over_batches(flow: RunFlow) -> Interval:
     """Of one run: transfers follow each other, so the interval is that of batches of them."""
     values = transfers_kbps(flow)
     length = len(values) // BATCHES
@@ -34,7 +35,7 @@ def _over_batches(flow: Table) -> Interval:
     }
 
 
-def flow_transfers(flows: Sequence[Table]) -> Table:
+def flow_transfers(flows: Sequence[RunFlow]) -> Table:
     """Of one flow in all runs: ``transfers``, ``unfinished``, ``transfer_kbps``.
 
     A run in which none of its transfers counts has a mean of 0: the flow got nothing through.
@@ -48,7 +49,7 @@ def flow_transfers(flows: Sequence[Table]) -> Table:
     }
 
 
-def scenario_transfers(runs: Sequence[Table]) -> Table:
+def scenario_transfers(runs: Sequence[Run]) -> Table:
     """Of all flows that send files; nothing where there is none.
 
     ``transfer_kbps`` is the sum over flows of the mean goodput of their transfers, the paper's
