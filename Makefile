@@ -1,17 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The ways into the project. Each target sets up what it needs; nothing else has to be run first.
-.PHONY: demo test build bench clean
+.PHONY: demo check test test-full build bench clean
 
 demo: build
 	@bin/pacelab demo
 
 build: bin/pacelab
 	@cmake --build build
-	@scripts/cargo.sh build --release --quiet
+	@scripts/cargo.sh build --release
 	@bin/meshpace generate build/share
 
+# No root, no clock, minutes: what to run before every commit.
+check:
+	@scripts/test.sh check
+
+# Everything that must hold; what CI runs.
 test:
-	@scripts/test.sh
+	@scripts/test.sh test
+
+# And long counts, whole test sets in all other kernels: before a release.
+test-full:
+	@scripts/test.sh full
 
 # Speed: simulated seconds per CPU second, the law's share, how busy a campaign keeps the cores.
 bench: build

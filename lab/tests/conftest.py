@@ -13,6 +13,8 @@ from pacelab import cli, simulator
 
 # A fault of the code fails three times, a busy machine does not. Nothing else is ever run again.
 MEASURED = "measured: goes by the clock, which a busy machine may spoil; has two more attempts"
+SIMULATES = "simulates: runs the built simulator; who asks for `real` is marked so"
+EMULATES = "emulates: runs the mesh in real time with this machine's kernel, as root; stands alone"
 DOUBLE = '''#!/usr/bin/env python3
 """Stands for the simulator: goodput depends on scenario and seed alone; counts its runs."""
 import json, os, sys
@@ -48,13 +50,16 @@ print(json.dumps({
 def pytest_configure(config: pytest.Config) -> None:
     """A script's background job ignores Ctrl-C, and so would all programs that tests start."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    config.addinivalue_line("markers", MEASURED)
+    for marker in (MEASURED, SIMULATES, EMULATES):
+        config.addinivalue_line("markers", marker)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("measured"):
             item.add_marker(pytest.mark.flaky(reruns=2))
+        if "real" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.simulates)
 
 
 @pytest.fixture(autouse=True)

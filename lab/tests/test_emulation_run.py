@@ -24,7 +24,10 @@ from pacelab.errors import InconclusiveError
 from pacelab.experiment import runner
 
 REASON = unavailable()
-pytestmark = pytest.mark.skipif(REASON is not None, reason=REASON or "")
+pytestmark = [
+    pytest.mark.emulates,
+    pytest.mark.skipif(REASON is not None, reason=REASON or ""),
+]
 
 RUN = [sys.executable, "-m", "pacelab", "emulate"]
 TEXT = """

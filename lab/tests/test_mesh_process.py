@@ -37,7 +37,10 @@ TCP_WINDOW_BYTES = 64 * 1460
 PING_HOP_MS = (50 + 352 + 10 + 304 + 10 + 192 + (84 + 8 + 28) * 8 / 11 + 10 + 304) / 1e3
 
 REASON = unavailable()
-pytestmark = pytest.mark.skipif(REASON is not None, reason=REASON or "")
+pytestmark = [
+    pytest.mark.emulates,
+    pytest.mark.skipif(REASON is not None, reason=REASON or ""),
+]
 
 
 def run(*command: str) -> str:
