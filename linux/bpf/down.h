@@ -2,8 +2,9 @@
 /*
  * Wired-to-wireless flows: when their data leaves, and what the mesh's ACKs tell.
  *
- * Functions that are not inlined are verified each on its own: the verifier would not follow all of
- * the law in one program.
+ * Functions that are neither inlined nor static are verified each on its own: the verifier would not follow
+ * all of the law in one program. Those that take the packet are static, since on its own a verifier without BTF
+ * of the kernel's does not know what it is.
  */
 #ifndef MESHPACE_BPF_DOWN_H
 #define MESHPACE_BPF_DOWN_H
@@ -54,7 +55,7 @@ MP_INLINE void mp_note_pause(struct mp_flow *flow, const struct mp_packet *p)
 }
 
 /* Data for the mesh passes; false: it is to be dropped. Sets p->departure_ns. */
-__attribute__((noinline)) int mp_down_data(struct __sk_buff *skb, struct mp_packet *p)
+static __attribute__((noinline)) int mp_down_data(struct __sk_buff *skb, struct mp_packet *p)
 {
 	bool stored, missed, new_data, gap;
 	struct mp_flow_key key;
@@ -216,7 +217,7 @@ __attribute__((noinline)) int mp_down_learn(struct mp_packet *p)
 }
 
 /* An ACK from the mesh. Returns what becomes of it, an enum mp_ack_verdict; sets p->acks. */
-__attribute__((noinline)) int mp_down_ack(struct __sk_buff *skb, struct mp_packet *p)
+static __attribute__((noinline)) int mp_down_ack(struct __sk_buff *skb, struct mp_packet *p)
 {
 	uint32_t verdict = MP_ACK_FORWARD;
 	struct mp_news news = {};

@@ -28,7 +28,7 @@ struct {
 } mp_handshakes SEC(".maps");
 
 /* A SYN or SYN-ACK from the mesh. */
-__attribute__((noinline)) int mp_handshake_begins(struct __sk_buff *skb, struct mp_packet *p)
+static __attribute__((noinline)) int mp_handshake_begins(struct __sk_buff *skb, struct mp_packet *p)
 {
 	struct mp_handshake handshake = {};
 	const struct mp_handshake *before;
@@ -37,7 +37,6 @@ __attribute__((noinline)) int mp_handshake_begins(struct __sk_buff *skb, struct 
 	if (!p)
 		return 0;
 	mp_read_options(skb, p);
-	mp_read_window_scale(skb, p);
 	key = mp_key_of(p, MP_DOWN);
 	before = bpf_map_lookup_elem(&mp_handshakes, &key);
 	handshake.began_ns = before && before->rtt_us == 0 ? 0 : p->now_ns;

@@ -55,7 +55,7 @@ MP_INLINE long mp_lengthen_tcp(struct __sk_buff *skb, const struct mp_packet *p,
  * signed, the ACK goes without. When it fails half-way the ACK is broken and must be dropped: returns false then; a later
  * ACK says the same.
  */
-__attribute__((noinline)) int mp_append_option(struct __sk_buff *skb, struct mp_packet *p,
+static __attribute__((noinline)) int mp_append_option(struct __sk_buff *skb, struct mp_packet *p,
 					       uint32_t rtt_wired_us)
 {
 	uint8_t option[MP_OPTION_BYTES] __attribute__((aligned(8)));
@@ -92,7 +92,7 @@ __attribute__((noinline)) int mp_append_option(struct __sk_buff *skb, struct mp_
  * Reads whether a packet from the mesh asks, and blanks the question out with NOPs: no host or
  * firewall in the Internet has to bear with it. A failure leaves it as it is.
  */
-__attribute__((noinline)) int mp_take_question(struct __sk_buff *skb, struct mp_packet *p)
+static __attribute__((noinline)) int mp_take_question(struct __sk_buff *skb, struct mp_packet *p)
 {
 	uint32_t question, nops = 0x01010101u, at;
 
@@ -138,7 +138,7 @@ MP_INLINE long mp_blank_one(struct __sk_buff *skb, const struct mp_packet *p)
  * is of another place and whose caps are of another mesh: it goes no further. A signed packet comes from
  * its connection's other end itself, and stays as it is.
  */
-__attribute__((noinline)) int mp_blank_told(struct __sk_buff *skb, struct mp_packet *p)
+static __attribute__((noinline)) int mp_blank_told(struct __sk_buff *skb, struct mp_packet *p)
 {
 	uint32_t i;
 

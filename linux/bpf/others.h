@@ -38,7 +38,7 @@ MP_INLINE bool mp_other_waits(struct mp_packet *p)
 }
 
 /* To the mesh; false: it is to be dropped. */
-__attribute__((noinline)) int mp_other_to_mesh(struct __sk_buff *skb, struct mp_packet *p)
+static __attribute__((noinline)) int mp_other_to_mesh(struct __sk_buff *skb, struct mp_packet *p)
 {
 	struct mp_heard *host;
 
@@ -57,7 +57,7 @@ __attribute__((noinline)) int mp_other_to_mesh(struct __sk_buff *skb, struct mp_
 }
 
 /* From the mesh. */
-__attribute__((noinline)) int mp_other_from_mesh(struct __sk_buff *skb, struct mp_packet *p)
+static __attribute__((noinline)) int mp_other_from_mesh(struct __sk_buff *skb, struct mp_packet *p)
 {
 	struct mp_heard *host;
 

@@ -45,8 +45,6 @@ struct mp_packet {
 	bool acks;              /* acknowledges data of a flow that is known */
 	bool bare;              /* an ACK that carries nothing else */
 	uint32_t options;       /* what its TCP options say, of enum mp_seen */
-	uint32_t options_at;    /* as far as they have been read */
-	uint32_t window_at;     /* where the window's scale is; 0: there is none */
 	uint32_t window_scale;  /* of a SYN, one more than its shift; 0: none */
 	uint32_t told_at;       /* the first that tells something, from the TCP header on; 0: none */
 	bool heard;             /* from the mesh: its host has been noted as heard, lately */

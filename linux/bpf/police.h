@@ -35,7 +35,7 @@ MP_INLINE bool mp_told_by_mark(struct __sk_buff *skb, const struct mp_packet *p)
 }
 
 /* Data from the mesh passes, marked where it has to be; false: it is to be dropped. Before it counts. */
-__attribute__((noinline)) int mp_police_passes(struct __sk_buff *skb, struct mp_packet *p)
+static __attribute__((noinline)) int mp_police_passes(struct __sk_buff *skb, struct mp_packet *p)
 {
 	struct mp_flow *flow;
 	bool tell;

@@ -132,7 +132,7 @@ MP_INLINE bool mp_stranger_may(const struct mp_packet *p, struct mp_heard *host)
 	return mp_unanswered_has_room(p, host);
 }
 
-__attribute__((noinline)) int mp_stranger_passes(struct __sk_buff *skb, struct mp_packet *p)
+static __attribute__((noinline)) int mp_stranger_passes(struct __sk_buff *skb, struct mp_packet *p)
 {
 	if (!p || !mp_settings.unanswered_bps || !mp_is_unicast(skb, p))
 		return true;

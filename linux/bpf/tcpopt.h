@@ -13,6 +13,7 @@
 #define MP_TCP_CHECKSUM_AT 16u
 
 #define MP_TCPOPT_WINDOW 3u /* RFC 7323 */
+#define MP_TCPOPT_WINDOW_BYTES 3u
 #define MP_TCPOPT_SACK 5u   /* RFC 2018 */
 #define MP_TCPOPT_MD5 19u   /* RFC 2385 */
 #define MP_TCPOPT_AO 29u    /* RFC 5925 */
@@ -50,97 +51,132 @@ MP_INLINE bool mp_has_plain_options(struct __sk_buff *skb, const struct mp_packe
 	       first == bpf_htonl(MP_TIMESTAMP_WORD);
 }
 
-/* Whether the first block of a SACK ends where all is acknowledged, or before (RFC 2883, section 4). */
-MP_INLINE bool mp_is_dsack(struct __sk_buff *skb, const struct mp_packet *p, uint32_t at)
-{
-	uint32_t right;
+/*
+ * TCP's options, copied out of the packet, and what was seen of them: with no pointer to the packet in it the walk
+ * can be verified on its own where the kernel has no BTF. An option's first ten bytes lie in it wherever it
+ * begins.
+ */
+struct mp_options {
+	uint8_t bytes[MP_TCP_OPTIONS_MAX + 12];
+	uint32_t count; /* bytes that the packet has of them */
+	uint32_t ack;
+	uint32_t at; /* as far as they have been read */
+	uint32_t seen; /* of enum mp_seen */
+	uint32_t told_at; /* the first that tells something, from the TCP header on; 0: none */
+	uint32_t window_scale; /* one more than its shift; 0: none */
+};
 
-	return bpf_skb_load_bytes(skb, at + 6, &right, sizeof(right)) == 0 &&
-	       mp_seq_up_to(bpf_ntohl(right), p->ack);
+/* Whether the first block of a SACK ends where all is acknowledged, or before (RFC 2883, section 4). */
+MP_INLINE bool mp_is_dsack(const uint8_t *sack, uint32_t ack)
+{
+	uint32_t right = (uint32_t)sack[6] << 24 | (uint32_t)sack[7] << 16 |
+			 (uint32_t)sack[8] << 8 | sack[9];
+
+	return mp_seq_up_to(right, ack);
 }
 
 /* An option in our kind, of the bytes that its head says. */
-MP_INLINE uint32_t mp_seen_of_ours(struct __sk_buff *skb, uint32_t at, uint32_t bytes)
+MP_INLINE uint32_t mp_seen_of_ours(const uint8_t *option, uint32_t bytes)
 {
-	uint16_t exid;
+	uint32_t exid = (uint32_t)option[2] << 8 | option[3];
 
-	if (bpf_skb_load_bytes(skb, at + 2, &exid, sizeof(exid)))
-		return 0;
-	if (bytes == MP_ASK_BYTES && exid == bpf_htons(MP_OPTION_EXID))
+	if (bytes == MP_ASK_BYTES && exid == MP_OPTION_EXID)
 		return MP_SEEN_ASK;
-	if (bytes == MP_OPTION_BYTES &&
-	    (exid == bpf_htons(MP_OPTION_EXID) || exid == bpf_htons(MP_SHARED_EXID)))
+	if (bytes == MP_OPTION_BYTES && (exid == MP_OPTION_EXID || exid == MP_SHARED_EXID))
 		return MP_SEEN_TOLD;
 	return 0;
 }
 
-/* The window scale, at an offset where it is, of which RFC 7323, 2.3, allows 14. */
-MP_INLINE void mp_read_window_scale(struct __sk_buff *skb, struct mp_packet *p)
-{
-	uint8_t shift;
-
-	if (p->window_at && bpf_skb_load_bytes(skb, p->window_at, &shift, sizeof(shift)) == 0)
-		p->window_scale = (uint32_t)mp_min_u64(shift, 14) + 1;
-}
-
 /* What an option of two bytes or more says, which lies in the header. */
-MP_INLINE uint32_t mp_seen_at(struct __sk_buff *skb, const struct mp_packet *p, uint32_t at,
-			      uint32_t kind, uint32_t bytes)
+MP_INLINE uint32_t mp_seen_in(const uint8_t *option, uint32_t bytes, uint32_t ack)
 {
+	uint32_t kind = option[0];
+
 	if (kind == MP_TCPOPT_MD5 || kind == MP_TCPOPT_AO)
 		return MP_SEEN_SIGNATURE;
 	if (kind == MP_TCPOPT_MPTCP)
 		return MP_SEEN_MPTCP;
 	if (kind == MP_TCPOPT_SACK)
-		return bytes >= 10 && mp_is_dsack(skb, p, at) ? MP_SEEN_DSACK : 0;
-	return kind == MP_OPTION_KIND ? mp_seen_of_ours(skb, at, bytes) : 0;
+		return bytes >= 10 && mp_is_dsack(option, ack) ? MP_SEEN_DSACK : 0;
+	return kind == MP_OPTION_KIND ? mp_seen_of_ours(option, bytes) : 0;
 }
 
-/*
- * Reads the option at p->options_at, from the TCP header on, and goes on to the next; false: there is
- * none. Where it is and what was seen stand in the packet, of which the verifier remembers nothing: else
- * it would follow every list of options that there can be.
- */
-MP_INLINE bool mp_next_option(struct __sk_buff *skb, struct mp_packet *p)
+/* Reads the option at o->at, and goes on to the next; false: there is none. */
+MP_INLINE bool mp_next_option(struct mp_options *o)
 {
-	uint32_t at = p->options_at, l4 = (uint32_t)p->l4, bytes, seen;
-	uint8_t head[2];
+	uint64_t at = o->at;
+	const uint8_t *option;
+	uint32_t bytes, seen;
 
-	if (at + sizeof(head) > p->tcp_bytes ||
-	    bpf_skb_load_bytes(skb, l4 + at, head, sizeof(head)) || head[0] == MP_TCPOPT_END)
+	/* The compiler knows the bounds already and would drop what the verifier needs. */
+	asm volatile("" : "+r"(at));
+	if (at >= MP_TCP_OPTIONS_MAX || at + 2 > o->count)
 		return false;
-	bytes = head[0] == MP_TCPOPT_NOP ? 1 : head[1];
-	p->options_at = at + bytes;
+	option = o->bytes + at;
+	if (option[0] == MP_TCPOPT_END)
+		return false;
+	bytes = option[0] == MP_TCPOPT_NOP ? 1 : option[1];
+	o->at = (uint32_t)at + bytes;
 	if (bytes == 1)
-		return head[0] == MP_TCPOPT_NOP;
-	if (bytes == 0 || p->options_at > p->tcp_bytes)
+		return option[0] == MP_TCPOPT_NOP;
+	if (bytes == 0 || o->at > o->count)
 		return false;
-	if (head[0] == MP_TCPOPT_WINDOW)
-		p->window_at = l4 + at + 2;
-	seen = mp_seen_at(skb, p, l4 + at, head[0], bytes);
-	if (seen == MP_SEEN_ASK && p->options_at != p->tcp_bytes)
+	if (option[0] == MP_TCPOPT_WINDOW && bytes == MP_TCPOPT_WINDOW_BYTES)
+		o->window_scale = (uint32_t)mp_min_u64(option[2], 14) + 1; /* RFC 7323, 2.3 */
+	seen = mp_seen_in(option, bytes, o->ack);
+	if (seen == MP_SEEN_ASK && o->at != o->count)
 		return true;
-	if (seen == MP_SEEN_TOLD && p->told_at == 0)
-		p->told_at = at;
-	p->options |= seen;
+	if (seen == MP_SEEN_TOLD && o->told_at == 0)
+		o->told_at = MP_TCP_HEADER_MIN + (uint32_t)at;
+	o->seen |= seen;
 	return true;
 }
 
 /*
- * Walks through the TCP options, of which a broken list is read up to where it breaks, as its receiver
- * does. Sets p->options, and p->told_at.
+ * Walks through the options, of which a broken list is read up to where it breaks, as its receiver does. On
+ * its own: the verifier knows nothing of what stands in its argument, else it would follow every list of
+ * options that there can be.
  */
-__attribute__((noinline)) int mp_read_options(struct __sk_buff *skb, struct mp_packet *p)
+__attribute__((noinline)) int mp_walk_options(struct mp_options *o)
 {
 	uint32_t i;
 
-	if (!p)
+	if (!o)
 		return 0;
-	p->options = p->told_at = p->window_at = 0;
-	p->options_at = MP_TCP_HEADER_MIN;
 	for (i = 0; i < MP_TCP_OPTIONS_MAX; i++)
-		if (!mp_next_option(skb, p))
+		if (!mp_next_option(o))
 			break;
+	return 0;
+}
+
+/* Copies the options out of the packet; false: there are none. */
+MP_INLINE bool mp_copy_options(struct __sk_buff *skb, const struct mp_packet *p,
+			       struct mp_options *o)
+{
+	uint64_t count = o->count;
+
+	/*
+	 * Verifiers before Linux 6.18 draw no bounds from the one comparison that the compiler would make of
+	 * these two.
+	 */
+	asm volatile("" : "+r"(count));
+	if (count > MP_TCP_OPTIONS_MAX)
+		return false;
+	asm volatile("" : "+r"(count));
+	return count >= 4 && bpf_skb_load_bytes(skb, (uint32_t)p->l4 + MP_TCP_HEADER_MIN, o->bytes,
+						(uint32_t)count) == 0;
+}
+
+/* Reads the TCP options. Sets p->options, p->told_at and p->window_scale. */
+static __attribute__((noinline)) int mp_read_options(struct __sk_buff *skb, struct mp_packet *p)
+{
+	struct mp_options o = { .count = p->tcp_bytes - MP_TCP_HEADER_MIN, .ack = p->ack };
+
+	if (mp_copy_options(skb, p, &o))
+		mp_walk_options(&o);
+	p->options = o.seen;
+	p->told_at = o.told_at;
+	p->window_scale = o.window_scale;
 	return 0;
 }
 
@@ -157,7 +193,7 @@ MP_INLINE bool mp_is_signed(struct __sk_buff *skb, struct mp_packet *p)
  * An ACK that repeats the one before: whether it says something of its own, and is no sign of a loss. On
  * its own, or the verifier would walk through what follows once more.
  */
-__attribute__((noinline)) int mp_says_more(struct __sk_buff *skb, struct mp_packet *p)
+static __attribute__((noinline)) int mp_says_more(struct __sk_buff *skb, struct mp_packet *p)
 {
 	if (!p || mp_has_plain_options(skb, p))
 		return false;

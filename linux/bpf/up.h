@@ -98,7 +98,7 @@ MP_INLINE void mp_keep_ack(struct __sk_buff *skb, struct mp_packet *p, struct mp
 }
 
 /* An ACK from the wired side. Sets p->departure_ns. Returns RTT_wired in us, 0 when there is nothing to tell its receiver. */
-__attribute__((noinline)) uint32_t mp_up_ack(struct __sk_buff *skb, struct mp_packet *p)
+static __attribute__((noinline)) uint32_t mp_up_ack(struct __sk_buff *skb, struct mp_packet *p)
 {
 	uint32_t rtt_wired_us = 0;
 	bool tell;

@@ -59,7 +59,7 @@ MP_INLINE bool mp_mark_ordered(const struct mp_flow_key *key)
 }
 
 /* Data of a flow passes, marked where it has to be; false: it is to be dropped. */
-__attribute__((noinline)) int mp_wait_passes(struct __sk_buff *skb, struct mp_packet *p)
+static __attribute__((noinline)) int mp_wait_passes(struct __sk_buff *skb, struct mp_packet *p)
 {
 	struct mp_flow_key key;
 	struct mp_flow *flow;
