@@ -39,6 +39,8 @@ def _lines(stats: dict[str, list[pytest.TestReport]]) -> Iterator[str]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if hasattr(terminalreporter.config, "workerinput"):
+        return  # a worker of pytest-xdist: the process that started it has the reports of all
     lines = list(_lines(terminalreporter.stats))
     if lines:
         terminalreporter.section("failed at the first attempt")

@@ -22,7 +22,11 @@ mkdir -p "$logs"
 export ATTEMPTS=$logs/first-attempts
 : >"$ATTEMPTS"
 declare -A group
-finish() { for one in "${group[@]}"; do kill -- "-$one" 2>/dev/null || true; done; }
+finish() {
+    for one in "${group[@]}"; do kill -- "-$one" 2>/dev/null || true; done
+    step 'failed at the first attempt'
+    if [ -s "$ATTEMPTS" ]; then cat "$ATTEMPTS"; else echo none; fi
+}
 trap finish EXIT
 trap 'exit 143' TERM INT HUP
 
@@ -139,6 +143,3 @@ everything() {
 }
 
 if [ "$tier" = check ]; then check; else everything; fi
-
-step 'failed at the first attempt'
-if [ -s "$ATTEMPTS" ]; then cat "$ATTEMPTS"; else echo none; fi
