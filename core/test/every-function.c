@@ -26,6 +26,8 @@ struct probe {
 	struct mp_waits_for waits_for;
 	struct mp_host_pace pace;
 	struct mp_police police;
+	struct mp_demand demand;
+	struct mp_progress progress;
 	struct mp_told told;
 	struct mp_shared shared;
 	struct mp_signalled signalled;
@@ -65,6 +67,7 @@ PROBE(reach);
 PROBE(even);
 PROBE(police);
 PROBE(hostpace);
+PROBE(progress);
 PROBE(signalled);
 PROBE(asks);
 PROBE(unanswered);
@@ -263,6 +266,20 @@ PROBE(hostpace)
 	return 0;
 }
 
+PROBE(progress)
+{
+	struct probe *p = &probe;
+
+	(void)context;
+	mp_progress_data(&p->progress, p->len, p->seq, p->bytes, p->us & 1, p->us & 2);
+	mp_progress_fin(&p->progress, p->len, p->ack);
+	p->out[12] = mp_progress_reset(&p->progress, p->len, p->seq);
+	p->out[13] = mp_progress_ack(&p->progress, p->len, p->ack);
+	p->out[14] = mp_flow_wants(&p->demand);
+	p->demand = mp_demand_of(&p->progress, p->len, p->us & 1, p->us & 2, p->number, p->now_ns);
+	return 0;
+}
+
 PROBE(signalled)
 {
 	struct probe *p = &probe;
@@ -272,7 +289,7 @@ PROBE(signalled)
 	if (!mp_signalled_hear_wired(&p->signalled, &p->estimate, option, p->now_ns))
 		mp_signalled_hear_shared(&p->signalled, option, p->now_ns);
 	mp_signalled_expire(&p->signalled, &p->estimate, p->now_ns + p->rtt_ns);
-	p->out[10] = mp_signalled_sample_ticks(&p->signalled, p->ticks);
+	p->out[10] = mp_signalled_sample_ticks(&p->signalled, p->ticks, p->ack);
 	p->out[11] = mp_signalled_interval_ns(&p->signalled, p->len);
 	return 0;
 }
@@ -283,10 +300,7 @@ PROBE(police)
 
 	(void)context;
 	p->out[6] = mp_police_exceeds(&p->police, p->us, p->len, p->now_ns);
-	mp_told_answered(&p->told, p->ack);
-	p->out[7] = mp_told_may(&p->told, p->seq, p->len);
-	if (p->out[6] && p->out[7])
-		mp_told_by(&p->told, p->seq + p->bytes);
+	p->out[7] = mp_police_tells(&p->told, &p->progress, p->len, p->seq, p->bytes);
 	return 0;
 }
 

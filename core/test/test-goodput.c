@@ -207,6 +207,27 @@ static void test_random(void)
 	CHECK(steps > 50000 && throttled > 20000, "only %u steps, %u throttled", steps, throttled);
 }
 
+/* A login and what is over take no part; a transfer whose route is broken does. */
+static void test_who_takes_part(void)
+{
+	struct mp_goodput_bulk bulk = { 1, 268000, 1000, 5 * MP_NS_PER_S, false, false }, other;
+
+	CHECK_EQUAL(mp_goodput_takes_part(&bulk, 14 * MP_NS_PER_S), true);
+	CHECK_EQUAL(mp_goodput_takes_part(&bulk, 15 * MP_NS_PER_S), false);
+	CHECK_EQUAL(mp_goodput_takes_part(&bulk, 0), true); /* paced ahead of the clock */
+	other = bulk;
+	other.outstanding = true;
+	CHECK_EQUAL(mp_goodput_takes_part(&other, 99 * MP_NS_PER_S), true);
+	other.finished = true;
+	CHECK_EQUAL(mp_goodput_takes_part(&other, 6 * MP_NS_PER_S), false);
+	other = bulk;
+	other.packets = 1001;
+	CHECK_EQUAL(mp_goodput_takes_part(&other, 6 * MP_NS_PER_S), false);
+	other = bulk;
+	other.acked_bytes = 0;
+	CHECK_EQUAL(mp_goodput_takes_part(&other, 6 * MP_NS_PER_S), false);
+}
+
 int main(int argc, char **argv)
 {
 	check_begin(argc, argv);
@@ -218,5 +239,6 @@ int main(int argc, char **argv)
 	test_random();
 	test_idle();
 	test_many();
+	test_who_takes_part();
 	return check_end();
 }

@@ -161,6 +161,22 @@ static void test_told_once(void)
 	}
 }
 
+/* Nobody is told with its first data, nor again before it has answered, nor with what is sent again. */
+static void test_who_is_told(void)
+{
+	struct mp_told told = { 0 };
+	struct mp_progress progress = { 0 };
+
+	mp_progress_data(&progress, 11000, 1000, 10000, false, true);
+	CHECK_EQUAL(mp_police_tells(&told, &progress, 11000, 11000, 1000), false);
+	mp_progress_ack(&progress, 11000, 2000);
+	CHECK_EQUAL(mp_police_tells(&told, &progress, 11000, 5000, 1000), false);
+	CHECK_EQUAL(mp_police_tells(&told, &progress, 11000, 11000, 1000), true);
+	CHECK_EQUAL(mp_police_tells(&told, &progress, 12000, 12000, 1000), false);
+	mp_progress_ack(&progress, 12000, 12000);
+	CHECK_EQUAL(mp_police_tells(&told, &progress, 13000, 13000, 1000), true);
+}
+
 int main(int argc, char **argv)
 {
 	check_begin(argc, argv);
@@ -168,5 +184,6 @@ int main(int argc, char **argv)
 	test_leaves_who_keeps_to_it();
 	test_forgets();
 	test_told_once();
+	test_who_is_told();
 	return check_end();
 }

@@ -84,7 +84,7 @@ static void test_rtt_wired(void)
 	const uint32_t whole = mp_ticks_of_us(100000), wireless = whole - mp_ticks_of_us(80000);
 
 	mp_signalled_expire(&heard, &estimate, 1);
-	CHECK_EQUAL(mp_signalled_sample_ticks(&heard, whole), whole);
+	CHECK_EQUAL(mp_signalled_sample_ticks(&heard, whole, 1000), whole);
 	mp_window_add(&estimate.window, 50, whole);
 	estimate.search.interval_ns = 5;
 	hear_wired(&heard, &estimate, 80000, SECOND);
@@ -92,18 +92,36 @@ static void test_rtt_wired(void)
 	CHECK_EQUAL(estimate.search.interval_ns, 0);
 	mp_signalled_expire(&heard, &estimate, SECOND);
 	CHECK_EQUAL(estimate.search.late_ns, 80000000);
-	CHECK_EQUAL(mp_signalled_sample_ticks(&heard, whole), wireless);
-	CHECK_EQUAL(mp_signalled_sample_ticks(&heard, whole), 0); /* this ACK did not tell */
+	CHECK_EQUAL(mp_signalled_sample_ticks(&heard, whole, 2000), wireless);
+	CHECK_EQUAL(mp_signalled_sample_ticks(&heard, whole, 3000), 0); /* this ACK did not tell */
 	mp_window_add(&estimate.window, 50, wireless);
 	hear_wired(&heard, &estimate, 80000, 2 * SECOND);
 	CHECK(mp_window_mean_ns(&estimate.window) > 0, "forgotten, though known all the time");
 	heard.fresh = false;
 	mp_signalled_expire(&heard, &estimate, 5 * SECOND);
-	CHECK_EQUAL(mp_signalled_sample_ticks(&heard, whole), 0);
+	CHECK_EQUAL(mp_signalled_sample_ticks(&heard, whole, 4000), 0);
 	mp_signalled_expire(&heard, &estimate, 5 * SECOND + 1);
 	CHECK_EQUAL(mp_window_mean_ns(&estimate.window), 0);
 	CHECK_EQUAL(estimate.search.late_ns, 0);
-	CHECK_EQUAL(mp_signalled_sample_ticks(&heard, whole), whole);
+	CHECK_EQUAL(mp_signalled_sample_ticks(&heard, whole, 5000), whole);
+}
+
+/* TCP measures the round trip of what is acknowledged by SACK alone; it counts here no more than at the gateway. */
+static void test_sack_alone(void)
+{
+	struct mp_signalled heard = { 0 };
+	struct mp_estimate estimate = { 0 };
+
+	CHECK_EQUAL(mp_signalled_sample_ticks(&heard, 700, UINT32_MAX - 99), 700);
+	CHECK_EQUAL(mp_signalled_sample_ticks(&heard, 700, UINT32_MAX - 99), 0);
+	CHECK_EQUAL(mp_signalled_sample_ticks(&heard, 700, 1), 700); /* they wrap */
+	CHECK_EQUAL(mp_signalled_sample_ticks(&heard, 0, 1000), 0);
+	/* What the gateway told by an ACK without a sample is of that ACK, not of the next. */
+	hear_wired(&heard, &estimate, 10, SECOND);
+	CHECK_EQUAL(mp_signalled_sample_ticks(&heard, 0, 2000), 0);
+	CHECK_EQUAL(mp_signalled_sample_ticks(&heard, 700, 3000), 0);
+	hear_wired(&heard, &estimate, 10, SECOND);
+	CHECK_EQUAL(mp_signalled_sample_ticks(&heard, 700, 4000), 700 - mp_ticks_of_us(10));
 }
 
 int main(int argc, char **argv)
@@ -114,5 +132,6 @@ int main(int argc, char **argv)
 	test_a_limit_is_renewed_and_lifted();
 	test_the_lowest_limit();
 	test_rtt_wired();
+	test_sack_alone();
 	return check_end();
 }

@@ -82,9 +82,7 @@ __attribute__((noinline)) int mp_connection_breaks(struct mp_packet *p, uint32_t
 		return 0;
 	}
 	bpf_spin_lock(&flow->lock);
-	fits = flow->acked && (mp_ends_at(flow, p->seq) || p->seq == flow->ack);
-	if (fits)
-		flow->fin = 1;
+	fits = mp_progress_reset(&flow->progress, flow->sent.max_end, p->seq);
 	bpf_spin_unlock(&flow->lock);
 	if (!fits) {
 		mp_count(MP_COUNT_RESETS_IGNORED);
@@ -94,7 +92,7 @@ __attribute__((noinline)) int mp_connection_breaks(struct mp_packet *p, uint32_t
 	if (!back)
 		return 0;
 	bpf_spin_lock(&back->lock);
-	back->fin = 1;
+	back->progress.fin = 1;
 	bpf_spin_unlock(&back->lock);
 	return 0;
 }

@@ -47,7 +47,7 @@ MP_INLINE void mp_set_departure(struct mp_flow *flow, struct mp_packet *p)
  */
 MP_INLINE void mp_note_pause(struct mp_flow *flow, const struct mp_packet *p)
 {
-	uint64_t under_way = flow->ack ^ flow->sent.max_end;
+	uint64_t under_way = flow->progress.ack ^ flow->sent.max_end;
 	uint64_t paused = 0 - ((under_way - 1) >> 63); /* all ones, or none */
 
 	asm volatile("" : "+r"(paused));
@@ -134,7 +134,7 @@ __attribute__((noinline)) int mp_down_no_data(struct mp_packet *p)
 	if (mp_is_answered(&flow->unanswered, p->now_ns))
 		p->met = true;
 	if (p->flags & MP_TCP_FIN)
-		mp_count_fin(flow, p);
+		mp_progress_fin(&flow->progress, flow->sent.max_end, p->seq);
 	bpf_spin_unlock(&flow->lock);
 	return 0;
 }

@@ -129,7 +129,7 @@ __attribute__((noinline)) int mp_end_flow(const struct mp_flow_key *of)
 	flow = bpf_map_lookup_elem(&mp_flows, &key);
 	if (!flow)
 		return false;
-	acked_bytes = flow->acked_bytes;
+	acked_bytes = flow->progress.acked_bytes;
 	if (bpf_map_delete_elem(&mp_flows, &key))
 		return false;
 	mp_add_ended(&key, acked_bytes);
@@ -222,19 +222,6 @@ MP_INLINE void mp_touch(struct mp_flow *flow, const struct mp_packet *p)
 	flow->last_ns = p->now_ns;
 }
 
-/* Whether all of the flow's data ends here, or the FIN behind it, which takes a number. Under its lock. */
-MP_INLINE bool mp_ends_at(const struct mp_flow *flow, uint32_t seq)
-{
-	return seq == flow->sent.max_end || (flow->fin && seq == flow->sent.max_end + 1);
-}
-
-/* A FIN without data passes. One that does not fit is another's. Under the flow's lock. */
-MP_INLINE void mp_count_fin(struct mp_flow *flow, const struct mp_packet *p)
-{
-	if (flow->acked && mp_ends_at(flow, p->seq))
-		flow->fin = 1;
-}
-
 /* A packet of the flow comes from the mesh: whether its host is to be noted as heard. Under its lock. */
 MP_INLINE void mp_hear_of_flow(struct mp_flow *flow, struct mp_packet *p)
 {
@@ -248,10 +235,8 @@ MP_INLINE void mp_hear_of_flow(struct mp_flow *flow, struct mp_packet *p)
 MP_INLINE void mp_count_data(struct mp_flow *flow, const struct mp_packet *p, bool new_data)
 {
 	mp_touch(flow, p);
-	if (!flow->acked) { /* seen from here on */
-		flow->acked = 1;
-		flow->ack = p->seq;
-	}
+	mp_progress_data(&flow->progress, flow->sent.max_end, p->seq, p->payload_bytes,
+			 p->flags & MP_TCP_FIN, new_data);
 	flow->data_ns = p->now_ns;
 	flow->packets += p->segments;
 	flow->bytes += p->payload_bytes;
@@ -259,24 +244,6 @@ MP_INLINE void mp_count_data(struct mp_flow *flow, const struct mp_packet *p, bo
 		flow->retransmits += p->segments;
 	if (p->segment_bytes > flow->segment_bytes)
 		flow->segment_bytes = p->segment_bytes;
-	/* Who sends on has not finished, whatever was said. */
-	if (p->flags & MP_TCP_FIN && p->seq + p->payload_bytes == flow->sent.max_end)
-		flow->fin = 1;
-	else if (new_data)
-		flow->fin = 0;
-}
-
-/* The largest window that TCP can have (RFC 7323): so far back an ACK may come late. */
-#define MP_TCP_WINDOW_MAX (1u << 30)
-
-/*
- * Whether an ACK is for data that was sent, or for the FIN behind it, and not older than any window: what
- * its receiver would take (RFC 5961, section 5).
- */
-MP_INLINE bool mp_ack_fits(const struct mp_flow *flow, uint32_t ack)
-{
-	return flow->acked && mp_seq_up_to(ack, flow->sent.max_end + 1) &&
-	       mp_seq_up_to(flow->ack - MP_TCP_WINDOW_MAX, ack);
 }
 
 /*
@@ -285,21 +252,12 @@ MP_INLINE bool mp_ack_fits(const struct mp_flow *flow, uint32_t ack)
  */
 MP_INLINE bool mp_count_ack(struct mp_flow *flow, const struct mp_packet *p)
 {
-	uint32_t max_end = flow->sent.max_end;
-	uint32_t ack = p->ack;
-	bool news = !flow->unanswered.since_ns;
+	uint64_t acked_bytes = flow->progress.acked_bytes;
 
-	if (!mp_ack_fits(flow, ack))
+	if (!mp_progress_ack(&flow->progress, flow->sent.max_end, p->ack))
 		return false;
 	mp_touch(flow, p);
-	if (mp_seq_before(max_end, ack))
-		ack = max_end; /* the FIN takes a number of its own, which is no data */
-	if (mp_seq_before(flow->ack, ack)) {
-		flow->acked_bytes += ack - flow->ack;
-		flow->ack = ack;
-		news = true;
-	}
-	if (news)
+	if (flow->progress.acked_bytes != acked_bytes || !flow->unanswered.since_ns)
 		mp_unanswered_ends(&flow->unanswered, flow->bytes, p->now_ns);
 	return true;
 }

@@ -112,7 +112,7 @@ struct mp_host {
  */
 struct mp_flow {
 	struct bpf_spin_lock lock;
-	uint32_t ack;           /* highest acknowledgement of this direction's data */
+	struct mp_progress progress;
 	uint64_t interval_ns;   /* down: in force; 0: unpaced */
 	struct mp_pacer pacer;
 	uint64_t last_ns;       /* latest packet, and latest data */
@@ -125,9 +125,7 @@ struct mp_flow {
 	uint32_t segment_bytes; /* payload of the largest data packet */
 	uint32_t stored_from;   /* down: all segments from here on are in the daemon's store */
 	uint8_t ttl;            /* of the latest packet from the mesh, 0: none yet */
-	uint8_t acked;          /* ack is valid: data has been seen */
 	uint8_t storing;        /* stored_from is valid */
-	uint8_t fin;            /* its sender has finished */
 	uint8_t asked;          /* up: its sender asked for RTT_wired */
 	uint8_t pushed;         /* up: its sender had no more after the latest data */
 	uint8_t two_way;        /* there is, or was, a flow in the other direction too */
@@ -136,7 +134,6 @@ struct mp_flow {
 	struct mp_sent sent;    /* T1: at the radio (down), at the wired side (up) */
 	struct mp_dupack dupack;
 	uint64_t floor_ns;      /* down: by goodput control; 0: not throttled */
-	uint64_t acked_bytes;
 	uint64_t retransmits;   /* packets seen again */
 	uint64_t local_retransmits;
 	uint8_t window_scale;   /* down: one more than the shift of its receiver's windows; 0: not known */

@@ -46,10 +46,8 @@ static __attribute__((noinline)) int mp_police_passes(struct __sk_buff *skb, str
 	if (!flow)
 		return true;
 	bpf_spin_lock(&flow->lock);
-	mp_told_answered(&flow->told, flow->ack);
-	tell = mp_told_may(&flow->told, p->seq, flow->sent.max_end);
-	if (tell)
-		mp_told_by(&flow->told, p->seq + p->payload_bytes);
+	tell = mp_police_tells(&flow->told, &flow->progress, flow->sent.max_end, p->seq,
+			       p->payload_bytes);
 	bpf_spin_unlock(&flow->lock);
 	if (!tell || mp_told_by_mark(skb, p))
 		return true;

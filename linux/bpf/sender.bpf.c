@@ -173,10 +173,11 @@ void BPF_PROG(mp_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 		return;
 	}
 	mp_signalled_expire(&sender->signalled, &sender->estimate, now_ns);
-	if (rtt_us > 0) {
-		ticks = mp_signalled_sample_ticks(&sender->signalled,
-						  mp_ticks_of_us((uint32_t)rtt_us));
-		sender->rtt_us = ticks ? (uint32_t)rtt_us : sender->rtt_us;
+	ticks = mp_signalled_sample_ticks(&sender->signalled,
+					  rtt_us > 0 ? mp_ticks_of_us((uint32_t)rtt_us) : 0,
+					  tcp->snd_una);
+	if (ticks) {
+		sender->rtt_us = (uint32_t)rtt_us;
 		path = mp_path_of(sk);
 		mp_estimate_add(&sender->estimate, &law, &path, ticks, now_ns, tcp->snd_una);
 	}

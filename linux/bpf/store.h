@@ -47,9 +47,9 @@ MP_INLINE uint64_t mp_wakeup(void)
 
 MP_INLINE uint32_t mp_store_kind(const struct mp_flow *flow)
 {
-	if (!flow->acked)
+	if (!flow->progress.seen)
 		return MP_EVENT_STORE_FIRST;
-	return flow->acked_bytes ? MP_EVENT_STORE : MP_EVENT_STORE_UNANSWERED;
+	return flow->progress.acked_bytes ? MP_EVENT_STORE : MP_EVENT_STORE_UNANSWERED;
 }
 
 /* Copies a flow's data packet for the retransmit cache. False: not copied. */
@@ -67,7 +67,7 @@ MP_INLINE bool mp_store(struct __sk_buff *skb, const struct mp_packet *p,
 	store->event.kind = mp_store_kind(flow);
 	store->event.seq = p->seq;
 	store->event.end = p->seq + p->payload_bytes;
-	store->event.ack = flow->acked ? flow->ack : p->seq;
+	store->event.ack = flow->progress.seen ? flow->progress.ack : p->seq;
 	store->event.key = *key;
 	store->bytes = bytes;
 	store->l3 = (uint16_t)p->l3;

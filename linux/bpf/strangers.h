@@ -154,7 +154,7 @@ __attribute__((noinline)) int mp_unanswered_passes(struct mp_packet *p)
 	if (flow) {
 		bpf_spin_lock(&flow->lock);
 		verdict = mp_unanswered_judge(&flow->unanswered, flow->bytes, p->payload_bytes,
-					      flow->ack != flow->sent.max_end, p->now_ns);
+					      flow->progress.ack != flow->sent.max_end, p->now_ns);
 		bpf_spin_unlock(&flow->lock);
 	}
 	if (verdict == MP_UNANSWERED_PASSES || !mp_settings.unanswered_bps)

@@ -47,7 +47,7 @@ __attribute__((noinline)) int mp_up_fin(struct mp_packet *p)
 	if (!flow)
 		return 0;
 	bpf_spin_lock(&flow->lock);
-	mp_count_fin(flow, p);
+	mp_progress_fin(&flow->progress, flow->sent.max_end, p->seq);
 	bpf_spin_unlock(&flow->lock);
 	return 0;
 }
@@ -58,15 +58,15 @@ __attribute__((noinline)) int mp_up_fin(struct mp_packet *p)
  */
 MP_INLINE uint64_t mp_ack_departure(const struct mp_flow *flow, const struct mp_packet *p)
 {
-	uint32_t bytes = p->ack - flow->ack;
+	uint32_t bytes = mp_progress_news(&flow->progress, flow->sent.max_end, p->ack);
 	uint64_t departure_ns = p->departure_ns;
 	struct mp_host_key host;
 	struct mp_cap *cap;
 
-	if (!mp_settings.stamp || !mp_settings.pace || !mp_ack_fits(flow, p->ack) ||
-	    !mp_is_pure_ack(p))
+	if (!mp_settings.stamp || !mp_settings.pace || !mp_is_pure_ack(p) ||
+	    !mp_progress_fits(&flow->progress, flow->sent.max_end, p->ack))
 		return p->departure_ns;
-	if (bytes - 1 >= 1u << 31) /* nothing new */
+	if (!bytes)
 		return mp_max_u64(p->departure_ns, flow->pacer.last_ns);
 	host = mp_capped_key_of(p, MP_UP);
 	cap = bpf_map_lookup_elem(&mp_caps, &host);
@@ -84,8 +84,8 @@ MP_INLINE void mp_keep_ack(struct __sk_buff *skb, struct mp_packet *p, struct mp
 {
 	uint32_t bytes = p->frame_bytes;
 
-	if (!mp_settings.law.hop_wait_ns || !mp_is_pure_ack(p) || !mp_ack_fits(flow, p->ack) ||
-	    skb->vlan_present || mp_is_signed(skb, p)) /* it is to be sent without its timestamp */
+	if (!mp_settings.law.hop_wait_ns || !mp_is_pure_ack(p) ||
+	    !mp_progress_fits(&flow->progress, flow->sent.max_end, p->ack) || skb->vlan_present || mp_is_signed(skb, p)) /* it is to be sent without its timestamp */
 		return;
 	/* The compiler knows the bounds already and would drop what the verifier needs. */
 	asm volatile("" : "+r"(bytes));

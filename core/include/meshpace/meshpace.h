@@ -5,6 +5,7 @@
 
 #include "law/active.h"
 #include "endpoint/budget.h"
+#include "endpoint/demand.h"
 #include "endpoint/dupack.h"
 #include "law/goodput.h"
 #include "law/law.h"
@@ -15,6 +16,7 @@
 #include "law/path.h"
 #include "endpoint/police.h"
 #include "endpoint/probe.h"
+#include "endpoint/progress.h"
 #include "law/radio.h"
 #include "law/search.h"
 #include "endpoint/sent.h"

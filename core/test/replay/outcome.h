@@ -10,12 +10,12 @@
 
 /* All that a gateway keeps of a flow and that the law comes to depend on. */
 #define REPLAY_NUMBERS(X)                                                                          \
-	X(ack) X(interval_ns) X(last_ns) X(data_ns) X(heard_ns) X(packets) X(bytes) X(first_ns)    \
-	X(paused_ns) X(floor_ns) X(acked_bytes) X(retransmits) X(local_retransmits)                \
-	X(segment_bytes) X(rtt_wired_us) X(ttl) X(acked) X(fin) X(asked) X(pushed) X(two_way)      \
+	X(interval_ns) X(last_ns) X(data_ns) X(heard_ns) X(packets) X(bytes) X(first_ns)    \
+	X(paused_ns) X(floor_ns) X(retransmits) X(local_retransmits)                \
+	X(segment_bytes) X(rtt_wired_us) X(ttl) X(asked) X(pushed) X(two_way)      \
 	X(storing) X(stored_from) X(window_scale)
 #define REPLAY_STRUCTS(X)                                                                          \
-	X(pacer, struct mp_pacer) X(unanswered, struct mp_unanswered) X(path, struct mp_path)      \
+	X(progress, struct mp_progress) X(pacer, struct mp_pacer) X(unanswered, struct mp_unanswered) X(path, struct mp_path)      \
 	X(sent, struct mp_sent) X(dupack, struct mp_dupack) X(estimate, struct mp_estimate)        \
 	X(wait, struct mp_wait) X(told, struct mp_told) X(shared, struct mp_shared)
 
@@ -98,7 +98,7 @@ static inline void replay_write_flow(const struct replay_flow *before,
 		printf(" interval=%" PRIu64, after->interval_ns);
 	if (after->retransmits != before->retransmits)
 		printf(" again");
-	if (after->fin && !before->fin)
+	if (after->progress.fin && !before->progress.fin)
 		printf(" fin%s", upload ? "-up" : "");
 }
 
@@ -139,6 +139,10 @@ static inline void replay_write_state(const char *way, const struct replay_flow 
 	printf("# %s", way);
 #define REPLAY_PRINT(name) printf(" " #name "=%" PRIu64, (uint64_t)flow->name);
 	REPLAY_NUMBERS(REPLAY_PRINT)
+	REPLAY_PRINT(progress.ack)
+	REPLAY_PRINT(progress.acked_bytes)
+	REPLAY_PRINT(progress.seen)
+	REPLAY_PRINT(progress.fin)
 	REPLAY_PRINT(pacer.last_ns)
 	REPLAY_PRINT(pacer.started)
 	REPLAY_PRINT(unanswered.since_ns)

@@ -14,52 +14,27 @@ static inline void touch(struct replay_flow *flow, const struct packet *p)
 	flow->last_ns = p->now_ns;
 }
 
-static inline bool ends_at(const struct replay_flow *flow, uint32_t seq)
-{
-	return seq == flow->sent.max_end || (flow->fin && seq == flow->sent.max_end + 1);
-}
-
 static inline void count_data(struct replay_flow *flow, const struct packet *p, bool new_data)
 {
 	touch(flow, p);
-	if (!flow->acked) {
-		flow->acked = 1;
-		flow->ack = p->in->seq;
-	}
+	mp_progress_data(&flow->progress, flow->sent.max_end, p->in->seq, p->in->len,
+			 p->in->flags & TRACE_FIN, new_data);
 	flow->data_ns = p->now_ns;
 	flow->packets += p->in->segments;
 	flow->bytes += p->in->len;
 	if (!new_data)
 		flow->retransmits += p->in->segments;
 	flow->segment_bytes = mp_max_u64(flow->segment_bytes, p->segment_bytes);
-	if (p->in->flags & TRACE_FIN && p->in->seq + p->in->len == flow->sent.max_end)
-		flow->fin = 1;
-	else if (new_data)
-		flow->fin = 0;
-}
-
-static inline bool ack_fits(const struct replay_flow *flow, uint32_t ack)
-{
-	return flow->acked && mp_seq_up_to(ack, flow->sent.max_end + 1) &&
-	       mp_seq_up_to((uint32_t)flow->ack - (1u << 30), ack);
 }
 
 static inline bool count_ack(struct replay_flow *flow, const struct packet *p)
 {
-	uint32_t ack = p->in->ack;
-	bool news = !flow->unanswered.since_ns;
+	uint64_t acked_bytes = flow->progress.acked_bytes;
 
-	if (!ack_fits(flow, ack))
+	if (!mp_progress_ack(&flow->progress, flow->sent.max_end, p->in->ack))
 		return false;
 	touch(flow, p);
-	if (mp_seq_before(flow->sent.max_end, ack))
-		ack = flow->sent.max_end;
-	if (mp_seq_before((uint32_t)flow->ack, ack)) {
-		flow->acked_bytes += ack - (uint32_t)flow->ack;
-		flow->ack = ack;
-		news = true;
-	}
-	if (news)
+	if (flow->progress.acked_bytes != acked_bytes || !flow->unanswered.since_ns)
 		mp_unanswered_ends(&flow->unanswered, flow->bytes, p->now_ns);
 	return true;
 }
@@ -102,12 +77,11 @@ static inline void connection_breaks(const struct packet *p, bool upwards)
 {
 	struct flow *flow = flow_of(p, upwards), *back = flow_of(p, !upwards);
 
-	if (!flow || !flow->state.acked ||
-	    !(ends_at(&flow->state, p->in->seq) || p->in->seq == (uint32_t)flow->state.ack))
+	if (!flow ||
+	    !mp_progress_reset(&flow->state.progress, flow->state.sent.max_end, p->in->seq))
 		return;
-	flow->state.fin = 1;
 	if (back)
-		back->state.fin = 1;
+		back->state.progress.fin = 1;
 }
 
 /* Whether the packet does nothing else. */

@@ -77,7 +77,7 @@ static inline bool down_data(struct packet *p)
 		take_handshake(flow, p);
 	stored = p->settings->copies && p->ip_bytes + 14 <= 1664 && p->in->segments == 1;
 	set_departure(flow, p);
-	if ((uint32_t)flow->ack == flow->sent.max_end)
+	if (flow->progress.ack == flow->sent.max_end)
 		flow->paused_ns = p->now_ns;
 	gap = mp_seq_before(flow->sent.max_end, p->in->seq);
 	new_data = mp_sent_record(&flow->sent, p->in->seq, p->in->len, p->departure_ns);
@@ -104,8 +104,8 @@ static inline void down_no_data(struct packet *p)
 		p->departure_ns = mp_max_u64(flow->state.pacer.last_ns, p->departure_ns);
 	if (mp_is_answered(&flow->state.unanswered, p->now_ns))
 		p->met = true;
-	if (p->in->flags & TRACE_FIN && flow->state.acked && ends_at(&flow->state, p->in->seq))
-		flow->state.fin = 1;
+	if (p->in->flags & TRACE_FIN)
+		mp_progress_fin(&flow->state.progress, flow->state.sent.max_end, p->in->seq);
 }
 
 static inline void down_again(const struct packet *p)

@@ -73,7 +73,7 @@ static inline bool unanswered_passes(struct packet *p)
 
 	if (flow)
 		verdict = mp_unanswered_judge(&flow->state.unanswered, flow->state.bytes, p->in->len,
-					      (uint32_t)flow->state.ack != flow->state.sent.max_end,
+					      flow->state.progress.ack != flow->state.sent.max_end,
 					      p->now_ns);
 	if (verdict == MP_UNANSWERED_PASSES || !p->settings->unanswered_bps)
 		return true;
@@ -111,7 +111,6 @@ static inline bool police_passes(const struct packet *p, struct replay_outcome *
 {
 	struct cap *cap = &standing_host(&p->in->flow)->cap[1];
 	struct flow *flow;
-	bool tell;
 
 	if (!p->settings->pace || !is_even(p) || !cap->set ||
 	    !mp_police_exceeds(&cap->police, cap->cap_bps, p->in->len, p->now_ns))
@@ -119,11 +118,9 @@ static inline bool police_passes(const struct packet *p, struct replay_outcome *
 	flow = flow_of(p, true);
 	if (!flow)
 		return true;
-	mp_told_answered(&flow->state.told, (uint32_t)flow->state.ack);
-	tell = mp_told_may(&flow->state.told, p->in->seq, flow->state.sent.max_end);
-	if (!tell)
+	if (!mp_police_tells(&flow->state.told, &flow->state.progress, flow->state.sent.max_end,
+			     p->in->seq, p->in->len))
 		return true;
-	mp_told_by(&flow->state.told, p->in->seq + p->in->len);
 	outcome->marked = p->in->ecn == 1 || p->in->ecn == 2;
 	return outcome->marked;
 }

@@ -23,13 +23,13 @@ static inline void up_data(struct packet *p)
 
 static inline uint64_t ack_departure(const struct replay_flow *flow, const struct packet *p)
 {
-	uint32_t bytes = p->in->ack - (uint32_t)flow->ack;
+	uint32_t bytes = mp_progress_news(&flow->progress, flow->sent.max_end, p->in->ack);
 	struct cap *cap = &standing_host(&p->in->flow)->cap[1];
 
-	if (!p->settings->stamp || !p->settings->pace || !ack_fits(flow, p->in->ack) ||
-	    !is_pure_ack(p))
+	if (!p->settings->stamp || !p->settings->pace || !is_pure_ack(p) ||
+	    !mp_progress_fits(&flow->progress, flow->sent.max_end, p->in->ack))
 		return p->departure_ns;
-	if (bytes - 1 >= 1u << 31)
+	if (!bytes)
 		return mp_max_u64(p->departure_ns, flow->pacer.last_ns);
 	return mp_max_u64(cap_departure(cap, true, p->departure_ns, bytes, MP_CAP_WAIT_NS, false),
 			  flow->pacer.last_ns);

@@ -109,8 +109,8 @@ static void from_mesh(struct packet *p, struct replay_outcome *outcome)
 	else if (p->in->flags & TRACE_FIN) {
 		struct flow *flow = flow_of(p, true);
 
-		if (flow && flow->state.acked && ends_at(&flow->state, p->in->seq))
-			flow->state.fin = 1;
+		if (flow)
+			mp_progress_fin(&flow->state.progress, flow->state.sent.max_end, p->in->seq);
 	}
 	if (p->in->flags & TRACE_ACK && !p->one_way)
 		ack_from_mesh(p, outcome);

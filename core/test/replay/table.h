@@ -153,7 +153,7 @@ static inline void end_flow(const struct trace_flow *id, bool upload)
 	if (!flow)
 		return;
 	flow->state.known = false;
-	host_of(id->v6, id->host)->ended[upload] += flow->state.acked_bytes;
+	host_of(id->v6, id->host)->ended[upload] += flow->state.progress.acked_bytes;
 }
 
 static inline struct handshake *find_handshake(const struct trace_flow *id)

@@ -18,27 +18,6 @@ namespace
 /** Without an advertised window yet, TCP's largest unscaled one bounds the pacing queue. */
 constexpr uint32_t DEFAULT_SEGMENT_BYTES = 1460;
 
-/**
- * Counts newly acknowledged bytes across wrapped sequence numbers.
- *
- * @param ack the acknowledgement
- * @param last the highest one so far, updated
- * @param seen whether there was one, updated
- * @return bytes newly acknowledged
- */
-uint32_t
-NewlyAcknowledged(uint32_t ack, uint32_t& last, bool& seen)
-{
-    const bool advances = seen && mp_seq_before(last, ack);
-    const auto bytes = advances ? ack - last : 0;
-    if (advances || !seen)
-    {
-        last = ack;
-        seen = true;
-    }
-    return bytes;
-}
-
 } // namespace
 
 void
@@ -158,37 +137,29 @@ MeshpaceConnection::HeadAcknowledges() const
 uint64_t
 MeshpaceConnection::DownBytes() const
 {
-    return m_downBytes;
+    return m_down.acked_bytes;
 }
 
 uint64_t
 MeshpaceConnection::UpBytes() const
 {
-    return m_upBytes;
+    return m_up.acked_bytes;
 }
 
 mp_demand
 MeshpaceConnection::DownDemand(uint64_t nowNs) const
 {
-    const bool underWay = m_downAcked && mp_seq_before(m_downAck, m_downSent.max_end);
-    return {.outstanding_bytes = underWay ? m_downSent.max_end - m_downAck : 0,
-            .window_bytes = m_downAcked ? m_meshWindow << m_meshWindowScale : 0,
-            .segment_bytes = m_downSegmentBytes,
-            .paused = mp_flow_recent(m_downPausedNs, nowNs),
-            .waits = Holds() && !HeadAcknowledges(),
-            .recent = false};
+    const bool waits = Holds() && !HeadAcknowledges();
+    auto demand = mp_demand_of(&m_down, m_downSent.max_end, false, waits, m_downPausedNs, nowNs);
+    demand.window_bytes = m_down.seen ? m_meshWindow << m_meshWindowScale : 0;
+    demand.segment_bytes = m_downSegmentBytes;
+    return demand;
 }
 
 mp_demand
 MeshpaceConnection::UpDemand(uint64_t nowNs) const
 {
-    const bool underWay = m_upAcked && mp_seq_before(m_upAck, m_upSent.max_end);
-    return {.outstanding_bytes = underWay ? m_upSent.max_end - m_upAck : 0,
-            .window_bytes = 0,
-            .segment_bytes = m_upSegmentBytes,
-            .paused = false,
-            .waits = false,
-            .recent = mp_flow_recent(m_upDataNs, nowNs)};
+    return mp_demand_of(&m_up, m_upSent.max_end, true, false, m_upDataNs, nowNs);
 }
 
 uint32_t
@@ -273,15 +244,31 @@ MeshpaceConnection::Release(uint64_t nowNs)
     {
         m_path.data_bytes = std::max(m_path.data_bytes, segment->packetBytes);
         m_downSegmentBytes = std::max(m_downSegmentBytes, segment->payloadBytes);
-        if (!m_downAcked || m_downAck == m_downSent.max_end)
+        if (m_down.ack == m_downSent.max_end)
         {
             m_downPausedNs = nowNs;
         }
         Departed(m_pacer, sinceNs, nowNs);
-        mp_sent_record(&m_downSent, segment->Seq(), segment->payloadBytes, nowNs);
+        const bool isNew =
+            mp_sent_record(&m_downSent, segment->Seq(), segment->payloadBytes, nowNs);
+        Count(m_down, m_downSent, *segment, isNew);
         Store(*segment, item);
     }
     return {item, Tell(*segment, nowNs)};
+}
+
+void
+MeshpaceConnection::Count(mp_progress& progress,
+                          const mp_sent& sent,
+                          const TcpSegment& segment,
+                          bool isNew)
+{
+    mp_progress_data(&progress,
+                     sent.max_end,
+                     segment.Seq(),
+                     segment.payloadBytes,
+                     segment.Flags() & TcpHeader::FIN,
+                     isNew);
 }
 
 mp_turn&
@@ -316,10 +303,13 @@ MeshpaceConnection::AckFromMesh(const TcpSegment& segment, uint64_t nowNs)
     const auto ack = segment.Ack();
     m_meshWindow = segment.Window();
     m_path.ack_bytes = segment.packetBytes - segment.payloadBytes;
+    if (!mp_progress_ack(&m_down, m_downSent.max_end, ack))
+    {
+        return MP_ACK_FORWARD;
+    }
     const bool bare = segment.payloadBytes == 0;
     const bool duplicate =
         mp_dupack_count(&m_dupack, ack, bare, m_meshWindow, m_downSent.max_end) > 0;
-    m_downBytes += NewlyAcknowledged(ack, m_downAck, m_downAcked);
     if (const auto rttTicks = mp_sent_ack(&m_downSent, ack, nowNs))
     {
         const bool taken =
@@ -339,14 +329,19 @@ bool
 MeshpaceConnection::IsToProbe(uint64_t nowNs)
 {
     return !(m_settings.law.omit & MP_OMIT_PROBES) && !m_stored.empty() && m_held.empty() &&
-           mp_probe_due(&m_probe, m_stored.front().seq, nowNs - m_pacer.last_ns, m_downBytes, nowNs);
+           mp_probe_due(&m_probe, m_stored.front().seq, nowNs - m_pacer.last_ns, m_down.acked_bytes, nowNs);
 }
 
 bool
 MeshpaceConnection::IsToPrompt(uint64_t nowNs)
 {
     return !(m_settings.law.omit & MP_OMIT_PROBES) && m_upDataNs && !Ended() &&
-           mp_prompt_due(&m_prompt, m_upAck, nowNs - m_upDataNs, m_upBytes, m_upPushed, nowNs);
+           mp_prompt_due(&m_prompt,
+                         m_up.ack,
+                         nowNs - m_upDataNs,
+                         m_up.acked_bytes,
+                         m_upPushed,
+                         nowNs);
 }
 
 mp_probe&
@@ -358,7 +353,7 @@ MeshpaceConnection::Asks(bool down)
 uint32_t
 MeshpaceConnection::UpAck() const
 {
-    return m_upAck;
+    return m_up.ack;
 }
 
 Ptr<QueueDiscItem>
@@ -383,24 +378,25 @@ MeshpaceConnection::DataToWired(const TcpSegment& segment, uint64_t nowNs)
 {
     m_upDataNs = nowNs;
     m_upPushed = segment.Flags() & TcpHeader::PSH;
-    mp_sent_record(&m_upSent, segment.Seq(), segment.payloadBytes, nowNs);
+    const bool isNew = mp_sent_record(&m_upSent, segment.Seq(), segment.payloadBytes, nowNs);
+    Count(m_up, m_upSent, segment, isNew);
     m_upSegmentBytes = std::max(m_upSegmentBytes, segment.payloadBytes);
 }
 
 void
 MeshpaceConnection::AckFromWired(const TcpSegment& segment, Ptr<const QueueDiscItem> item)
 {
-    if (m_upDataNs && segment.IsPureAck())
+    if (mp_progress_ack(&m_up, m_upSent.max_end, segment.Ack()) && segment.IsPureAck())
     {
         m_pureAck = CopyOf(item);
     }
-    m_upBytes += NewlyAcknowledged(segment.Ack(), m_upAck, m_upAcked);
 }
 
 MeshpaceTold
 MeshpaceConnection::Tell(const TcpSegment& segment, uint64_t nowNs)
 {
-    const bool acks = segment.Flags() & TcpHeader::ACK;
+    const bool acks = (segment.Flags() & TcpHeader::ACK) &&
+                      mp_progress_fits(&m_up, m_upSent.max_end, segment.Ack());
     const auto rttTicks = acks ? mp_sent_ack(&m_upSent, segment.Ack(), nowNs) : 0;
     if (rttTicks == 0 || !segment.IsPureAck())
     {
@@ -479,14 +475,14 @@ MeshpaceConnection::LastSeen() const
 bool
 MeshpaceConnection::IsDown() const
 {
-    return m_downBytes >= m_upBytes;
+    return m_down.acked_bytes >= m_up.acked_bytes;
 }
 
 mp_goodput_flow&
 MeshpaceConnection::GoodputEntry()
 {
     const bool down = IsDown();
-    m_goodput.delivered_bytes = down ? m_downBytes : m_upBytes;
+    m_goodput.delivered_bytes = down ? m_down.acked_bytes : m_up.acked_bytes;
     m_goodput.segment_bytes = down ? m_downSegmentBytes : m_upSegmentBytes;
     if (m_goodput.paced_here != down)
     {

@@ -336,6 +336,11 @@ class MeshpaceConnection
     uint64_t DueNs(const mp_pacer& pacer, uint64_t readyNs) const;
     /** A packet of a pacer that was ready since then leaves. */
     void Departed(mp_pacer& pacer, uint64_t readyNs, uint64_t nowNs) const;
+    /** Counts data of one direction; isNew: it was not sent before. */
+    static void Count(mp_progress& progress,
+                      const mp_sent& sent,
+                      const TcpSegment& segment,
+                      bool isNew);
     void Store(const TcpSegment& segment, Ptr<QueueDiscItem> item);
     void DropAcknowledged(uint32_t ack);
 
@@ -367,17 +372,13 @@ class MeshpaceConnection
     mp_path m_path{};
     uint32_t m_meshWindow{0xffff};  //!< the mesh end's advertised window, unscaled
     uint32_t m_meshWindowScale{0};  //!< its shift
-    uint32_t m_downAck{0};          //!< highest ACK of down data
-    uint64_t m_downBytes{0};        //!< acknowledged by the mesh end
-    bool m_downAcked{false};        //!< an ACK of down data has been seen
+    mp_progress m_down{};           //!< as far as the mesh end has acknowledged
 
     // Up: paced at the sender.
     mp_sent m_upSent{}; //!< T1 at the gateway's wired side
     mp_told m_told{};   //!< that its host sends too much
     mp_shared m_upShared{}; //!< what its sender is to know of others
-    uint32_t m_upAck{0};   //!< highest ACK of up data
-    uint64_t m_upBytes{0}; //!< acknowledged by the wired end
-    bool m_upAcked{false}; //!< an ACK of up data has been seen
+    mp_progress m_up{}; //!< as far as the wired end has acknowledged
 
     uint32_t m_downSegmentBytes{0}; //!< payload of down data packets
     uint32_t m_upSegmentBytes{0};   //!< payload of up data packets

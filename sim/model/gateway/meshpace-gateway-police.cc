@@ -25,13 +25,7 @@ MeshpaceHosts::Exceeds(const Key& key, uint32_t bytes, uint64_t nowNs)
 bool
 MeshpaceConnection::IsTold(const TcpSegment& segment)
 {
-    mp_told_answered(&m_told, m_upAck);
-    if (!mp_told_may(&m_told, segment.Seq(), m_upSent.max_end))
-    {
-        return false;
-    }
-    mp_told_by(&m_told, segment.Seq() + segment.payloadBytes);
-    return true;
+    return mp_police_tells(&m_told, &m_up, m_upSent.max_end, segment.Seq(), segment.payloadBytes);
 }
 
 } // namespace ns3

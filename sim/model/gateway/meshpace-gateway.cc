@@ -176,9 +176,7 @@ MeshpaceGateway::ToWired(Ptr<const QueueDiscItem> item)
     {
         return Verdict::PASS;
     }
-    // Not its first data: there is no round trip yet in which its sender could be told.
-    if (segment->payloadBytes > 0 && connection->UpBytes() > 0 &&
-        m_hostShares.Exceeds({key.meshAddress, false}, segment->payloadBytes, NowNs()) &&
+    if (segment->payloadBytes > 0 && m_hostShares.Exceeds({key.meshAddress, false}, segment->payloadBytes, NowNs()) &&
         connection->IsTold(*segment))
     {
         return Verdict::WITHHELD;

@@ -281,7 +281,6 @@ TcpMeshpace::Sent(Ptr<const Packet> payload,
 void
 TcpMeshpace::Hear(const TcpHeader& header, uint64_t nowNs)
 {
-    m_signalled.fresh = 0;
     ReadTold(header, [&](const uint8_t* option) {
         return mp_signalled_hear_shared(&m_signalled, option, nowNs) ||
                (m_lawName != AP &&
@@ -306,7 +305,7 @@ TcpMeshpace::Received(Ptr<const Packet> /* payload */,
     Hear(header, nowNs);
     const auto ack = header.GetAckNumber().GetValue();
     const auto rttTicks = mp_sent_ack(&m_sent, ack, nowNs);
-    const auto sampleTicks = rttTicks ? mp_signalled_sample_ticks(&m_signalled, rttTicks) : 0;
+    const auto sampleTicks = mp_signalled_sample_ticks(&m_signalled, rttTicks, ack);
     if (sampleTicks)
     {
         const bool taken =

@@ -12,8 +12,8 @@
 #ifndef MESHPACE_POLICE_H
 #define MESHPACE_POLICE_H
 
-#include "../arith/seq.h"
 #include "../law/share.h"
+#include "progress.h"
 
 /* So long a queue is too much, and so many bytes: a slow path's window comes at once now and then. */
 #define MP_POLICE_DEPTH_NS (MP_NS_PER_S / 10)
@@ -80,6 +80,21 @@ MP_INLINE void mp_told_by(struct mp_told *told, uint32_t end)
 {
 	told->end = end;
 	told->waits = 1;
+}
+
+/*
+ * A packet is too much for its host. Whether its connection is told so by it. All data counts for the host; but before
+ * anything of a connection is acknowledged there was no round trip in which its sender could have been told, and
+ * of so few packets a loss costs it a time-out.
+ */
+MP_INLINE bool mp_police_tells(struct mp_told *told, const struct mp_progress *progress,
+			       uint32_t max_end, uint32_t seq, uint32_t bytes)
+{
+	mp_told_answered(told, progress->ack);
+	if (!progress->acked_bytes || !mp_told_may(told, seq, max_end))
+		return false;
+	mp_told_by(told, seq + bytes);
+	return true;
 }
 
 #endif

@@ -7,6 +7,7 @@
 #ifndef MESHPACE_SIGNALLED_H
 #define MESHPACE_SIGNALLED_H
 
+#include "../arith/seq.h"
 #include "../law/law.h"
 #include "shared.h"
 
@@ -31,6 +32,8 @@ struct mp_signalled {
 	uint64_t wired_ns;     /* when RTT_wired was heard last; 0: never */
 	uint32_t rtt_wired_us; /* 0: not known, the whole RTT is used */
 	uint32_t fresh;        /* RTT_wired is of the ACK that is being processed */
+	uint32_t ack;          /* highest acknowledgement; acked: there was one */
+	uint32_t acked;
 };
 
 /* Takes the 8 bytes of one option of an ACK; false, and nothing changed, when it tells nothing of others. */
@@ -76,15 +79,22 @@ MP_INLINE void mp_signalled_expire(struct mp_signalled *heard, struct mp_estimat
 }
 
 /*
- * The sample, in ticks, that the law takes of an ACK's whole RTT; 0: none. RTT and RTT_wired have to be of
- * the same ACK, since a receiver that delays one lengthens both: an ACK without RTT_wired gives no sample
- * as long as one is known.
+ * The sample, in ticks, that the law takes of an ACK of everything before ack, of which TCP measured the whole RTT
+ * (0: it could not); 0: none. To be called for each ACK. RTT and RTT_wired have to be of the same ACK, since a
+ * receiver that delays one lengthens both: an ACK without RTT_wired gives no sample as long as one is known.
+ * And what an ACK tells by SACK alone (RFC 2018) gives none, though TCP measures it, here as at the gateway
+ * (sent.h): nothing new is acknowledged, so that a round would end in which nothing seems to have arrived.
  */
-MP_INLINE uint32_t mp_signalled_sample_ticks(struct mp_signalled *heard, uint32_t rtt_ticks)
+MP_INLINE uint32_t mp_signalled_sample_ticks(struct mp_signalled *heard, uint32_t rtt_ticks,
+					     uint32_t ack)
 {
-	bool fresh = heard->fresh;
+	bool fresh = heard->fresh, news = !heard->acked || mp_seq_before(heard->ack, ack);
 
 	heard->fresh = false;
+	if (!news)
+		return 0;
+	heard->ack = ack;
+	heard->acked = true;
 	if (heard->rtt_wired_us == 0)
 		return rtt_ticks;
 	return fresh ? mp_rtt_wireless_ticks(rtt_ticks, heard->rtt_wired_us) : 0;

@@ -198,4 +198,31 @@ MP_INLINE uint32_t mp_goodput_step(struct mp_goodput *control, const struct mp_g
 	return throttled;
 }
 
+/* What tells a bulk transfer, of a flow's heavier direction. */
+struct mp_goodput_bulk {
+	uint64_t acked_bytes;
+	uint64_t bytes;   /* payload that passed, in so many packets */
+	uint64_t packets;
+	uint64_t data_ns; /* when data passed last */
+	bool outstanding; /* something is not acknowledged */
+	bool finished;    /* its sender has said that there is no more */
+};
+
+/* A flow takes part while its data is no older: twice a step, so that one that a route break stops is not gone. */
+#define MP_GOODPUT_RECENT_NS (10 * MP_NS_PER_S)
+/* Mean payload of the packets of a bulk transfer, at least: half of the smallest usual segment, 536 (RFC 9293). */
+#define MP_GOODPUT_BULK_BYTES 268u
+
+/*
+ * Whether a flow is compared with others. In the papers all flows transfer bulk; an idle login is slow without
+ * being starved, and would halve what a download may have.
+ */
+MP_INLINE bool mp_goodput_takes_part(const struct mp_goodput_bulk *flow, uint64_t now_ns)
+{
+	bool recent = mp_max_u64(now_ns, flow->data_ns) - flow->data_ns < MP_GOODPUT_RECENT_NS;
+
+	return !flow->finished && flow->acked_bytes && (recent || flow->outstanding) &&
+	       flow->bytes >= MP_GOODPUT_BULK_BYTES * flow->packets;
+}
+
 #endif

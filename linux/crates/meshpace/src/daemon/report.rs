@@ -146,7 +146,7 @@ fn describe(
         starved: control.starves(key),
         packets: flow.packets,
         bytes: flow.bytes,
-        acked_bytes: flow.acked_bytes,
+        acked_bytes: flow.progress.acked_bytes,
         samples: flow.samples,
         discarded: flow.discarded,
         retransmits: flow.retransmits,

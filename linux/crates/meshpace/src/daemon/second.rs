@@ -42,8 +42,8 @@ impl Gateway {
             .iter()
             .filter(|(key, _)| key.direction == mp_direction_MP_DOWN);
         let acked = |flow: &FlowState| Acked {
-            ack: flow.ack,
-            bytes: flow.acked_bytes,
+            ack: flow.progress.ack,
+            bytes: flow.progress.acked_bytes,
         };
         Round {
             acked: downloads.map(|(key, flow)| (*key, acked(flow))).collect(),

@@ -17,7 +17,7 @@ pub fn socket_address(address: &[u8; 16], port: u16) -> String {
 /// Whether a flow is to be forgotten.
 pub fn is_over(flow: &FlowState, now_ns: u64, idle_ns: u64) -> bool {
     let silent = now_ns.saturating_sub(flow.last_ns);
-    silent > idle_ns || (flow.fin && silent > FINISHED_NS)
+    silent > idle_ns || (flow.progress.fin != 0 && silent > FINISHED_NS)
 }
 
 /// Goodput of all flows between two looks at the table.
@@ -36,11 +36,11 @@ impl Meter {
         };
         self.kbps = table
             .iter()
-            .map(|(k, f)| (*k, since(k, f.acked_bytes) * 8.0 / elapsed_ms))
+            .map(|(k, f)| (*k, since(k, f.progress.acked_bytes) * 8.0 / elapsed_ms))
             .collect();
         self.before = table
             .iter()
-            .map(|(key, flow)| (*key, flow.acked_bytes))
+            .map(|(key, flow)| (*key, flow.progress.acked_bytes))
             .collect();
         self.before_ns = now_ns;
     }

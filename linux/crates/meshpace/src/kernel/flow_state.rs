@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The kernel's flow table as the daemon reads it once a second.
-use crate::kernel::intf::{mp_flow, mp_flow_key};
+use crate::kernel::intf::{mp_flow, mp_flow_key, mp_progress};
 use crate::kernel::law;
 
 /// What the daemon looks at of a flow: the kernel's entry without its rings of times, a tenth of it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FlowState {
-    pub ack: u32,
+    pub progress: mp_progress,
     pub max_end: u32,
     pub hops: u32,
     pub kbps: u32,
@@ -25,19 +25,15 @@ pub struct FlowState {
     pub data_ns: u64,
     pub packets: u64,
     pub bytes: u64,
-    pub acked_bytes: u64,
     pub retransmits: u64,
     pub local_retransmits: u64,
     pub ttl: u8,
-    pub fin: bool,
     /// down: latest data that came when nothing was under way
     pub paused_ns: u64,
     /// something of it waits here
     pub waits: bool,
     /// up: its sender had no more after the latest data
     pub pushed: bool,
-    /// data has been seen: ack and max_end are valid
-    pub acked: bool,
     /// not of the mesh
     pub outside: bool,
 }
@@ -54,7 +50,7 @@ impl From<&mp_flow> for FlowState {
     fn from(flow: &mp_flow) -> Self {
         let estimate = &flow.estimate;
         Self {
-            ack: flow.ack,
+            progress: flow.progress,
             max_end: flow.sent.max_end,
             hops: flow.path.hops,
             kbps: flow.path.kbps,
@@ -72,15 +68,12 @@ impl From<&mp_flow> for FlowState {
             data_ns: flow.data_ns,
             packets: flow.packets,
             bytes: flow.bytes,
-            acked_bytes: flow.acked_bytes,
             retransmits: flow.retransmits,
             local_retransmits: flow.local_retransmits,
             ttl: flow.ttl,
-            fin: flow.fin != 0,
             paused_ns: flow.paused_ns,
             waits: false,
             pushed: flow.pushed != 0,
-            acked: flow.acked != 0,
             outside: flow.host.outside != 0,
         }
     }

@@ -6,10 +6,10 @@
 //! index nothing but arrays of their own structs. A reference is a valid pointer for as long as the call
 //! lasts, and one that is `&mut` has no other.
 use crate::kernel::intf::{
-    self, mp_budget, mp_credit, mp_demand, mp_goodput, mp_goodput_flow, mp_goodput_law,
-    mp_host_pace, mp_law, mp_pacer, mp_path, mp_probe, mp_radio, mp_reach, mp_share, mp_shared,
-    mp_shares, mp_too_long, mp_turn, mp_turns, mp_unanswered, mp_unanswered_rate, mp_wait,
-    mp_waits_for, mp_window,
+    self, mp_budget, mp_credit, mp_demand, mp_goodput, mp_goodput_bulk, mp_goodput_flow,
+    mp_goodput_law, mp_host_pace, mp_law, mp_pacer, mp_path, mp_probe, mp_progress, mp_radio,
+    mp_reach, mp_share, mp_shared, mp_shares, mp_too_long, mp_turn, mp_turns, mp_unanswered,
+    mp_unanswered_rate, mp_wait, mp_waits_for, mp_window,
 };
 
 /// `name = mp_name(arguments) -> result`: the function of the headers by references.
@@ -61,7 +61,10 @@ safe! {
 
 // What hosts get, and what nobody answers.
 safe! {
-    flow_recent = mp_flow_recent(seen_ns: u64, now_ns: u64) -> bool;
+    demand_of = mp_demand_of(progress: &mp_progress, max_end: u32, upload: bool, waits: bool, seen_ns: u64, now_ns: u64) -> mp_demand;
+    goodput_takes_part = mp_goodput_takes_part(flow: &mp_goodput_bulk, now_ns: u64) -> bool;
+    progress_fits = mp_progress_fits(progress: &mp_progress, max_end: u32, ack: u32) -> bool;
+    progress_ack = mp_progress_ack(progress: &mut mp_progress, max_end: u32, ack: u32) -> bool;
     flow_moves = mp_flow_moves(demand: &mp_demand) -> bool;
     flow_wants = mp_flow_wants(demand: &mp_demand) -> bool;
     share_told = mp_share_told(shares: &mp_shares, share: &mp_share) -> mp_shared;

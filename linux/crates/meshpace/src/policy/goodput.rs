@@ -9,13 +9,11 @@ use std::collections::{BTreeMap, HashMap};
 use crate::base::system::now_ns;
 use crate::hosts::flows;
 use crate::kernel::flow_state::{FlowState, Table};
-use crate::kernel::intf::{self, mp_flow_key, mp_goodput, mp_goodput_flow, mp_goodput_law};
+use crate::kernel::intf::{
+    self, mp_flow_key, mp_goodput, mp_goodput_bulk, mp_goodput_flow, mp_goodput_law,
+};
 use crate::kernel::law;
 
-/// A flow takes part while its data is no older.
-const RECENT_NS: u64 = 10_000_000_000;
-/// Mean payload of the packets of a bulk transfer, at least: half of the smallest usual segment.
-const BULK_BYTES: u64 = 268;
 /// A flow below this share of the mean starves.
 const STARVED: f64 = 0.05;
 
@@ -39,12 +37,15 @@ pub struct GoodputControl {
 }
 
 fn is_bulk(flow: &FlowState, now_ns: u64) -> bool {
-    let outstanding = flow.max_end != flow.ack;
-    let recent = now_ns.saturating_sub(flow.data_ns) < RECENT_NS;
-    !flow.fin
-        && flow.acked_bytes > 0
-        && (recent || outstanding)
-        && flow.bytes >= BULK_BYTES * flow.packets
+    let of = mp_goodput_bulk {
+        outstanding: flow.max_end != flow.progress.ack,
+        finished: flow.progress.fin != 0,
+        acked_bytes: flow.progress.acked_bytes,
+        bytes: flow.bytes,
+        packets: flow.packets,
+        data_ns: flow.data_ns,
+    };
+    law::goodput_takes_part(&of, now_ns)
 }
 
 /// The heavier direction of each connection in bulk transfer.
@@ -56,7 +57,7 @@ fn bulk_flows(
     for (key, flow) in flows {
         let best = heavier.entry(connection_of(key)).or_insert((*key, *flow));
         let down = key.direction == intf::mp_direction_MP_DOWN;
-        if (flow.acked_bytes, down) > (best.1.acked_bytes, !down) {
+        if (flow.progress.acked_bytes, down) > (best.1.progress.acked_bytes, !down) {
             *best = (*key, *flow);
         }
     }
@@ -130,7 +131,7 @@ impl GoodputControl {
                     flow: mp_goodput_flow::default(),
                 }
             });
-            member.flow.delivered_bytes = flow.acked_bytes;
+            member.flow.delivered_bytes = flow.progress.acked_bytes;
             member.flow.segment_bytes = flow.segment_bytes;
             member.flow.paced_here = key.direction == intf::mp_direction_MP_DOWN;
         }
@@ -180,6 +181,7 @@ mod tests {
     use nix::time::{clock_gettime, ClockId};
 
     use super::*;
+    use crate::kernel::intf::mp_progress;
 
     fn flow(port: u16, direction: u32, acked_bytes: u64) -> (mp_flow_key, FlowState) {
         let key = mp_flow_key {
@@ -188,7 +190,10 @@ mod tests {
             ..Default::default()
         };
         let flow = FlowState {
-            acked_bytes,
+            progress: mp_progress {
+                acked_bytes,
+                ..Default::default()
+            },
             bytes: acked_bytes,
             packets: acked_bytes / 1000 + 1,
             segment_bytes: 1448,

@@ -69,7 +69,7 @@ impl Due {
             let mut probe = before.remove(key).unwrap_or_default();
             if is_due(&mut probe, flow, now_ns) {
                 due.push((*key, probe));
-                acks.insert(*key, flow.ack);
+                acks.insert(*key, flow.progress.ack);
             }
             self.asked.insert(*key, probe);
         }
@@ -99,36 +99,45 @@ fn latest_ack(flow: &mp_flow) -> Option<Vec<u8>> {
 
 fn is_due(probe: &mut mp_probe, flow: &FlowState, now_ns: u64) -> bool {
     let silent_ns = now_ns.saturating_sub(flow.data_ns);
-    let (ack, bytes, pushed) = (flow.ack, flow.acked_bytes, flow.pushed);
-    !flow.fin && law::prompt_due(probe, ack, silent_ns, bytes, pushed, now_ns)
+    let (progress, pushed) = (&flow.progress, flow.pushed);
+    let (ack, bytes) = (progress.ack, progress.acked_bytes);
+    progress.fin == 0 && law::prompt_due(probe, ack, silent_ns, bytes, pushed, now_ns)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::kernel::checksum;
+    use crate::kernel::intf::mp_progress;
 
     const TCP: u8 = 6;
 
     const S: u64 = 1_000_000_000;
 
+    fn acked(acked_bytes: u64) -> mp_progress {
+        mp_progress {
+            acked_bytes,
+            ..Default::default()
+        }
+    }
+
     #[test]
     fn an_upload_that_is_silent_is_prompted_until_it_ends() {
         let mut probe = mp_probe::default();
         let bulk = FlowState {
-            acked_bytes: 1_000_000,
+            progress: acked(1_000_000),
             data_ns: S,
             ..Default::default()
         };
         assert!(!is_due(&mut probe, &bulk, S + S / 2));
         assert!(is_due(&mut probe, &bulk, 2 * S));
         let forged = FlowState {
-            acked_bytes: 0,
+            progress: acked(0),
             ..bulk
         };
         assert!(!is_due(&mut probe, &forged, 2 * S), "never acknowledged");
         let said_all = FlowState {
-            acked_bytes: 10_000,
+            progress: acked(10_000),
             pushed: true,
             ..bulk
         };
@@ -138,7 +147,8 @@ mod tests {
             ..said_all
         };
         assert!(is_due(&mut probe, &has_more, 3 * S));
-        let over = FlowState { fin: true, ..bulk };
+        let mut over = bulk;
+        over.progress.fin = 1;
         assert!(!is_due(&mut probe, &over, 4 * S));
     }
 

@@ -48,19 +48,13 @@ type AllNews = HashMap<Member, News>;
 
 /// What is known of a flow's demand.
 fn demand(direction: u32, flow: &FlowState, now_ns: u64) -> mp_demand {
-    let under_way = if flow.acked {
-        flow.max_end.wrapping_sub(flow.ack)
-    } else {
-        0
-    };
     let up = direction == intf::mp_direction_MP_UP;
+    let seen_ns = if up { flow.data_ns } else { flow.paused_ns };
+    let (progress, waits) = (&flow.progress, flow.waits);
     mp_demand {
-        outstanding_bytes: under_way,
         window_bytes: flow.window_bytes,
         segment_bytes: flow.segment_bytes,
-        paused: !up && law::flow_recent(flow.paused_ns, now_ns),
-        waits: flow.waits,
-        recent: up && law::flow_recent(flow.data_ns, now_ns),
+        ..law::demand_of(progress, flow.max_end, up, waits, seen_ns, now_ns)
     }
 }
 
@@ -166,7 +160,7 @@ impl Shares {
             let demand = demand(key.direction, flow, now_ns);
             news.flows += u32::from(law::flow_moves(&demand));
             news.wanting_flows += u32::from(law::flow_wants(&demand));
-            *delivered.entry((key.mesh, key.direction)).or_default() += flow.acked_bytes;
+            *delivered.entry((key.mesh, key.direction)).or_default() += flow.progress.acked_bytes;
         }
         for (key, bytes) in sums {
             *delivered.entry((key.address, key.direction)).or_default() += bytes;
@@ -188,7 +182,7 @@ impl Shares {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::intf::mp_flow_key;
+    use crate::kernel::intf::{mp_flow_key, mp_progress};
 
     const S: u64 = 1_000_000_000;
     const DOWN: u32 = intf::mp_direction_MP_DOWN;
@@ -205,8 +199,11 @@ mod tests {
             ..Default::default()
         };
         let flow = FlowState {
-            acked_bytes,
-            acked: true,
+            progress: mp_progress {
+                acked_bytes,
+                seen: 1,
+                ..Default::default()
+            },
             max_end: 1,
             ..Default::default()
         };
@@ -253,7 +250,10 @@ mod tests {
     #[test]
     fn a_download_wants_more_while_it_is_in_the_mesh_an_upload_for_a_second() {
         let over = FlowState {
-            acked: true,
+            progress: mp_progress {
+                seen: 1,
+                ..Default::default()
+            },
             data_ns: S,
             ..Default::default()
         };

@@ -24,7 +24,7 @@ use crate::policy::shares::Member;
 use crate::release::hostpace::{HostPaces, Published, Turn, Who};
 use crate::release::liveness::{self, Liveness};
 use crate::release::nfnetlink::{Queue, Verdict};
-use crate::release::paced::{is_answered, Paced, Waiting};
+use crate::release::paced::{is_answered, Own, Paced, Waiting};
 
 /// Enough for IPv6 and TCP headers with all options, and for a long IPv4 header.
 const COPIED_BYTES: u32 = 128;
@@ -259,8 +259,8 @@ impl Pacer {
             direction: intf::mp_direction_MP_UP,
             ..segment.key
         };
-        let sent = || self.maps.flow(&own).map(|flow| flow.sent.max_end);
-        let bytes = flow.acknowledge(segment.ack, sent);
+        let look = || self.maps.flow(&own).map(|flow| Own::from(&flow));
+        let bytes = flow.acknowledge(segment.ack, look);
         self.hosts.ack_departure(&member, bytes, now)
     }
 

@@ -3,7 +3,9 @@
 //! leaves (GAP section 4.3), and by the law `even` when some of it is lost, since all waits too long.
 use std::collections::VecDeque;
 
-use crate::kernel::intf::{self, mp_flow, mp_flow_key, mp_law, mp_pacer, mp_wait, mp_waits_for};
+use crate::kernel::intf::{
+    self, mp_flow, mp_flow_key, mp_law, mp_pacer, mp_progress, mp_wait, mp_waits_for,
+};
 use crate::kernel::law;
 use crate::kernel::programs::Maps;
 
@@ -12,7 +14,11 @@ const FRESH_NS: u64 = 250_000;
 
 /// Whether somebody in the mesh answers, so that its data may be held.
 pub fn is_answered(flow: &mp_flow, now: u64) -> bool {
-    law::may_hold(&flow.unanswered, flow.ack != flow.sent.max_end, now)
+    law::may_hold(
+        &flow.unanswered,
+        flow.progress.ack != flow.sent.max_end,
+        now,
+    )
 }
 
 /// One flow's pacing queue (GAP section 4.3).
@@ -26,9 +32,8 @@ pub struct Paced {
     read_ns: u64,
     wait: mp_wait,
     pub seen_ns: u64,
-    /// what the wired end has acknowledged of the host's own data, and what was sent of it
-    acked: Option<u32>,
-    sent: Option<u32>,
+    /// of the host's own data, whose acknowledgements wait here, as far as they are known
+    own: Option<Own>,
 }
 
 impl Paced {
@@ -41,28 +46,28 @@ impl Paced {
             read_ns: 0,
             wait: mp_wait::default(),
             seen_ns: now,
-            acked: None,
-            sent: None,
+            own: None,
         }
     }
 
-    /// Takes an acknowledgement; returns how many bytes are new in it. `sent` tells where the data that
-    /// was sent ends, and None where that is not known. An acknowledgement of more is forged, and counts
-    /// for nothing: those that follow, which are true, would else be old.
-    pub fn acknowledge(&mut self, ack: u32, sent: impl FnOnce() -> Option<u32>) -> u32 {
-        // A FIN takes a number, too.
-        let beyond = |end: Option<u32>| end.is_none_or(|end| before(end.wrapping_add(1), ack));
-        if beyond(self.sent) {
-            self.sent = sent();
+    /// Takes an acknowledgement; returns how many bytes are new in it. `look` tells how far the data has
+    /// come, and None where that is not known: then, and of more than was sent, it counts for nothing.
+    pub fn acknowledge(&mut self, ack: u32, look: impl FnOnce() -> Option<Own>) -> u32 {
+        let fits = |own: &Own| law::progress_fits(&own.progress, own.max_end, ack);
+        if !self.own.as_ref().is_some_and(fits) {
+            let latest = look();
+            // What waits here has not been counted there yet.
+            match (&mut self.own, latest) {
+                (Some(own), Some(latest)) => own.max_end = latest.max_end,
+                (own, latest) => *own = latest,
+            }
         }
-        if beyond(self.sent) {
+        let Some(own) = &mut self.own else {
             return 0;
-        }
-        let new = ack.wrapping_sub(self.acked.unwrap_or(ack)) as i32;
-        if new >= 0 {
-            self.acked = Some(ack);
-        }
-        new.max(0) as u32
+        };
+        let before = own.progress.acked_bytes;
+        law::progress_ack(&mut own.progress, own.max_end, ack);
+        (own.progress.acked_bytes - before) as u32
     }
 
     /// When a packet is due that has been ready since then.
@@ -117,9 +122,19 @@ impl Paced {
     }
 }
 
-/// Whether a sequence number lies before another.
-fn before(a: u32, b: u32) -> bool {
-    (a.wrapping_sub(b) as i32) < 0
+/// How far a host's own data has come, and where what was sent of it ends.
+pub struct Own {
+    pub progress: mp_progress,
+    pub max_end: u32,
+}
+
+impl From<&mp_flow> for Own {
+    fn from(flow: &mp_flow) -> Self {
+        Self {
+            progress: flow.progress,
+            max_end: flow.sent.max_end,
+        }
+    }
 }
 
 /// A packet in the queue.
@@ -134,21 +149,28 @@ pub struct Waiting {
 mod tests {
     use super::*;
 
+    fn own(ack: u32, max_end: u32) -> Option<Own> {
+        let progress = mp_progress {
+            ack,
+            seen: 1,
+            ..Default::default()
+        };
+        Some(Own { progress, max_end })
+    }
+
     #[test]
     fn an_ack_of_what_was_never_sent_changes_nothing() {
         let mut flow = Paced::new(0);
         let first = u32::MAX - 1000;
         let end = first.wrapping_add(4000);
-        assert_eq!(flow.acknowledge(first, || Some(end)), 0);
-        assert_eq!(
-            flow.acknowledge(first.wrapping_add(1 << 30), || Some(end)),
-            0
-        );
+        let forged = first.wrapping_add(1 << 30);
+        assert_eq!(flow.acknowledge(first, || own(first, end)), 0);
+        assert_eq!(flow.acknowledge(forged, || own(first, end)), 0);
         assert_eq!(flow.acknowledge(first.wrapping_add(3000), || None), 3000);
         // The FIN's number is behind the data, and of more data the flow has to be asked.
-        assert_eq!(flow.acknowledge(end.wrapping_add(1), || None), 1001);
+        assert_eq!(flow.acknowledge(end.wrapping_add(1), || None), 1000);
         let more = end.wrapping_add(1449);
-        assert_eq!(flow.acknowledge(more, || Some(more)), 1448);
+        assert_eq!(flow.acknowledge(more, || own(first, more)), 1449);
         assert_eq!(flow.acknowledge(end, || None), 0);
     }
 
@@ -156,7 +178,7 @@ mod tests {
     fn a_flow_of_which_nothing_is_known_acknowledges_nothing() {
         let mut flow = Paced::new(0);
         assert_eq!(flow.acknowledge(7, || None), 0);
-        assert_eq!(flow.acknowledge(1007, || Some(1007)), 0);
-        assert_eq!(flow.acknowledge(2007, || Some(2007)), 1000);
+        assert_eq!(flow.acknowledge(1007, || own(7, 1007)), 1000);
+        assert_eq!(flow.acknowledge(2007, || own(7, 2007)), 1000);
     }
 }

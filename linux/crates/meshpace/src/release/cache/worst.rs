@@ -9,8 +9,8 @@ use super::{Acked, Cache, Gauge, New, Of, Round, Way};
 use crate::hosts::identity::Aliases;
 use crate::kernel::flow_state::FlowState;
 use crate::kernel::intf::{
-    mp_direction_MP_DOWN, mp_direction_MP_UP, mp_flow_key, MP_ASKS_PER_S, MP_COPIES_SAVED,
-    MP_DATA_PER_COPY, MP_HOST_ASKS_PER_S,
+    mp_direction_MP_DOWN, mp_direction_MP_UP, mp_flow_key, mp_progress, MP_ASKS_PER_S,
+    MP_COPIES_SAVED, MP_DATA_PER_COPY, MP_HOST_ASKS_PER_S,
 };
 use crate::policy::prompts::Due;
 
@@ -291,8 +291,11 @@ impl World {
         let table: Vec<_> = flows()
             .map(|((host, port), flow)| {
                 let state = FlowState {
-                    ack: flow.ack,
-                    acked_bytes: flow.acked_bytes,
+                    progress: mp_progress {
+                        ack: flow.ack,
+                        acked_bytes: flow.acked_bytes,
+                        ..Default::default()
+                    },
                     data_ns: flow.data_ns,
                     ..Default::default()
                 };
