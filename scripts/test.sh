@@ -135,9 +135,9 @@ everything() {
     step 'gateway and sender, in network namespaces'
     # They mostly wait for packets, so two for each processor share it well.
     tests linux/test --ignore=vm -m 'not alone' -n "$((2 * $(nproc)))" --dist loadgroup "${long[@]}"
+    ended core-and-sim rust python lab
     step 'what measures the machine itself, and other kernels'
     tests linux/test --ignore=vm -m alone "${long[@]}"
-    ended core-and-sim rust python lab
     step 'emulated runs'
     tests lab -m emulates
 }
