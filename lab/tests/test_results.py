@@ -225,6 +225,7 @@ def test_pages_follow_the_data(results: Path) -> None:
     ("text", "says"),
     [
         ("# Chains\n", 'does not show "own"'),
+        ("{{ note('own') }}\n", 'does not show "own"'),
         ('{{ listing("owm") }}', 'did you mean "own"?'),
         ('{{ table("own", "{goodpt}") }}', "nothing is called 'goodpt'"),
         ('{{ tables("own") }}', "'tables' is undefined"),

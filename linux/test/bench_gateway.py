@@ -3,7 +3,7 @@
 What the gateway costs: forwarding with and without it, ns a packet in its programs with one flow
 and with 16,000, memory and CPU of the daemon.
 
-usage: .venv/bin/python linux/test/bench_gateway.py    (root; on an idle machine)
+usage: .venv/bin/python linux/test/bench_gateway.py [--record DIR]    (root; on an idle machine)
 
 Ratios within one run, in alternating order. The configured bit rate is so high that the law holds
 nothing back for long.
@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from harness import net
+from harness import bench, net
 from harness.blast import acked_bytes, blast, packets_per_s
 from harness.capture import ACK
 from harness.fuzz import Fields, ipv4, tcp
@@ -31,6 +31,7 @@ from harness.lossy import Radio
 from harness.namespace import obstacle
 from test_flood import flood, pour
 
+FIGURES = bench.Figures("gateway", "What the gateway costs")
 ROUNDS = 7
 WARM_UP_S, SECONDS = 0.3, 2.0
 STATISTICS = Path("/proc/sys/kernel/bpf_stats_enabled")
@@ -128,6 +129,9 @@ def compare(
                 rates[way].append(measure(network))
     for way in ways:
         ratios = [rate / none for rate, none in zip(rates[way], rates["none"], strict=True)]
+        FIGURES.note(f"{what}, {way}", "rate", unit, rates[way])
+        if way != "none":
+            FIGURES.note(f"{what}, {way}", "rate / forwarding alone", "", ratios)
         print(
             f"{what}, {way:8} {statistics.median(rates[way]):7.0f} {unit}, "
             f"{statistics.median(ratios):.2f} of forwarding alone "
@@ -163,6 +167,7 @@ def in_traffic(network: net.Network) -> None:
             for name, cost in per_packet(before, spent()).items():
                 costs[name].append(cost)
     for name, found in costs.items():
+        FIGURES.note(f"{name}, in traffic", "a packet", "ns", found)
         print(f"{name:13} in traffic {statistics.median(found):5.0f} ns a packet")
 
 
@@ -188,6 +193,7 @@ def with_many_flows(network: net.Network) -> None:
     one = statistics.median(costs["alone"])
     for what, found in costs.items():
         ns = statistics.median(found)
+        FIGURES.note(f"{MANY} flows, {what}", "a data packet", "ns", found)
         print(f"{MANY} flows, {what:7} {ns:4.0f} ns a data packet, {ns / one:.2f} of one alone")
 
 
@@ -202,6 +208,8 @@ def idle_daemon(network: net.Network) -> None:
             share = (cpu_s(made.pid) - before) / (time.monotonic() - began)
             flows = len(made.status()["flows"])
             mib = made.memory_kib() / 1024
+            FIGURES.note(f"1,000 idle flows, {way}", "daemon's memory", "MiB", [mib], "25")
+            FIGURES.note(f"1,000 idle flows, {way}", "daemon's CPU", "%", [100 * share], "1")
             print(
                 f"{way}: daemon with {flows} idle flows {mib:.1f} MiB, {share:.2%} of a processor"
             )
@@ -213,6 +221,7 @@ def cpu_s(pid: int) -> float:
 
 
 def main() -> None:
+    bench.folder_of(sys.argv[1:])
     if not shutil.which("bpftool"):
         sys.exit("bench_gateway: no bpftool, which tells what programs cost; install bpftool")
     if (why := obstacle()) is not None:
@@ -230,6 +239,8 @@ def main() -> None:
             found = programs()
             nothing = run_alone(found["mp_to_mesh"]["id"], bytes(64))
             data = run_alone(found["mp_to_mesh"]["id"], data_packet())
+            FIGURES.note("BPF_PROG_TEST_RUN, data packet", "a packet", "ns", [data], "150")
+            FIGURES.note("BPF_PROG_TEST_RUN, no IP", "a packet", "ns", [nothing])
             print(f"BPF_PROG_TEST_RUN: data packet {data:.0f} ns, no IP {nothing:.0f} ns")
         with statistics_on():
             in_traffic(network)
@@ -237,6 +248,7 @@ def main() -> None:
         with statistics_on():
             with_many_flows(network)
         idle_daemon(network)
+    FIGURES.keep(sys.argv[1:])
 
 
 if __name__ == "__main__":

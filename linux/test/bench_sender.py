@@ -2,7 +2,7 @@
 """
 What the sender costs: CPU per transferred gigabyte, beside the kernel's Reno and BBR paced alike.
 
-usage: .venv/bin/python linux/test/bench_sender.py    (root; on an idle machine)
+usage: .venv/bin/python linux/test/bench_sender.py [--record DIR]    (root; on an idle machine)
 
 All three send single packets over the same veth (gso_max_segs 1), Reno and BBR at the rate that
 the law found, in alternating order. CPU is the whole machine's busy time, since TCP works in
@@ -13,15 +13,17 @@ nothing but system calls.
 import os
 import socket
 import statistics
+import sys
 import tempfile
 import time
 from pathlib import Path
 
-from harness import net
+from harness import bench, net
 from harness.blast import acked_bytes, blast
 from harness.sender import Sender
 from harness.transfer import SO_MAX_PACING_RATE
 
+FIGURES = bench.Figures("sender", "What the sender costs")
 ROUNDS = 15
 WARM_UP_S, SECONDS = 0.5, 4.0
 HOPS, MBPS = 4, 500.0
@@ -69,6 +71,7 @@ def check_idle() -> None:
 
 
 def main() -> None:
+    bench.folder_of(sys.argv[1:])
     check_idle()
     costs: dict[str, list[float]] = {control: [] for control in CONTROLS}
     rates: dict[str, list[float]] = {control: [] for control in CONTROLS}
@@ -84,6 +87,7 @@ def main() -> None:
                 costs[control].append(cost)
                 rates[control].append(got)
     for control in CONTROLS:
+        FIGURES.note(control, "CPU a gigabyte", "s", costs[control])
         print(
             f"{control:9} {statistics.median(costs[control]):6.2f} CPU s/GB "
             f"at {statistics.median(rates[control]) * 8 / 1e6:5.0f} Mbit/s"
@@ -92,8 +96,12 @@ def main() -> None:
         pairs = zip(costs["meshpace"], costs[other], strict=True)
         ratios = sorted(ours / theirs for ours, theirs in pairs)
         wanted = f", at most {MOST} is wanted" if other == "bbr" else ""
+        FIGURES.note(
+            f"meshpace / {other}", "CPU a gigabyte", "", ratios, f"{MOST}" if wanted else ""
+        )
         spread = f"({ratios[0]:.2f} to {ratios[-1]:.2f})"
         print(f"meshpace / {other}: {statistics.median(ratios):.2f} {spread}{wanted}")
+    FIGURES.keep(sys.argv[1:])
 
 
 if __name__ == "__main__":

@@ -57,19 +57,25 @@ class Collector:
         """After each test, so that what an interrupted run has measured is there."""
         self.folder.mkdir(parents=True, exist_ok=True)
         for file, rows in self.values.items():
-            text = json.dumps(self.document(file, rows), indent=1) + "\n"
+            command = "pytest linux/test " + " ".join(sys.argv[1:])
+            document = self.document(title(file), command, file, rows)
+            text = json.dumps(document, indent=1) + "\n"
             (self.folder / f"{file}.json").write_text(text)
 
     def document(
-        self, file: str, rows: dict[tuple[str, str, str, str], list[float]]
+        self,
+        title: str,
+        command: str,
+        experiment: str,
+        rows: dict[tuple[str, str, str, str], list[float]],
     ) -> dict[str, Any]:
         return {
             "schema": 1,
-            "experiment": file,
-            "title": title(file),
+            "experiment": experiment,
+            "title": title,
             "commit": self.commit,
             "law": self.law,
-            "command": "pytest linux/test " + " ".join(sys.argv[1:]),
+            "command": command,
             "made": self.made,
             "rows": [row(*key, values) for key, values in rows.items()],
         }

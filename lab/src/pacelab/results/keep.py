@@ -142,8 +142,6 @@ def keep_results(
     command: str,
 ) -> Path:
     """Writes results of scenarios, each with the words for its system and variant, into a file."""
-    group, name = where
-    assert name, "target() has seen to it"
     rows = [
         row
         for system, variant, result in results
@@ -153,5 +151,13 @@ def keep_results(
             {"system": system, "variant": variant},
         )
     ]
-    table = {**_head(name, title, command), "rows": rows}
-    return write_record(table, RESULTS / group, name)
+    return keep_rows(rows, where, title, command)
+
+
+def keep_rows(
+    rows: Sequence[Table], where: tuple[str, str | None], title: str, command: str
+) -> Path:
+    """Writes rows as they are into a file."""
+    group, name = where
+    assert name, "target() has seen to it"
+    return write_record({**_head(name, title, command), "rows": rows}, RESULTS / group, name)

@@ -31,17 +31,17 @@ class _Group:
         self.folder = folder
         self.law = law
         self.records = read_group(folder)
-        self.shown: set[str] = set()
+        self.shown: set[str] = set()  # whose figures, or note where there are none, the page has
 
     def _record(self, name: str) -> Record:
         if name not in self.records:
             remedy = nearest(name, self.records) if self.records else "there are no results"
             raise InputError(f'{self.folder.name}/{TEMPLATE}: no results "{name}"; {remedy}')
-        self.shown.add(name)
         return self.records[name]
 
     def _with_stamp(self, name: str, draw: Callable[[Record, Marks], str]) -> str:
         record = self._record(name)
+        self.shown.add(name)
         marks = Marks(record, self.law)
         return f"{draw(record, marks)}\n\n{stamp(record, marks)}"
 
@@ -62,7 +62,12 @@ class _Group:
     def note(self, name: str) -> str:
         """What is known beyond the rows; with its stamp where there are no rows."""
         record = self._record(name)
-        return self._with_stamp(name, lambda r, _: r.note) if not record.rows else record.note
+        return record.note if record.rows else self._with_stamp(name, lambda r, _: r.note)
+
+    def show(self, name: str) -> str:
+        """A note, and a line for each figure: whatever there is."""
+        parts = [self.note(name), self.listing(name) if self.records[name].rows else ""]
+        return "\n\n".join(part for part in parts if part)
 
     def rest(self) -> str:
         """All results that the page has not shown before, each under its title."""
@@ -70,9 +75,7 @@ class _Group:
         return "\n\n".join(map(self._section, left))
 
     def _section(self, record: Record) -> str:
-        parts = [f"### {record.title}", self.note(record.name)]
-        parts += [self.listing(record.name)] if record.rows else []
-        return "\n\n".join(part for part in parts if part)
+        return f"### {record.title}\n\n{self.show(record.name)}"
 
     def claims(self) -> str:
         """All results of the group as judged claims of the papers."""
@@ -80,7 +83,7 @@ class _Group:
         return claims(self.records.values(), self.law)
 
     def names(self) -> Mapping[str, Any]:
-        calls = (self.table, self.listing, self.note, self.rest, self.claims)
+        calls = (self.table, self.listing, self.note, self.show, self.rest, self.claims)
         return {call.__name__: call for call in calls}
 
 
