@@ -87,3 +87,12 @@ def test_what_documents_call_the_codes_names_are(name: str) -> None:
         if not known:
             lost.append(told)
     assert not lost
+
+
+def test_the_first_hour_shows_what_the_trace_has() -> None:
+    """Else the first thing that a newcomer sees is not what the page says."""
+    text = (ROOT / "docs" / "develop" / "first-hour.md").read_text(encoding="utf-8")
+    trace = (ROOT / "core" / "test" / "traces" / "chain.trace").read_text(encoding="utf-8")
+    shown = re.findall(r"^    < (.*)$", text, re.MULTILINE)
+    assert shown
+    assert set(shown) <= set(trace.splitlines())
