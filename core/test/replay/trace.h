@@ -77,6 +77,7 @@ struct trace_reader {
 	FILE *file;
 	const char *name;
 	unsigned line;
+	uint64_t now_ns;
 	char text[TRACE_LINE_MAX]; /* without what is expected */
 	struct trace_settings settings;
 	char *word[TRACE_WORDS_MAX];
@@ -412,6 +413,9 @@ static inline bool trace_read(struct trace_reader *reader, struct trace_event *e
 		}
 		memset(event, 0, sizeof(*event));
 		event->now_ns = trace_number(reader, trace_next(reader, "a time"));
+		if (event->now_ns < reader->now_ns)
+			trace_refuse(reader, "time falls", reader->word[0]);
+		reader->now_ns = event->now_ns;
 		trace_read_event(reader, event);
 		return true;
 	}

@@ -31,6 +31,9 @@ class Setting:
     loss: float = 0.0
     reorder: float = 0.0
     forged: float = 0.0
+    partial: float = 0.0  # an acknowledgement of a part of a segment before that of all
+    copy_loss: float = 0.0  # of what the retransmit cache sends
+    ghosts: int = 0  # packets to hosts that nobody has heard of, or of flows that nobody answers
     udp: int = 0
     wraps: bool = False
     v6: bool = False
@@ -78,7 +81,7 @@ class Source:
         self.setting = setting
         self.chance = random.Random(seed)
         self.lines: list[str] = []
-        self._queue: list[tuple[int, int, Callable[[], None]]] = []
+        self._queue: list[tuple[int, int, Callable[[], object]]] = []
         self._count = 0
         self.now = 0
         self._air_ns = 0
@@ -86,7 +89,7 @@ class Source:
         pipe = subprocess.PIPE
         self._gateway = subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True, bufsize=1)
 
-    def at(self, time_ns: int, do: Callable[[], None]) -> None:
+    def at(self, time_ns: int, do: Callable[[], object]) -> None:
         self._count += 1
         heapq.heappush(self._queue, (max(time_ns, self.now), self._count, do))
 
@@ -113,6 +116,8 @@ class Source:
             self.at(self.chance.randrange(50 * MS), partial(self._begin, n, 0))
         for n in range(made.udp):
             self.at(self.chance.randrange(2 * S), partial(self._udp, n))
+        for n in range(made.ghosts):
+            self.at(self.chance.randrange(2 * S), partial(self._ghost, n))
         while self._queue:
             time_ns, _, do = heapq.heappop(self._queue)
             self.now = time_ns
@@ -139,7 +144,7 @@ class Source:
         broken = made.breaks_ms[0] * MS <= self.now < made.breaks_ms[1] * MS
         return broken or (last and 0 < made.leaves_ms * MS <= self.now)
 
-    def _cross(self, host: int, size: int, begin_ns: int, then: Callable[[], None]) -> None:
+    def _cross(self, host: int, size: int, begin_ns: int, then: Callable[[], object]) -> None:
         """Through the air, unless it is lost there."""
         made, hops = self.setting, self.setting.hops[host]
         if self._gone(host) or self.chance.random() < made.loss:
@@ -149,7 +154,7 @@ class Source:
         late = self.chance.randrange(20 * MS) if self.chance.random() < made.reorder else 0
         self.at(self._air_ns + hops * MS // 2 + jitter + late, then)
 
-    def _wires(self, then: Callable[[], None]) -> None:
+    def _wires(self, then: Callable[[], object]) -> None:
         self.at(self.now + 10 * MS + self.chance.randrange(MS), then)
 
     # Connections.
@@ -297,6 +302,10 @@ class Source:
             if answer[0] == "passes":
                 self._cross(flow.host, 40, self.now, lambda: self._answered(flow, number))
         elif not self._gone(flow.host):
+            if number > 0 and self.chance.random() < self.setting.partial:
+                part = (flow.seq(number) - self.chance.randrange(1, 2 * flow.mss)) % WRAP
+                early = f"seq={flow.other} ack={part}"
+                self._cross(flow.host, 40, self.now, partial(self._say_up, flow, "A", early))
             self._cross(
                 flow.host, 40, self.now, lambda: self._ack_up(flow, words + options, number)
             )
@@ -320,7 +329,8 @@ class Source:
         if packet >= flow.packets:
             return
         self.say(f"again {flow.name} seq={flow.seq(packet)} len={flow.mss}")
-        self._cross(flow.host, flow.mss, self.now, lambda: self._arrive(flow, packet))
+        if self.chance.random() >= self.setting.copy_loss:
+            self._cross(flow.host, flow.mss, self.now, lambda: self._arrive(flow, packet))
 
     def _answered(self, flow: Flow, number: int) -> None:
         """The sender hears an acknowledgement of all before a packet."""
@@ -361,6 +371,12 @@ class Source:
             self.say(f"down {name} udp len={size}")
         if not self._gone(host) and self.chance.random() < 0.7:
             self.say(f"up {name} udp len={size}")
+
+    def _ghost(self, n: int) -> None:
+        host = self.chance.choice((1, 100 + n % 3))
+        segs = self.chance.choice((1, 2, 50))
+        name = f"{self.prefix}{host}:{7000 + n % 7}-1:80"
+        self.say(f"down {name} A seq={n * 2896} ack=1 len=2896 segs={segs}")
 
     def _forge(self, flow: Flow) -> None:
         """What anybody can send who does not see the connection, or sees it and lies."""
@@ -428,6 +444,9 @@ def of_seed(seed: int) -> Setting:
         loss=chance.choice((0.0, 0.05)) if chance.random() < 0.5 else 0.0,
         reorder=chance.choice((0.0, 0.1)) if chance.random() < 0.4 else 0.0,
         forged=chance.choice((0.0, 0.15)) if chance.random() < 0.4 else 0.0,
+        partial=chance.choice((0.0, 0.2)),
+        copy_loss=chance.choice((0.0, 0.7)),
+        ghosts=chance.choice((0, 0, 40)),
         udp=chance.randrange(10),
         wraps=chance.random() < 0.3,
         v6=v6,
