@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Whether the traces would notice: the BPF programs with one deliberate change each, of which some trace
-in core/test/traces has to bring out something else. With --full.
+Whether the traces would notice: the BPF programs with one deliberate change each, of which some
+trace in core/test/traces has to bring out something else. With --full.
 """
 
 import platform
