@@ -28,7 +28,7 @@ MP_INLINE void mp_count(enum mp_counter counter)
 /* Maps of their own, which the daemon writes as a whole. */
 struct mp_settings mp_settings SEC(".data.settings");
 uint64_t mp_beat_ns SEC(".data.beat"); /* CLOCK_MONOTONIC */
-const volatile struct mp_limits mp_limits SEC(".rodata.limits") = { 14, 16384, 0 };
+const volatile struct mp_limits mp_limits SEC(".rodata.limits") = { 14, 16384, 0, 0 };
 
 /*
  * The time. Where traces are replayed (core/test/traces) it is what the replayer writes into the heartbeat,

@@ -20,6 +20,7 @@
 #include "option.h"
 #include "others.h"
 #include "police.h"
+#include "record.h"
 #include "strangers.h"
 #include "up.h"
 #include "waits.h"
@@ -78,11 +79,13 @@ int mp_to_mesh(struct __sk_buff *skb)
 	if (!mp_alive(p.now_ns) || mp_hairpin(skb))
 		return TC_ACT_UNSPEC;
 	if (!mp_read_packet(skb, &p, true)) {
+		mp_record(skb, &p, MP_DOWN, false);
 		if (!mp_other_to_mesh(skb, &p))
 			return TC_ACT_SHOT;
 		mp_stamp(skb, &p);
 		return TC_ACT_UNSPEC;
 	}
+	mp_record(skb, &p, MP_DOWN, true);
 	if (skb->mark != MP_MARK_LOCAL)
 		mp_count(p.v6 ? MP_COUNT_LEFT6 : MP_COUNT_LEFT4);
 	if (mp_settings.blanks)
@@ -146,9 +149,11 @@ int mp_from_mesh(struct __sk_buff *skb)
 	if (!mp_alive(p.now_ns))
 		return TC_ACT_UNSPEC;
 	if (!mp_read_packet(skb, &p, false)) {
+		mp_record(skb, &p, MP_UP, false);
 		mp_other_from_mesh(skb, &p);
 		return TC_ACT_UNSPEC;
 	}
+	mp_record(skb, &p, MP_UP, true);
 	if (mp_settings.option == MP_OPTION_ASKED)
 		mp_take_question(skb, &p);
 	if (p.flags & MP_TCP_SYN && !(p.flags & MP_TCP_RST))

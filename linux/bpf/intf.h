@@ -160,6 +160,26 @@ struct mp_limits {
 	uint32_t l2_bytes;  /* before the network header: 14, 0 without a link-layer header */
 	uint32_t max_flows;
 	uint32_t test_clock; /* time stands still between heartbeats: for tests */
+	uint32_t records;    /* what comes is told to the daemon, which writes a trace */
+};
+
+/* Ring buffer: a packet as it comes, for a trace (core/test/traces). No payload. */
+struct mp_record {
+	uint64_t now_ns;
+	uint64_t own_ns;        /* to the mesh: so much later its socket on this host wants it to leave; 0: none does */
+	struct mp_flow_key key; /* its direction: to the mesh or from it */
+	uint32_t seq, ack;
+	uint32_t bytes;         /* from the IP header to the end */
+	uint32_t payload_bytes; /* of TCP */
+	uint32_t segments;
+	uint16_t window;
+	uint8_t protocol;       /* above IP, as it is read: not of TCP in a fragment */
+	uint8_t flags;
+	uint8_t ttl;
+	uint8_t ecn;
+	uint8_t again;          /* sent by the daemon */
+	uint8_t option_bytes;
+	uint8_t options[MP_TCP_OPTIONS_MAX];
 };
 
 /* What the daemon sets, at any time. */
@@ -236,6 +256,7 @@ enum mp_counter {
 	MP_COUNT_LEFT4,         /* TCP to the mesh that came from elsewhere, IPv4; without the daemon's own */
 	MP_COUNT_LEFT6,         /* likewise, IPv6 */
 	MP_COUNT_UNANSWERED_DROPPED, /* to strangers, and of flows that nobody acknowledges */
+	MP_COUNT_RECORDS_LOST,  /* packets that the trace lacks, for the daemon was slow */
 	MP_COUNTERS
 };
 

@@ -155,6 +155,11 @@ static void replay_configure(const struct trace_event *event)
 		place_of(id, false)->unsent = true;
 		place_of(id, false)->unsent_seq = (uint32_t)event->number;
 		break;
+	case TRACE_FORGET:
+		if (find_flow(id, event->upwards))
+			find_flow(id, event->upwards)->state.known = false;
+		*floor_for(id) = 0;
+		break;
 	case TRACE_MARK:
 		place_of(id, false)->mark = true;
 		break;

@@ -29,6 +29,7 @@ enum trace_kind {
 	TRACE_ALIAS,  /* another address of a host */
 	TRACE_UNSENT, /* a segment that was to be sent again and was not */
 	TRACE_MARK,   /* the next packet of a download is to be marked */
+	TRACE_FORGET, /* a flow has been idle for long, or has ended */
 	TRACE_TICK,   /* a second has passed: shares are worked out */
 	TRACE_DOWN,   /* a packet to the mesh */
 	TRACE_UP,     /* a packet from the mesh */
@@ -68,7 +69,7 @@ struct trace_event {
 	enum trace_kind kind;
 	struct trace_settings settings; /* as of now */
 	struct trace_packet packet;     /* its flow also of floor, unsent, mark; its host of host, cap, alias */
-	bool upwards;                   /* cap */
+	bool upwards;                   /* cap, forget */
 	uint32_t hops, kbps, outside, of;
 	uint64_t number, each;
 };
@@ -109,6 +110,8 @@ static inline const char *trace_next(struct trace_reader *reader, const char *wh
 	return reader->word[reader->used++];
 }
 
+#include "options.h"
+
 /* 1:5001-2:80, with 6. before it for IPv6: host and port in the mesh, host and port beyond. */
 static inline void trace_read_flow(struct trace_reader *reader, struct trace_flow *flow)
 {
@@ -133,85 +136,6 @@ static inline void trace_read_host(struct trace_reader *reader, struct trace_flo
 
 	flow->v6 = strncmp(text, "6.", 2) == 0;
 	flow->host = (uint32_t)trace_number(reader, text + 2 * flow->v6);
-}
-
-static inline void trace_add_option(struct trace_packet *p, const uint8_t *bytes, uint32_t n)
-{
-	if (p->option_bytes + n > sizeof(p->options))
-		return;
-	memcpy(p->options + p->option_bytes, bytes, n);
-	p->option_bytes += n;
-}
-
-static inline void trace_put_u32(uint8_t *at, uint32_t value)
-{
-	at[0] = (uint8_t)(value >> 24);
-	at[1] = (uint8_t)(value >> 16);
-	at[2] = (uint8_t)(value >> 8);
-	at[3] = (uint8_t)value;
-}
-
-/* sack:LEFT-RIGHT:LEFT-RIGHT... The first block is a D-SACK where it ends at the ACK or before (RFC 2883). */
-static inline void trace_add_sack(struct trace_reader *reader, struct trace_packet *p, const char *text)
-{
-	uint8_t option[4 + 4 * 8] = { 1, 1, 5, 2 };
-	uint32_t bytes = 4, left, right;
-	int used;
-
-	while (*text == ':') {
-		if (bytes + 8 > sizeof(option) ||
-		    sscanf(text, ":%" SCNu32 "-%" SCNu32 "%n", &left, &right, &used) != 2)
-			trace_refuse(reader, "no block of a SACK", text);
-		if (bytes == 4)
-			p->dsack = mp_seq_up_to(right, p->ack);
-		trace_put_u32(option + bytes, left);
-		trace_put_u32(option + bytes + 4, right);
-		bytes += 8;
-		text += used;
-	}
-	option[3] = (uint8_t)(bytes - 2);
-	trace_add_option(p, option, bytes);
-}
-
-static inline void trace_add_named(struct trace_reader *reader, struct trace_packet *p, char *name)
-{
-	static const uint8_t timestamp[] = { 1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 1 };
-	static const uint8_t md5[20] = { 1, 1, 19, 18 };
-	static const uint8_t mptcp[] = { 30, 4, 0, 0 };
-	static const uint8_t permitted[] = { 1, 1, 4, 2 };
-	uint8_t scale[] = { 1, 3, 3, 0 }, ask[MP_ASK_BYTES];
-
-	if (strcmp(name, "ts") == 0)
-		trace_add_option(p, timestamp, sizeof(timestamp));
-	else if (strcmp(name, "sackok") == 0)
-		trace_add_option(p, permitted, sizeof(permitted));
-	else if (strncmp(name, "sack:", 5) == 0)
-		trace_add_sack(reader, p, name + 4);
-	else if (strncmp(name, "scale:", 6) == 0) {
-		scale[3] = (uint8_t)trace_number(reader, name + 6);
-		p->window_scale = (uint32_t)mp_min_u64(scale[3], 14) + 1;
-		trace_add_option(p, scale, sizeof(scale));
-	} else if (strcmp(name, "md5") == 0) {
-		p->has_signature = true;
-		trace_add_option(p, md5, sizeof(md5));
-	} else if (strcmp(name, "mptcp") == 0) {
-		p->mptcp = true;
-		trace_add_option(p, mptcp, sizeof(mptcp));
-	} else if (strcmp(name, "ask") == 0) {
-		mp_ask_write(ask);
-		p->asks = true;
-		trace_add_option(p, ask, sizeof(ask));
-	} else {
-		trace_refuse(reader, "no option", name);
-	}
-}
-
-static inline void trace_read_options(struct trace_reader *reader, struct trace_packet *p, char *text)
-{
-	char *rest, *name;
-
-	for (name = strtok_r(text, "+", &rest); name; name = strtok_r(NULL, "+", &rest))
-		trace_add_named(reader, p, name);
 }
 
 static inline void trace_read_flags(struct trace_reader *reader, struct trace_packet *p)
@@ -303,6 +227,8 @@ static inline void trace_read_settings(struct trace_reader *reader)
 
 		if (strcmp(key, "law") == 0)
 			s->law = trace_law(reader, value);
+		else if (strcmp(key, "bound") == 0)
+			s->law.delay_bound_ns = trace_number(reader, value);
 		else if (strcmp(key, "hops") == 0)
 			s->hops = (uint32_t)trace_number(reader, value);
 		else if (strcmp(key, "kbps") == 0)
@@ -344,7 +270,7 @@ static inline void trace_read_path(struct trace_reader *reader, struct trace_eve
 static inline void trace_read_event(struct trace_reader *reader, struct trace_event *event)
 {
 	static const char *const kinds[] = { "set",  "host", "cap",  "floor", "alias", "unsent",
-					     "mark", "tick", "down", "up",    "again" };
+					     "mark", "forget", "tick", "down", "up",  "again" };
 	const char *kind = trace_next(reader, "what happens");
 	unsigned i;
 
@@ -377,6 +303,10 @@ static inline void trace_read_event(struct trace_reader *reader, struct trace_ev
 		break;
 	case TRACE_MARK:
 		trace_read_flow(reader, &event->packet.flow);
+		break;
+	case TRACE_FORGET:
+		trace_read_flow(reader, &event->packet.flow);
+		event->upwards = strcmp(trace_next(reader, "up or down"), "up") == 0;
 		break;
 	case TRACE_TICK:
 		break;

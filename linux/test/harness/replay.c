@@ -414,6 +414,11 @@ static void replay_configure(const struct trace_event *event)
 	case TRACE_UNSENT:
 		update(unsent_map, &key, &number);
 		break;
+	case TRACE_FORGET:
+		key.direction = event->upwards ? MP_UP : MP_DOWN;
+		drop(flows_map, &key);
+		drop(floors_map, &key);
+		break;
 	case TRACE_MARK:
 		update(marks_map, &key, &number);
 		break;

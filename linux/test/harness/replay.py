@@ -19,8 +19,9 @@ CORE = ROOT / "core/include"
 REPLAY = ROOT / "core/test/replay"
 TRACES = sorted((ROOT / "core/test/traces").glob("*.trace"))
 BPF_SOURCE = Path(__file__).with_name("replay.c")
-# Of mp_limits: a link-layer header, places for flows (replay.c clears as many), the tests' clock.
-LIMITS = struct.pack("<III", 14, 256, 1)
+# Of mp_limits: a link-layer header, places for flows (replay.c clears as many), the tests' clock,
+# no records.
+LIMITS = struct.pack("<IIII", 14, 256, 1, 0)
 
 Replay = Callable[[Path], str]
 

@@ -428,6 +428,7 @@ def of_seed(seed: int) -> Setting:
                         f"floor {flow} {chance.choice((0, 20 * MS))}",
                         f"alias {prefix}{host} {chance.randint(1, len(hops))}",
                         f"mark {flow}",
+                        f"forget {flow} {chance.choice(('down', 'up'))}",
                         f"set active={chance.randint(0, 5)}",
                         f"set pace={chance.randint(0, 1)}",
                     )

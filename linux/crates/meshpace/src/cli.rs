@@ -100,6 +100,10 @@ pub struct GatewayArgs {
     /// Take over from a gateway that runs already
     #[arg(long, conflicts_with = "clean")]
     pub replace: bool,
+    /// Record what comes into a file of at most 16 MiB, to be sent with the report of a fault: headers
+    /// without addresses, no payload
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "clean")]
+    pub record: Option<PathBuf>,
 }
 
 #[derive(Subcommand)]

@@ -80,7 +80,7 @@ fn gateway(arguments: &GatewayArgs) -> Result<()> {
             }
         }
     });
-    Gateway::start(source, arguments.replace)?.run(&orders)
+    Gateway::start(source, arguments.replace, arguments.record.as_deref())?.run(&orders)
 }
 
 fn show_status(arguments: &StatusArgs) -> Result<()> {

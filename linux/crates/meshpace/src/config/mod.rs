@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::base::errors::{usage, Result};
-use crate::kernel::intf::{self, mp_law};
+use crate::kernel::intf::mp_law;
 use crate::kernel::law;
 pub use groups::{group_of, Group};
 pub use places::{Node, NodeName};
@@ -46,12 +46,10 @@ impl Law {
 
     /// Which law core/ says that these parameters are of.
     pub fn of(law: &mp_law) -> Self {
-        if law.hop_wait_ns > 0 {
-            Self::Even
-        } else if law.reuse == intf::mp_reuse_MP_REUSE_CARRIER_SENSE {
-            Self::Map
-        } else {
-            Self::Gap
+        match law::name(law) {
+            "even" => Self::Even,
+            "map" => Self::Map,
+            _ => Self::Gap,
         }
     }
 

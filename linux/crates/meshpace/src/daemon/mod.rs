@@ -4,6 +4,7 @@ mod report;
 mod second;
 mod task;
 
+use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,6 +15,7 @@ use crate::config::{Law, OptionPolicy, ReleaseChoice, Source};
 use crate::hosts::registry::Registry;
 use crate::kernel::intf::{self, mp_limits, mp_settings};
 use crate::kernel::programs::{Maps, Programs};
+use crate::kernel::record::{Recording, Running};
 use crate::policy::Policy;
 use crate::release::holding::Holding;
 use crate::setup::changes::Changes;
@@ -42,6 +44,8 @@ pub struct Gateway {
     complaint: Option<String>,
     /// what waits goes first, nothing is paced any more
     ending: bool,
+    /// ends when packets no longer come by
+    _recording: Option<Running>,
     /// the last that goes, with its lock
     files: Files,
 }
@@ -54,7 +58,8 @@ pub enum Order {
 
 impl Gateway {
     /// Sets everything up. On an error everything is as it was.
-    pub fn start(source: Source, replace: bool) -> Result<Self> {
+    /// `record`: the file to write a trace into.
+    pub fn start(source: Source, replace: bool, record: Option<&Path>) -> Result<Self> {
         let mut task = Task::read(source)?;
         let missing = system::missing_capabilities();
         if !missing.is_empty() {
@@ -73,10 +78,19 @@ impl Gateway {
         let limits = mp_limits {
             l2_bytes: system::link_header_bytes(task.mesh())?,
             max_flows: task.config().max_flows,
+            records: record.is_some().into(),
             ..Default::default()
         };
+        let recording = record.map(Recording::open).transpose()?;
         let mut programs = Programs::load(limits)?;
         let maps = Arc::new(programs.maps()?);
+        let recording = match recording {
+            Some(recording) => Some(recording.start(programs.records()?)?),
+            None => None,
+        };
+        if let Some(recording) = &recording {
+            maps.record(recording.recorder());
+        }
         let watch = Watch::new(task.mesh(), limits, &programs)?;
         let mut holding = Holding::default();
         let release = release::set_up(
@@ -101,6 +115,7 @@ impl Gateway {
             started: Instant::now(),
             complaint: None,
             ending: false,
+            _recording: recording,
             files,
         };
         // From here on an error puts back what was set up.

@@ -39,6 +39,17 @@ safe! {
     h_cs = mp_h_cs(radio: &mp_radio, reach: &mp_reach) -> u32;
 }
 
+/// Which law these parameters are of.
+pub fn name(law: &mp_law) -> &'static str {
+    if law.hop_wait_ns > 0 {
+        "even"
+    } else if law.reuse == intf::mp_reuse_MP_REUSE_CARRIER_SENSE {
+        "map"
+    } else {
+        "gap"
+    }
+}
+
 // Departures of flows and hosts, and what waits too long.
 safe! {
     law_due_ns = mp_law_due_ns(law: &mp_law, pacer: &mp_pacer, ready_ns: u64, interval_ns: u64) -> u64;

@@ -12,3 +12,5 @@ pub mod offload;
 pub mod packet;
 pub mod port;
 pub mod programs;
+pub mod record;
+pub mod trace;

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use libbpf_rs::{
     MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject, ProgramAttachType,
@@ -17,6 +18,8 @@ use crate::kernel::intf::{
     self, mp_cap, mp_flow, mp_flow_key, mp_heard, mp_host, mp_host_key, mp_limits, mp_settings,
     Plain,
 };
+use crate::kernel::record::Recorder;
+use crate::kernel::trace::Names;
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/gateway.bpf.o"));
 
@@ -98,7 +101,13 @@ impl Programs {
             events: self.map("mp_events")?,
             unsent: self.map("mp_unsent")?,
             changes: AtomicU32::new(1),
+            recorder: OnceLock::new(),
         })
+    }
+
+    /// Where the programs put what comes, if it is recorded.
+    pub fn records(&self) -> Result<MapHandle> {
+        self.map("mp_records")
     }
 
     /// Netfilter's question, for who pins it.
@@ -137,6 +146,8 @@ fn prepare_maps(open: &mut OpenObject, limits: mp_limits, shared: &[SharedMap]) 
             ) => map.set_max_entries(limits.max_flows)?,
             // Of hosts that have flows, and of those that the configuration states.
             Some("mp_hosts") => map.set_max_entries(2 * limits.max_flows)?,
+            // Four megabytes that only who records needs.
+            Some("mp_records") => map.set_autocreate(limits.records != 0)?,
             Some(".rodata.limits") => map.set_initial_value(limits.bytes())?,
             _ => {}
         }
@@ -162,6 +173,8 @@ pub struct Maps {
     unsent: MapHandle,
     /// of paths and floors; flows look them up when they hear of a new number
     changes: AtomicU32,
+    /// who hears what is set, if what comes is recorded
+    recorder: OnceLock<Arc<Recorder>>,
 }
 
 fn count_of(map: &MapHandle, key: &[u8]) -> Option<u64> {
@@ -183,9 +196,29 @@ impl Maps {
         MapHandle::try_from(&self.events).context("ring buffer")
     }
 
-    /// Where its thread says what it did not send again.
-    pub fn unsent(&self) -> Result<MapHandle> {
-        MapHandle::try_from(&self.unsent).context("map of what was not sent again")
+    /// A segment that the programs ordered to be sent again was not.
+    pub fn set_unsent(&self, key: &mp_flow_key, seq: u32) -> Result<()> {
+        self.note(|names| format!("unsent {} {seq}", names.flow(key)));
+        self.unsent
+            .update(key.bytes(), &seq.to_ne_bytes(), MapFlags::ANY)
+            .context("unsent")
+    }
+
+    /// From now on it hears what is set.
+    pub fn record(&self, recorder: Arc<Recorder>) {
+        let _ = self.recorder.set(recorder);
+    }
+
+    fn note_later(&self, line: impl FnOnce(&mut Names) -> String) {
+        if let Some(recorder) = self.recorder.get() {
+            recorder.note_later(line);
+        }
+    }
+
+    fn note(&self, line: impl FnOnce(&mut Names) -> String) {
+        if let Some(recorder) = self.recorder.get() {
+            recorder.note(line);
+        }
     }
 
     /// For [`mp_settings`]: never 0, another number after each change of a path or a floor.
@@ -202,7 +235,11 @@ impl Maps {
     pub fn set_settings(&self, settings: &mp_settings) -> Result<()> {
         self.settings
             .update(&FIRST, settings.bytes(), MapFlags::ANY)
-            .context("settings")
+            .context("settings")?;
+        if let Some(recorder) = self.recorder.get() {
+            recorder.note_settings(settings);
+        }
+        Ok(())
     }
 
     /// The heartbeat (intf.h).
@@ -238,11 +275,13 @@ impl Maps {
             self.add_expired(key, acked_bytes);
         }
         let _ = self.floors.delete(key.bytes());
+        self.note(|names| names.forget(key));
     }
 
     /// The least interval of a flow, in ns; 0 lifts it.
     pub fn set_floor(&self, key: &mp_flow_key, floor_ns: u64) -> Result<()> {
         self.changed();
+        self.note_later(|names| format!("floor {} {floor_ns}", names.flow(key)));
         if floor_ns == 0 {
             let _ = self.floors.delete(key.bytes());
             return Ok(());
@@ -254,6 +293,7 @@ impl Maps {
 
     pub fn set_host(&self, address: &[u8; 16], host: &mp_host) -> Result<()> {
         self.changed();
+        self.note_later(|names| names.path(address, host));
         self.hosts
             .update(address, host.bytes(), MapFlags::ANY)
             .context("hosts")
@@ -262,11 +302,13 @@ impl Maps {
     /// Of a host nothing is known any more.
     pub fn forget_host(&self, address: &[u8; 16]) {
         self.changed();
+        self.note_later(|names| names.path(address, &mp_host::default()));
         let _ = self.hosts.delete(address);
     }
 
     /// A host may get all that it can.
     pub fn lift_cap(&self, host: &mp_host_key) {
+        self.note(|names| names.cap(host, 0, 0));
         let _ = self.caps.delete(host.bytes());
     }
 
@@ -288,6 +330,7 @@ impl Maps {
         } else {
             MapFlags::ANY
         };
+        self.note(|names| names.cap(host, cap_bps, flow_bps));
         self.caps
             .update(host.bytes(), cap.bytes(), how)
             .context("caps")
@@ -296,6 +339,7 @@ impl Maps {
     /// The address stands no longer, or from now on, for a host that goes by another of its addresses.
     /// Where there is no room left it has no cap.
     pub fn set_alias(&self, address: &[u8; 16], standing: Option<&[u8; 16]>) {
+        self.note(|names| names.alias(address, standing));
         let done = match standing {
             Some(standing) => self.aliases.update(address, standing, MapFlags::ANY),
             None => self.aliases.delete(address),
@@ -307,6 +351,7 @@ impl Maps {
 
     /// The flow's next packet that can be is marked by ECN.
     pub fn mark(&self, key: &mp_flow_key) -> Result<()> {
+        self.note(|names| format!("mark {}", names.flow(key)));
         self.marks
             .update(key.bytes(), &1u32.to_ne_bytes(), MapFlags::ANY)
             .context("marks")

@@ -42,10 +42,9 @@ impl Holding {
     }
 
     /// Keeps copies of segments from now on, in so many bytes of memory.
-    pub fn keep_copies(&mut self, maps: &Maps, port: Arc<Port>, budget: u64) -> Result<()> {
+    pub fn keep_copies(&mut self, maps: &Arc<Maps>, port: Arc<Port>, budget: u64) -> Result<()> {
         cache::start(
-            maps.events()?,
-            maps.unsent()?,
+            maps.clone(),
             port,
             budget,
             self.gauge.clone(),

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-use libbpf_rs::{MapCore, MapFlags, MapHandle, RingBufferBuilder};
+use libbpf_rs::{MapHandle, RingBufferBuilder};
 
 use super::{Cache, Gauge, New, Of, Round, Way};
 use crate::base::errors::{Context, Result};
@@ -16,13 +16,14 @@ use crate::kernel::intf::{
     mp_event_kind_MP_EVENT_STORE_FIRST, mp_flow_key, mp_store_event, Plain,
 };
 use crate::kernel::port::Port;
+use crate::kernel::programs::Maps;
 use crate::release::liveness::{self, Liveness};
 
 pub type Living = Arc<Mutex<Option<Round>>>;
 
 struct Out {
     port: Arc<Port>,
-    unsent: MapHandle,
+    maps: Arc<Maps>,
 }
 
 impl Way for Out {
@@ -32,9 +33,8 @@ impl Way for Out {
 
     /// When that fails the duplicate ACKs wait for three tries, as they would for a copy that is lost.
     fn unsent(&mut self, key: &mp_flow_key, seq: u32) {
-        let seq = seq.to_ne_bytes();
-        if let Err(error) = self.unsent.update(key.bytes(), &seq, MapFlags::ANY) {
-            log::debug!("unsent: {error:#}");
+        if let Err(error) = self.maps.set_unsent(key, seq) {
+            log::debug!("{error:#}");
         }
     }
 }
@@ -76,19 +76,19 @@ fn read_store_event(event: &mp_event, bytes: &[u8]) -> Option<New> {
 
 /// Runs the cache. `budget`: bytes of memory.
 pub fn start(
-    events: MapHandle,
-    unsent: MapHandle,
+    maps: Arc<Maps>,
     port: Arc<Port>,
     budget: u64,
     gauge: Arc<Gauge>,
     living: Living,
     liveness: Arc<Liveness>,
 ) -> Result<()> {
+    let events = maps.events()?;
     liveness.cache.made();
     std::thread::Builder::new()
         .name("cache".into())
         .spawn(move || {
-            let cache = Cache::new(budget, gauge, Out { port, unsent });
+            let cache = Cache::new(budget, gauge, Out { port, maps });
             if let Err(error) = serve(cache, &events, &living, &liveness) {
                 panic!("the retransmit cache failed: {error:#}");
             }
