@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`meshpace gateway --record FILE`: a trace that replays to what the gateway had, and names nobody."""
+"""`meshpace gateway --record FILE` writes a trace that replays to what the gateway had."""
 
 import re
 import time

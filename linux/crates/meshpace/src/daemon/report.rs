@@ -51,6 +51,7 @@ const COUNTERS: &[(&str, intf::mp_counter)] = &[
         "unanswered_dropped",
         intf::mp_counter_MP_COUNT_UNANSWERED_DROPPED,
     ),
+    ("records_lost", intf::mp_counter_MP_COUNT_RECORDS_LOST),
 ];
 
 fn counters(gateway: &Gateway) -> BTreeMap<String, u64> {
