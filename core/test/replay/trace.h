@@ -30,7 +30,6 @@ enum trace_kind {
 	TRACE_UNSENT, /* a segment that was to be sent again and was not */
 	TRACE_MARK,   /* the next packet of a download is to be marked */
 	TRACE_FORGET, /* a flow has been idle for long, or has ended */
-	TRACE_TICK,   /* a second has passed: shares are worked out */
 	TRACE_DOWN,   /* a packet to the mesh */
 	TRACE_UP,     /* a packet from the mesh */
 	TRACE_AGAIN,  /* a segment from the retransmit cache leaves to the mesh */
@@ -270,7 +269,7 @@ static inline void trace_read_path(struct trace_reader *reader, struct trace_eve
 static inline void trace_read_event(struct trace_reader *reader, struct trace_event *event)
 {
 	static const char *const kinds[] = { "set",  "host", "cap",  "floor", "alias", "unsent",
-					     "mark", "forget", "tick", "down", "up",  "again" };
+					     "mark", "forget", "down", "up",  "again" };
 	const char *kind = trace_next(reader, "what happens");
 	unsigned i;
 
@@ -307,8 +306,6 @@ static inline void trace_read_event(struct trace_reader *reader, struct trace_ev
 	case TRACE_FORGET:
 		trace_read_flow(reader, &event->packet.flow);
 		event->upwards = strcmp(trace_next(reader, "up or down"), "up") == 0;
-		break;
-	case TRACE_TICK:
 		break;
 	default:
 		trace_read_packet(reader, event);
