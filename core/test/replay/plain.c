@@ -158,7 +158,8 @@ static void replay_configure(const struct trace_event *event)
 	case TRACE_FORGET:
 		if (find_flow(id, event->upwards))
 			find_flow(id, event->upwards)->state.known = false;
-		*floor_for(id) = 0;
+		if (!event->upwards)
+			*floor_for(id) = 0;
 		break;
 	case TRACE_MARK:
 		place_of(id, false)->mark = true;
