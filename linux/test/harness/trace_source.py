@@ -378,6 +378,16 @@ class Source:
         name = f"{self.prefix}{host}:{7000 + n % 7}-1:80"
         self.say(f"down {name} A seq={n * 2896} ack=1 len=2896 segs={segs}")
 
+    def _hostile_options(self) -> str:
+        """A list that means something here and there, and mostly breaks."""
+        chance = self.chance
+        kinds, lengths = (0, 1, 1, 2, 3, 5, 8, 19, 29, 30, 254), (2, 3, 4, 8, 10, 40)
+        drawn = [
+            chance.choice((chance.choice(kinds), chance.choice(lengths), chance.randrange(256)))
+            for _ in range(4 * chance.randint(1, 10))
+        ]
+        return f" opt=hex:{bytes(drawn).hex()}"
+
     def _forge(self, flow: Flow) -> None:
         """What anybody can send who does not see the connection, or sees it and lies."""
         if self.chance.random() >= self.setting.forged:
@@ -386,9 +396,8 @@ class Source:
         near = (flow.seq(flow.sent) + chance.randrange(-5000, 5000)) % WRAP
         seq = chance.choice((near, chance.randrange(WRAP)))
         ack = chance.choice((near, chance.randrange(WRAP), flow.seq(flow.acked)))
-        options = chance.choice(
-            ("", " opt=md5", " opt=mptcp", " opt=ts", f" opt=sack:{ack}-{near}")
-        )
+        named = ("", " opt=md5", " opt=mptcp", " opt=ts", f" opt=sack:{ack}-{near}")
+        options = self._hostile_options() if chance.random() < 0.5 else chance.choice(named)
         flags = chance.choice(("R", "RA", "S", "SA", "A", "FA", "F", "-"))
         size = chance.choice((0, 0, 1, 700))
         say = chance.choice((self._say_up, self._say_down))
