@@ -15,7 +15,8 @@ use crate::kernel::programs::Maps;
 use crate::policy::shares::Caps;
 use crate::release::cache::{self, Gauge, Living, Round};
 use crate::release::liveness::{Heart, Liveness};
-use crate::release::nfqueue;
+use crate::release::nfqueue_thread;
+use crate::release::pacer::Control;
 use crate::setup::bypass::Counts;
 use crate::setup::rules::Rules;
 
@@ -23,7 +24,7 @@ const ENDED: &str = "its holder ended the program";
 
 #[derive(Default)]
 pub struct Holding {
-    queue: Arc<nfqueue::Control>,
+    queue: Arc<Control>,
     thread: Option<JoinHandle<()>>,
     gauge: Arc<Gauge>,
     living: Living,
@@ -36,7 +37,7 @@ impl Holding {
     /// Decides on the packets of a netfilter queue from now on; which that is.
     pub fn serve_queue(&mut self, config: &Config, maps: &Arc<Maps>) -> Result<u16> {
         let (maps, queue, liveness) = (maps.clone(), self.queue.clone(), self.liveness.clone());
-        let (number, thread) = nfqueue::start(config, maps, queue, liveness)?;
+        let (number, thread) = nfqueue_thread::start(config, maps, queue, liveness)?;
         self.thread = Some(thread);
         Ok(number)
     }

@@ -5,5 +5,6 @@ pub mod holding;
 pub mod hostpace;
 pub mod liveness;
 pub mod nfnetlink;
-pub mod nfqueue;
+pub mod nfqueue_thread;
 pub mod paced;
+pub mod pacer;

@@ -3,11 +3,8 @@
 //! leaves (GAP section 4.3), and by the law `even` when some of it is lost, since all waits too long.
 use std::collections::VecDeque;
 
-use crate::kernel::intf::{
-    self, mp_flow, mp_flow_key, mp_law, mp_pacer, mp_progress, mp_wait, mp_waits_for,
-};
+use crate::kernel::intf::{self, mp_flow, mp_law, mp_pacer, mp_progress, mp_wait, mp_waits_for};
 use crate::kernel::law;
-use crate::kernel::programs::Maps;
 
 /// An interval that was read so lately is not read again: reading costs as much as a packet does.
 const FRESH_NS: u64 = 250_000;
@@ -82,17 +79,18 @@ impl Paced {
     }
 
     /// Whether what comes now may be held.
-    pub fn may_hold(&mut self, key: &mp_flow_key, maps: &Maps, now: u64) -> bool {
-        self.read(key, maps, now);
+    pub fn may_hold(&mut self, now: u64, flow: impl FnOnce() -> Option<mp_flow>) -> bool {
+        self.read(now, flow);
         self.answered
     }
 
-    pub fn read(&mut self, key: &mp_flow_key, maps: &Maps, now: u64) {
+    /// Reads the kernel's entry anew, which `flow` finds.
+    pub fn read(&mut self, now: u64, flow: impl FnOnce() -> Option<mp_flow>) {
         if now.saturating_sub(self.read_ns) <= FRESH_NS {
             return;
         }
         self.read_ns = now;
-        let flow = maps.flow(key);
+        let flow = flow();
         self.answered = flow.as_ref().is_some_and(|flow| is_answered(flow, now));
         self.waits_for.interval_ns = flow.as_ref().map_or(0, |flow| flow.interval_ns);
         if let Some(flow) = flow {

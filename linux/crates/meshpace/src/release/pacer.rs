@@ -1,46 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Release where there is no sch_fq: packets stay in a netfilter queue until their departure.
+//! Which packets of the netfilter queue wait, for what and until when.
 //!
 //! The BPF program at the interface still measures; the interval is its, the departure core/'s. Where
 //! a host has a cap, its packets wait for the host's turn as well (hostpace.rs).
-//! Killed, the rule's --queue-bypass lets packets pass.
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use nix::poll::{ppoll, PollFd, PollFlags};
-use nix::sys::prctl;
-use nix::sys::time::TimeSpec;
-
-use crate::base::errors::{anyhow, bail, Context, Result};
-use crate::base::system::now_ns;
-use crate::config::Config;
-use crate::kernel::intf::{self, mp_flow_key, mp_law};
-use crate::kernel::packet::{self, Datagram, Packet, Segment};
-use crate::kernel::programs::Maps;
+use crate::kernel::intf::{self, mp_flow, mp_flow_key, mp_law};
+use crate::kernel::packet::{Datagram, Packet, Segment};
 use crate::policy::shares::Member;
 use crate::release::hostpace::{HostPaces, Published, Turn, Who};
-use crate::release::liveness::{self, Liveness};
-use crate::release::nfnetlink::{Queue, Verdict};
+use crate::release::nfnetlink::Verdict;
 use crate::release::paced::{is_answered, Own, Paced, Waiting};
 
-/// Enough for IPv6 and TCP headers with all options, and for a long IPv4 header.
-const COPIED_BYTES: u32 = 128;
-/// Packets in the kernel's queue, unread and waiting: at 100 Mbit/s a second, which the windows of all flows
-/// together seldom are. Of 1500 bytes each takes 2304 of the kernel's memory: 18 MiB. More pass unpaced.
-const QUEUE_PACKETS: u32 = 8192;
-/// Numbers that are tried where the configuration has none: of so many gateways on one box.
-const NUMBERS: u16 = 64;
+const ENDED: &str = "its holder ended the program";
 /// Of a flow that nobody answers: the window that it may have under way (core/'s MP_UNANSWERED_WINDOW).
 const NEW_PACKETS: usize = intf::MP_UNANSWERED_WINDOW as usize / 1460 + 1;
 /// An empty queue is forgotten after this: no departure is further ahead than core/'s horizon.
 const FORGET_NS: u64 = intf::MP_HORIZON_NS as u64;
-const TIDY_NS: u64 = 1_000_000_000;
-/// The heartbeat hears of the thread at least this often.
-const LOOK_AROUND_NS: u64 = liveness::EVERY.as_nanos() as u64;
-
 /// What may be due: the head of a flow's queue, or a host's next turn.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
@@ -77,7 +57,7 @@ pub struct Control {
 
 impl Control {
     pub fn set_law(&self, law: mp_law) {
-        *self.law.lock().expect("its holder ended the program") = law;
+        *self.law.lock().expect(ENDED) = law;
     }
 
     /// Until nothing waits, after `pass`; a thread that has died is not waited for long.
@@ -91,148 +71,94 @@ impl Control {
     }
 }
 
-struct Pacer {
-    queue: Queue,
-    maps: Arc<Maps>,
+/// Who asks for the verdicts, and knows the flows.
+pub trait World {
+    /// The kernel's entry.
+    fn flow(&self, key: &mp_flow_key) -> Option<mp_flow>;
+    /// Has the flow's next packet marked by ECN; whether that can be.
+    fn mark(&self, key: &mp_flow_key) -> bool;
+    fn decide(&mut self, id: u32, verdict: Verdict);
+}
+
+/// Decides when each packet goes. It has no clock: whoever calls says what time it is.
+pub struct Pacer<W> {
+    world: W,
     flows: HashMap<mp_flow_key, Paced>,
     hosts: HostPaces,
     /// departures of heads, and of the first of each host
     due: BinaryHeap<Reverse<(u64, Due)>>,
     control: Arc<Control>,
-    liveness: Arc<Liveness>,
     /// as of this wake-up
     law: mp_law,
-    /// of one wakeup; kept for its memory
-    arrived: Vec<(u32, Option<Packet>)>,
     most_flows: usize,
 }
 
-/// Binds the queue that is asked for, or the first that is free: on one box there may be two gateways.
-fn bind(wanted: Option<u16>) -> Result<(u16, Queue)> {
-    let numbers = match wanted {
-        Some(number) => number..=number,
-        None => Config::QUEUE..=Config::QUEUE + NUMBERS - 1,
-    };
-    let mut refusal = None;
-    for number in numbers.clone() {
-        match Queue::bind(number, COPIED_BYTES, QUEUE_PACKETS) {
-            Ok(queue) => return Ok((number, queue)),
-            Err(error) => refusal = Some(error),
+impl<W: World> Pacer<W> {
+    pub fn new(world: W, control: Arc<Control>, most_flows: usize) -> Self {
+        Self {
+            world,
+            flows: HashMap::new(),
+            hosts: HostPaces::default(),
+            due: BinaryHeap::new(),
+            control,
+            law: mp_law::default(),
+            most_flows,
         }
     }
-    let refusal = refusal.map_or_else(String::new, |error| error.to_string());
-    bail!("netfilter queue {numbers:?}: {refusal}; is another program using it? set another queue")
-}
 
-/// Binds the queue and runs it in a thread; the rule is to be set afterwards.
-pub fn start(
-    config: &Config,
-    maps: Arc<Maps>,
-    control: Arc<Control>,
-    liveness: Arc<Liveness>,
-) -> Result<(u16, std::thread::JoinHandle<()>)> {
-    let most_flows = config.max_flows as usize;
-    let (number, queue) = bind(config.queue)?;
-    liveness.queue.made();
-    let thread = std::thread::Builder::new()
-        .name("nfqueue".into())
-        .spawn(move || {
-            // Timers are rounded up by 50 us else.
-            let _ = prctl::set_timerslack(1);
-            let mut pacer = Pacer {
-                queue,
-                maps,
-                flows: HashMap::new(),
-                hosts: HostPaces::default(),
-                due: BinaryHeap::new(),
-                control,
-                liveness,
-                law: mp_law::default(),
-                arrived: Vec::new(),
-                most_flows,
-            };
-            if let Err(error) = pacer.run() {
-                panic!("the netfilter queue failed: {error:#}");
-            }
-        })
-        .map_err(|error| anyhow!("thread: {error}"))?;
-    Ok((number, thread))
-}
+    pub fn world(&mut self) -> &mut W {
+        &mut self.world
+    }
 
-impl Pacer {
+    /// What has been set since the previous wake-up: law and caps.
+    pub fn take_settings(&mut self, now: u64) {
+        self.law = *self.control.law.lock().expect(ENDED);
+        for member in self.hosts.take_caps(&self.control.caps) {
+            self.release_host(member, now);
+        }
+    }
+
+    /// The first departure; None: nothing waits.
+    pub fn next_due(&self) -> Option<u64> {
+        self.due.peek().map(|Reverse((at, _))| *at)
+    }
+
+    /// Once a second: flows without packets are forgotten, and it is said of which some wait.
+    pub fn tidy(&mut self, now: u64) {
+        self.flows
+            .retain(|_, f| !f.waiting.is_empty() || now - f.seen_ns < FORGET_NS);
+        self.tell_held();
+    }
+
+    /// A packet has come; None: one that is not understood.
+    pub fn arrive(&mut self, id: u32, packet: Option<&Packet>, now: u64) {
+        match packet {
+            Some(Packet::Tcp(segment)) => self.arrive_tcp(id, segment, now),
+            Some(Packet::Udp(datagram)) => self.arrive_udp(id, datagram, now),
+            None => self.world.decide(id, Verdict::Accept),
+        }
+    }
+
     /// Where a flow's data is paced as a part of what its host gets.
     fn down_to(&self, key: &mp_flow_key) -> Member {
         self.hosts.member(key.mesh, intf::mp_direction_MP_DOWN)
     }
 
-    fn run(&mut self) -> Result<()> {
-        let mut looked_around_ns = now_ns();
-        while !self.control.stop.load(Ordering::Relaxed) {
-            self.liveness.queue.made();
-            let law = self.control.law.lock();
-            self.law = *law.expect("its holder ended the program");
-            if self.control.pass.load(Ordering::Relaxed) {
-                self.release_all()?;
-            }
-            for member in self.hosts.take_caps(&self.control.caps) {
-                self.release_host(member, now_ns());
-            }
-            self.take_arrivals()?;
-            self.release_due()?;
-            let now = now_ns();
-            if now - looked_around_ns > TIDY_NS {
-                looked_around_ns = now;
-                self.flows
-                    .retain(|_, f| !f.waiting.is_empty() || now - f.seen_ns < FORGET_NS);
-                self.tell_held();
-            }
-            self.wait();
-        }
-        self.release_all()
-    }
-
     /// Of which flows something waits: their senders have more than they get.
     fn tell_held(&self) {
         let held = self.flows.iter().filter(|(_, f)| !f.waiting.is_empty());
-        *self
-            .control
-            .held_flows
-            .lock()
-            .expect("its holder ended the program") = held.map(|(key, _)| *key).collect();
-    }
-
-    fn take_arrivals(&mut self) -> Result<()> {
-        // A flood of arrivals must not delay departures.
-        for _ in 0..8 {
-            let mut arrived = std::mem::take(&mut self.arrived);
-            let more = self
-                .queue
-                .receive(|p| arrived.push((p.id, packet::read(p.payload))));
-            for (id, packet) in arrived.drain(..) {
-                match packet {
-                    Some(Packet::Tcp(segment)) => self.arrive(id, &segment),
-                    Some(Packet::Udp(datagram)) => self.arrive_udp(id, &datagram),
-                    None => self.queue.decide(id, Verdict::Accept),
-                }
-            }
-            self.arrived = arrived;
-            if !more.context("receiving")? {
-                break;
-            }
-        }
-        self.queue.flush().context("verdicts")
+        *self.control.held_flows.lock().expect(ENDED) = held.map(|(key, _)| *key).collect();
     }
 
     /// UDP waits for its host's turn alone.
-    fn arrive_udp(&mut self, id: u32, datagram: &Datagram) {
+    fn arrive_udp(&mut self, id: u32, datagram: &Datagram, now: u64) {
         let member = self.down_to(&datagram.key);
         if self.control.pass.load(Ordering::Relaxed) || !self.hosts.takes_turns(&member) {
-            return self.queue.decide(id, Verdict::Accept);
+            return self.world.decide(id, Verdict::Accept);
         }
-        let now = now_ns();
         if !self.hosts.has_room(&member, &datagram.key, now) {
             self.control.udp_dropped.fetch_add(1, Ordering::Relaxed);
-            return self.queue.decide(id, Verdict::Drop);
+            return self.world.decide(id, Verdict::Drop);
         }
         self.control.waiting.fetch_add(1, Ordering::Relaxed);
         self.hosts.wait(
@@ -259,7 +185,7 @@ impl Pacer {
             direction: intf::mp_direction_MP_UP,
             ..segment.key
         };
-        let look = || self.maps.flow(&own).map(|flow| Own::from(&flow));
+        let look = || self.world.flow(&own).map(|flow| Own::from(&flow));
         let bytes = flow.acknowledge(segment.ack, look);
         self.hosts.ack_departure(&member, bytes, now)
     }
@@ -283,11 +209,11 @@ impl Pacer {
         let Some(flow) = self.flows.get_mut(&segment.key) else {
             return false;
         };
-        flow.read(&segment.key, &self.maps, now);
+        flow.read(now, || self.world.flow(&segment.key));
         if !flow.waits_too_long(&self.law, turn_ns, now) {
             return false;
         }
-        if segment.ecn && self.maps.mark(&segment.key).is_ok() {
+        if segment.ecn && self.world.mark(&segment.key) {
             return false;
         }
         self.control.wait_dropped.fetch_add(1, Ordering::Relaxed);
@@ -298,15 +224,14 @@ impl Pacer {
     /// one; without, it takes no memory here: the program at the interface lets little of it pass.
     fn may_hold(&mut self, key: &mp_flow_key, now: u64) -> bool {
         match self.flows.get_mut(key) {
-            Some(flow) => flow.may_hold(key, &self.maps, now),
-            None => self.maps.flow(key).is_some_and(|f| is_answered(&f, now)),
+            Some(flow) => flow.may_hold(now, || self.world.flow(key)),
+            None => self.world.flow(key).is_some_and(|f| is_answered(&f, now)),
         }
     }
 
-    fn arrive(&mut self, id: u32, segment: &Segment) {
+    fn arrive_tcp(&mut self, id: u32, segment: &Segment, now: u64) {
         let pass = self.control.pass.load(Ordering::Relaxed);
         let has_data = segment.payload_bytes > 0 && !pass;
-        let now = now_ns();
         let flow = self.flows.get(&segment.key);
         let waiting = flow.map_or(0, |flow| flow.waiting.len());
         if has_data && !self.may_hold(&segment.key, now) {
@@ -317,7 +242,7 @@ impl Pacer {
             }
             if waiting >= NEW_PACKETS || (waiting == 0 && !self.hosts.has_room_for_new(&member)) {
                 self.control.dropped.fetch_add(1, Ordering::Relaxed);
-                return self.queue.decide(id, Verdict::Drop);
+                return self.world.decide(id, Verdict::Drop);
             }
         }
         let flow = self.flows.get(&segment.key);
@@ -335,10 +260,10 @@ impl Pacer {
         }
         if self.waits_beyond_all_bounds(segment) {
             self.control.dropped.fetch_add(1, Ordering::Relaxed);
-            return self.queue.decide(id, Verdict::Drop);
+            return self.world.decide(id, Verdict::Drop);
         }
         if has_data && self.is_lost(segment, now) {
-            return self.queue.decide(id, Verdict::Drop);
+            return self.world.decide(id, Verdict::Drop);
         }
         let flow = self.flows.entry(segment.key);
         let flow = flow.or_insert_with(|| Paced::new(now));
@@ -354,8 +279,8 @@ impl Pacer {
         }
     }
 
-    fn release_due(&mut self) -> Result<()> {
-        let now = now_ns();
+    /// Those go whose time has come.
+    pub fn release_due(&mut self, now: u64) {
         while let Some(Reverse((departure, due))) = self.due.peek() {
             if *departure > now {
                 break;
@@ -370,7 +295,6 @@ impl Pacer {
                 Due::Host(member) => self.release_host(member, now),
             }
         }
-        self.queue.flush().context("verdicts")
     }
 
     /// Releases packets of a flow as long as they are due; puts the next one on the list.
@@ -390,7 +314,7 @@ impl Pacer {
             match self.hosts.next(&member, now) {
                 Turn::Of(Who::Datagram(_, id)) => {
                     self.control.waiting.fetch_sub(1, Ordering::Relaxed);
-                    self.queue.decide(id, Verdict::Accept);
+                    self.world.decide(id, Verdict::Accept);
                 }
                 Turn::Of(Who::Flow(key) | Who::New(key)) => {
                     self.depart(key, now);
@@ -413,7 +337,7 @@ impl Pacer {
         let Some(flow) = self.flows.get_mut(&key) else {
             return Head::Waits;
         };
-        flow.read(&key, &self.maps, now);
+        flow.read(now, || self.world.flow(&key));
         let Some(head) = flow.waiting.front() else {
             return Head::Waits;
         };
@@ -461,48 +385,26 @@ impl Pacer {
     fn let_go(&mut self, id: u32, key: &mp_flow_key) {
         let version = usize::from(!is_v4(&key.mesh));
         self.control.let_go[version].fetch_add(1, Ordering::Relaxed);
-        self.queue.decide(id, Verdict::Accept);
-    }
-
-    /// Sleeps until a packet comes or the next one is due.
-    fn wait(&self) {
-        let now = now_ns();
-        let due = self
-            .due
-            .peek()
-            .map_or(now + LOOK_AROUND_NS, |Reverse((at, _))| *at);
-        let ns = due.saturating_sub(now).min(LOOK_AROUND_NS);
-        let mut fds = [PollFd::new(self.queue.fd(), PollFlags::POLLIN)];
-        // Whatever ends it, the loop looks at everything.
-        let _ = ppoll(
-            &mut fds,
-            Some(TimeSpec::from_duration(Duration::from_nanos(ns))),
-            None,
-        );
+        self.world.decide(id, Verdict::Accept);
     }
 
     /// At the end nothing is lost: all packets go at once, in their order.
-    fn release_all(&mut self) -> Result<()> {
-        for _ in 0..4 {
-            self.take_arrivals()?;
-            self.due.clear();
-            for id in self.hosts.empty() {
-                self.control.waiting.fetch_sub(1, Ordering::Relaxed);
-                self.queue.decide(id, Verdict::Accept);
-            }
-            let keys: Vec<_> = self.flows.keys().copied().collect();
-            for key in keys {
-                while self
-                    .flows
-                    .get(&key)
-                    .is_some_and(|flow| !flow.waiting.is_empty())
-                {
-                    self.depart(key, now_ns());
-                }
-            }
-            self.queue.flush().context("verdicts")?;
+    pub fn release_all(&mut self, now: u64) {
+        self.due.clear();
+        for id in self.hosts.empty() {
+            self.control.waiting.fetch_sub(1, Ordering::Relaxed);
+            self.world.decide(id, Verdict::Accept);
         }
-        Ok(())
+        let keys: Vec<_> = self.flows.keys().copied().collect();
+        for key in keys {
+            while self
+                .flows
+                .get(&key)
+                .is_some_and(|flow| !flow.waiting.is_empty())
+            {
+                self.depart(key, now);
+            }
+        }
     }
 }
 
@@ -516,3 +418,7 @@ fn key_bytes(key: &mp_flow_key) -> [u8; 40] {
         .try_into()
         .expect("a key has 40 bytes")
 }
+
+#[cfg(test)]
+#[path = "pacer_tests.rs"]
+mod tests;

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The pacer in virtual time: what leaves when, with a kernel that is made up.
+use super::*;
+use crate::policy::shares::Caps;
+
+const MS: u64 = 1_000_000;
+const START: u64 = 1000 * MS;
+
+/// A kernel in which one flow is answered, and what was decided.
+#[derive(Default)]
+struct Fake {
+    flows: HashMap<mp_flow_key, mp_flow>,
+    decided: Vec<(u32, Verdict)>,
+}
+
+impl World for Fake {
+    fn flow(&self, key: &mp_flow_key) -> Option<mp_flow> {
+        self.flows.get(key).copied()
+    }
+
+    fn mark(&self, _: &mp_flow_key) -> bool {
+        false
+    }
+
+    fn decide(&mut self, id: u32, verdict: Verdict) {
+        self.decided.push((id, verdict));
+    }
+}
+
+/// To 10.1.0.`host`.
+fn key(host: u8) -> mp_flow_key {
+    let mut key = mp_flow_key::default();
+    key.mesh[10..].copy_from_slice(&[0xff, 0xff, 10, 1, 0, host]);
+    key
+}
+
+fn segment(host: u8, payload_bytes: u32) -> Option<Packet> {
+    Some(Packet::Tcp(Segment {
+        key: key(host),
+        payload_bytes,
+        ack: 1,
+        pure_ack: payload_bytes == 0,
+        ecn: false,
+    }))
+}
+
+/// Whose flow to host 1 has an interval of 10 ms.
+fn pacer() -> Pacer<Fake> {
+    let mut flow = mp_flow {
+        interval_ns: 10 * MS,
+        ..Default::default()
+    };
+    flow.unanswered.since_ns = START;
+    let mut fake = Fake::default();
+    fake.flows.insert(key(1), flow);
+    let mut pacer = Pacer::new(fake, Arc::default(), 100);
+    pacer.control.set_law(crate::kernel::law::even());
+    pacer.take_settings(START);
+    pacer
+}
+
+/// Goes on from wake-up to wake-up; what was let go, and when, in ms.
+fn run(pacer: &mut Pacer<Fake>, until: u64) -> Vec<(u32, u64)> {
+    let (mut gone, mut now) = (Vec::new(), START);
+    loop {
+        pacer.release_due(now);
+        let decided = std::mem::take(&mut pacer.world.decided);
+        for (id, verdict) in decided {
+            assert_eq!(verdict, Verdict::Accept);
+            gone.push((id, (now - START) / MS));
+        }
+        match pacer.next_due() {
+            Some(due) if due <= until => now = due.max(now),
+            _ => return gone,
+        }
+    }
+}
+
+#[test]
+fn data_leaves_by_its_interval_and_nothing_overtakes_it() {
+    let mut pacer = pacer();
+    for id in 0..3 {
+        pacer.arrive(id, segment(1, 1000).as_ref(), START);
+    }
+    pacer.arrive(3, segment(1, 0).as_ref(), START);
+    pacer.arrive(4, segment(2, 0).as_ref(), START);
+    let gone = run(&mut pacer, START + 1000 * MS);
+    assert_eq!(gone, [(0, 0), (4, 0), (1, 10), (2, 20), (3, 20)]);
+    assert_eq!(pacer.control.waiting.load(Ordering::Relaxed), 0);
+}
+
+/// The law may have slowed down, or hurried up, while a packet waited.
+#[test]
+fn the_interval_of_the_moment_of_departure_counts() {
+    let mut pacer = pacer();
+    for id in 0..2 {
+        pacer.arrive(id, segment(1, 1000).as_ref(), START);
+    }
+    let flow = pacer.world.flows.get_mut(&key(1)).unwrap();
+    flow.interval_ns = 30 * MS;
+    assert_eq!(run(&mut pacer, START + 1000 * MS), [(0, 0), (1, 30)]);
+}
+
+#[test]
+fn a_host_with_a_cap_takes_turns() {
+    let mut pacer = pacer();
+    let host = (key(1).mesh, intf::mp_direction_MP_DOWN);
+    // 1000 bytes each 40 ms.
+    let caps = Caps::from([(host, 25_000)]);
+    pacer.control.caps.publish(caps, Arc::default());
+    pacer.take_settings(START);
+    for id in 0..3 {
+        pacer.arrive(id, segment(1, 1000).as_ref(), START);
+    }
+    let gone = run(&mut pacer, START + 1000 * MS);
+    assert_eq!(gone, [(0, 0), (1, 40), (2, 80)]);
+}
+
+#[test]
+fn at_the_end_all_go_in_their_order() {
+    let mut pacer = pacer();
+    for id in 0..5 {
+        pacer.arrive(id, segment(1, 1000).as_ref(), START);
+    }
+    pacer.release_all(START + MS);
+    let gone: Vec<_> = pacer.world.decided.iter().map(|(id, _)| *id).collect();
+    assert_eq!(gone, [0, 1, 2, 3, 4]);
+    assert_eq!(pacer.control.waiting.load(Ordering::Relaxed), 0);
+}
