@@ -115,8 +115,8 @@ check() {
     beside rust rust
     step 'core and sim'
     core_and_sim -LE slow
-    step 'the verifier'
-    tests linux/test test_verifier.py
+    step 'BPF: the verifier, and the traces replayed, where root is there'
+    tests linux/test test_verifier.py test_replay.py
     ended lab python rust
 }
 
