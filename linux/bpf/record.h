@@ -17,14 +17,14 @@ struct {
 MP_INLINE void mp_record_options(struct __sk_buff *skb, const struct mp_packet *p,
 				 struct mp_record *record)
 {
-	uint32_t bytes = p->tcp_bytes - MP_TCP_HEADER_MIN;
+	uint32_t last = p->tcp_bytes - MP_TCP_HEADER_MIN - 1; /* no options: far beyond */
 
-	/* The compiler knows the bounds already and would drop what the verifier needs. */
-	asm volatile("" : "+r"(bytes));
-	if (bytes == 0 || bytes > MP_TCP_OPTIONS_MAX ||
-	    bpf_skb_load_bytes(skb, (uint32_t)p->l4 + MP_TCP_HEADER_MIN, record->options, bytes))
+	/* The compiler knows the bounds already and would drop what the verifier needs: of Linux 6.1 a length from 1 on. */
+	asm volatile("" : "+r"(last));
+	if (last >= MP_TCP_OPTIONS_MAX ||
+	    bpf_skb_load_bytes(skb, (uint32_t)p->l4 + MP_TCP_HEADER_MIN, record->options, last + 1))
 		return;
-	record->option_bytes = (uint8_t)bytes;
+	record->option_bytes = (uint8_t)(last + 1);
 }
 
 MP_INLINE void mp_record_tcp(struct __sk_buff *skb, const struct mp_packet *p,
