@@ -13,6 +13,7 @@
 #ifndef MESHPACE_SHARED_H
 #define MESHPACE_SHARED_H
 
+#include "../law/hosts.h"
 #include "option.h"
 
 #define MP_SHARED_EXID 0x6d73u /* "ms" */
@@ -63,6 +64,19 @@ MP_INLINE bool mp_shared_turn(struct mp_shared *shared)
 MP_INLINE uint64_t mp_shared_interval_ns(const struct mp_shared *shared, uint32_t bytes)
 {
 	return shared->bps ? bytes * MP_NS_PER_S / shared->bps : 0;
+}
+
+/* What each flow of an entry is to know of the others: its part of the cap, and how many they are. */
+MP_INLINE struct mp_shared mp_share_told(const struct mp_shares *shares, const struct mp_share *share)
+{
+	uint64_t part_bps = share->cap_bps / mp_max_u64(share->flows, 1);
+	struct mp_shared told = {
+		.bps = share->cap_bps ? mp_max_u64(part_bps, 1) : 0, /* 0 would be no limit */
+		.sharers = shares->sharers,
+		.acks = 0,
+	};
+
+	return told;
 }
 
 #endif
