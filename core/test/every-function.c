@@ -27,6 +27,7 @@ struct probe {
 	struct mp_host_pace pace;
 	struct mp_police police;
 	struct mp_demand demand;
+	struct mp_handshake handshake;
 	struct mp_progress progress;
 	struct mp_told told;
 	struct mp_shared shared;
@@ -242,6 +243,8 @@ PROBE(even)
 	p->out[4] = mp_wait_behind_ns(&p->waits_for, p->len);
 	p->out[4] = mp_wait_too_long(&p->wait, &law, &p->waits_for, p->out[4], p->now_ns);
 	p->out[4] += mp_wait_beyond(&p->waits_for, p->bytes);
+	p->waits_for = mp_waits_for_of(&p->estimate, p->out[3], p->us);
+	p->out[4] += mp_follow_ns(&p->pacer, p->now_ns);
 	p->out[5] = mp_share_interval_ns(p->us, p->len);
 	p->out[8] = mp_turn_tag(&p->turns, &p->turn);
 	mp_turn_take(&p->turn, p->out[8], p->bytes);
@@ -326,6 +329,9 @@ PROBE(unanswered)
 
 	(void)context;
 	p->out[8] = mp_is_answered(&p->unanswered, p->now_ns);
+	p->out[8] += mp_heard_lately(p->rtt_ns, p->now_ns) + mp_heard_to_note(p->rtt_ns, p->now_ns);
+	p->out[8] += mp_handshake_answered(&p->handshake, p->now_ns);
+	p->handshake = mp_handshake_of(&p->handshake, p->us & 1, p->bytes, p->now_ns);
 	p->out[9] = mp_unanswered_judge(&p->unanswered, p->number, p->bytes, p->len & 1, p->now_ns);
 	if (p->us & 1)
 		mp_unanswered_ends(&p->unanswered, p->number, p->now_ns);

@@ -106,7 +106,7 @@ __attribute__((noinline)) int mp_down_again(struct mp_packet *p)
 	if (!flow)
 		return 0;
 	bpf_spin_lock(&flow->lock);
-	mp_departed(&flow->pacer, mp_max_u64(flow->pacer.last_ns, p->now_ns));
+	mp_departed(&flow->pacer, mp_follow_ns(&flow->pacer, p->now_ns));
 	mp_sent_record(&flow->sent, p->seq, p->payload_bytes, p->now_ns);
 	mp_dupack_sent(&flow->dupack, p->seq + p->payload_bytes);
 	flow->local_retransmits++;
@@ -130,7 +130,7 @@ __attribute__((noinline)) int mp_down_no_data(struct mp_packet *p)
 	}
 	bpf_spin_lock(&flow->lock);
 	if (flow->pacer.started)
-		p->departure_ns = mp_max_u64(flow->pacer.last_ns, p->departure_ns);
+		p->departure_ns = mp_follow_ns(&flow->pacer, p->departure_ns);
 	if (mp_is_answered(&flow->unanswered, p->now_ns))
 		p->met = true;
 	if (p->flags & MP_TCP_FIN)

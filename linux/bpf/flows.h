@@ -225,10 +225,10 @@ MP_INLINE void mp_touch(struct mp_flow *flow, const struct mp_packet *p)
 /* A packet of the flow comes from the mesh: whether its host is to be noted as heard. Under its lock. */
 MP_INLINE void mp_hear_of_flow(struct mp_flow *flow, struct mp_packet *p)
 {
-	if (p->now_ns - flow->heard_ns < MP_HEARD_NOTE_NS)
-		p->heard = true;
-	else
+	if (mp_heard_to_note(flow->heard_ns, p->now_ns))
 		flow->heard_ns = p->now_ns;
+	else
+		p->heard = true;
 }
 
 /* The flow's data passes; new: not sent before. Under its lock. */

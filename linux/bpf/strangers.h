@@ -83,7 +83,7 @@ MP_INLINE struct mp_heard *mp_note_heard(const struct mp_packet *p)
 	uint8_t address[16];
 
 	if (host) {
-		if (p->now_ns - host->heard_ns >= MP_HEARD_NOTE_NS)
+		if (mp_heard_to_note(host->heard_ns, p->now_ns))
 			host->heard_ns = p->now_ns;
 		return host;
 	}
@@ -127,7 +127,7 @@ MP_INLINE bool mp_unanswered_has_room(const struct mp_packet *p, struct mp_heard
 /* What is no data of a flow passes, to a host that was heard lately or within limits; false: it is to be dropped. */
 MP_INLINE bool mp_stranger_may(const struct mp_packet *p, struct mp_heard *host)
 {
-	if (host && p->now_ns < host->heard_ns + MP_HEARD_NS)
+	if (host && mp_heard_lately(host->heard_ns, p->now_ns))
 		return true;
 	return mp_unanswered_has_room(p, host);
 }

@@ -67,13 +67,13 @@ MP_INLINE uint64_t mp_ack_departure(const struct mp_flow *flow, const struct mp_
 	    !mp_progress_fits(&flow->progress, flow->sent.max_end, p->ack))
 		return p->departure_ns;
 	if (!bytes)
-		return mp_max_u64(p->departure_ns, flow->pacer.last_ns);
+		return mp_follow_ns(&flow->pacer, p->departure_ns);
 	host = mp_capped_key_of(p, MP_UP);
 	cap = bpf_map_lookup_elem(&mp_caps, &host);
 	if (cap)
 		departure_ns = mp_cap_departure(cap, MP_UP, departure_ns, bytes, MP_CAP_WAIT_NS,
 						MP_TOO_LONG_LEAVES);
-	return mp_max_u64(departure_ns, flow->pacer.last_ns);
+	return mp_follow_ns(&flow->pacer, departure_ns);
 }
 
 /*
@@ -110,7 +110,7 @@ static __attribute__((noinline)) uint32_t mp_up_ack(struct __sk_buff *skb, struc
 	if (!flow)
 		return 0;
 	p->one_way = !flow->two_way;
-	if (p->now_ns < flow->data_ns + MP_HEARD_NS)
+	if (mp_heard_lately(flow->data_ns, p->now_ns))
 		p->met = true;
 	p->departure_ns = mp_ack_departure(flow, p);
 	mp_keep_ack(skb, p, flow);

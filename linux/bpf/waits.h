@@ -35,15 +35,14 @@ MP_INLINE bool mp_mark(struct __sk_buff *skb)
 /* Whether this packet, of a flow that is paced here, waits too long: for its flow, and before for its host. */
 MP_INLINE bool mp_waits_too_long(struct mp_flow *flow, const struct mp_packet *p)
 {
-	struct mp_waits_for waits_for = { .turn_ns = p->turn_ns };
+	struct mp_waits_for waits_for;
 	bool ends;
 
 	if (!mp_settings.stamp || !mp_settings.pace)
 		return false;
 	bpf_spin_lock(&flow->lock);
-	waits_for.interval_ns = flow->interval_ns;
-	waits_for.mesh_ns = flow->estimate.search.round_ns;
-	waits_for.wired_ns = flow->rtt_wired_us * MP_NS_PER_US;
+	waits_for = mp_waits_for_of(&flow->estimate, flow->interval_ns, flow->rtt_wired_us);
+	waits_for.turn_ns = p->turn_ns;
 	ends = mp_wait_too_long(&flow->wait, &mp_settings.law, &waits_for,
 				mp_departure_ns(&flow->pacer, p->ready_ns, flow->interval_ns) - p->now_ns,
 				p->now_ns);

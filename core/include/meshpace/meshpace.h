@@ -10,6 +10,7 @@
 #include "law/goodput.h"
 #include "law/hosts.h"
 #include "law/law.h"
+#include "endpoint/handshake.h"
 #include "endpoint/hostpace.h"
 #include "endpoint/links.h"
 #include "endpoint/option.h"

@@ -41,10 +41,10 @@ static inline bool count_ack(struct replay_flow *flow, const struct packet *p)
 
 static inline void hear_of_flow(struct replay_flow *flow, struct packet *p)
 {
-	if (p->now_ns - flow->heard_ns < MP_HEARD_NOTE_NS)
-		p->heard = true;
-	else
+	if (mp_heard_to_note(flow->heard_ns, p->now_ns))
 		flow->heard_ns = p->now_ns;
+	else
+		p->heard = true;
 }
 
 /* How a connection begins, and breaks. */
@@ -99,23 +99,9 @@ static inline bool begins_or_breaks(const struct packet *p, bool upwards)
 
 static inline void handshake_begins(const struct packet *p)
 {
-	const struct handshake *before = find_handshake(&p->in->flow);
-	struct handshake *handshake = handshake_of(&p->in->flow);
+	struct handshake *known = handshake_of(&p->in->flow);
 
-	*handshake = (struct handshake){
-		.id = p->in->flow,
-		.began_ns = before && before->rtt_us == 0 ? 0 : p->now_ns,
-		.asked = p->asks,
-		.window_scale = (uint8_t)mp_max_u64(p->in->window_scale, 1),
-	};
-}
-
-static inline uint32_t handshake_answered(struct handshake *handshake, uint64_t now_ns)
-{
-	if (handshake->rtt_us == 0 && handshake->began_ns)
-		handshake->rtt_us = (uint32_t)mp_max_u64(
-			(now_ns - handshake->began_ns) / MP_NS_PER_US, 1);
-	return handshake->rtt_us;
+	known->known = mp_handshake_of(&known->known, p->asks, p->in->window_scale, p->now_ns);
 }
 
 #endif

@@ -7,12 +7,11 @@
 
 static inline bool waits_too_long(struct replay_flow *flow, const struct packet *p)
 {
-	struct mp_waits_for waits_for = { .interval_ns = flow->interval_ns,
-					  .turn_ns = p->turn_ns,
-					  .mesh_ns = flow->estimate.search.round_ns,
-					  .wired_ns = flow->rtt_wired_us * MP_NS_PER_US };
+	struct mp_waits_for waits_for =
+		mp_waits_for_of(&flow->estimate, flow->interval_ns, flow->rtt_wired_us);
 	uint64_t leaves_ns = mp_departure_ns(&flow->pacer, p->ready_ns, flow->interval_ns);
 
+	waits_for.turn_ns = p->turn_ns;
 	return p->settings->stamp && p->settings->pace &&
 	       mp_wait_too_long(&flow->wait, &p->settings->law, &waits_for, leaves_ns - p->now_ns,
 				p->now_ns);
@@ -50,8 +49,8 @@ static inline void take_handshake(struct replay_flow *flow, const struct packet 
 
 	if (!handshake)
 		return;
-	flow->rtt_wired_us = handshake_answered(handshake, p->now_ns);
-	flow->window_scale = handshake->window_scale;
+	flow->rtt_wired_us = mp_handshake_answered(&handshake->known, p->now_ns);
+	flow->window_scale = handshake->known.window_scale;
 }
 
 static inline void set_departure(struct replay_flow *flow, struct packet *p)
@@ -97,11 +96,11 @@ static inline void down_no_data(struct packet *p)
 
 	if (!flow) {
 		if (handshake)
-			handshake_answered(handshake, p->now_ns);
+			mp_handshake_answered(&handshake->known, p->now_ns);
 		return;
 	}
 	if (flow->state.pacer.started)
-		p->departure_ns = mp_max_u64(flow->state.pacer.last_ns, p->departure_ns);
+		p->departure_ns = mp_follow_ns(&flow->state.pacer, p->departure_ns);
 	if (mp_is_answered(&flow->state.unanswered, p->now_ns))
 		p->met = true;
 	if (p->in->flags & TRACE_FIN)
@@ -116,7 +115,7 @@ static inline void down_again(const struct packet *p)
 	if (!found)
 		return;
 	flow = &found->state;
-	mp_departed(&flow->pacer, mp_max_u64(flow->pacer.last_ns, p->now_ns));
+	mp_departed(&flow->pacer, mp_follow_ns(&flow->pacer, p->now_ns));
 	mp_sent_record(&flow->sent, p->in->seq, p->in->len, p->now_ns);
 	mp_dupack_sent(&flow->dupack, p->in->seq + p->in->len);
 	flow->local_retransmits++;

@@ -39,7 +39,7 @@ static inline void hear(const struct packet *p)
 	if (!host->heard) {
 		host->unanswered.empty_ns = 0;
 		host->heard_ns = p->now_ns;
-	} else if (p->now_ns - host->heard_ns >= MP_HEARD_NOTE_NS) {
+	} else if (mp_heard_to_note(host->heard_ns, p->now_ns)) {
 		host->heard_ns = p->now_ns;
 	}
 	host->heard = true;
@@ -63,7 +63,7 @@ static inline bool stranger_passes(const struct packet *p)
 
 	if (!p->settings->unanswered_bps)
 		return true;
-	return (host->heard && p->now_ns < host->heard_ns + MP_HEARD_NS) || has_room(p);
+	return (host->heard && mp_heard_lately(host->heard_ns, p->now_ns)) || has_room(p);
 }
 
 static inline bool unanswered_passes(struct packet *p)

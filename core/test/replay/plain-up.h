@@ -17,7 +17,7 @@ static inline void up_data(struct packet *p)
 	flow->pushed = (p->in->flags & TRACE_PSH) != 0;
 	hear_of_flow(flow, p);
 	flow->ttl = p->in->ttl;
-	if (p->asks || (begins && handshake && handshake->asked))
+	if (p->asks || (begins && handshake && handshake->known.asked))
 		flow->asked = 1;
 }
 
@@ -30,9 +30,9 @@ static inline uint64_t ack_departure(const struct replay_flow *flow, const struc
 	    !mp_progress_fits(&flow->progress, flow->sent.max_end, p->in->ack))
 		return p->departure_ns;
 	if (!bytes)
-		return mp_max_u64(p->departure_ns, flow->pacer.last_ns);
-	return mp_max_u64(cap_departure(cap, true, p->departure_ns, bytes, MP_CAP_WAIT_NS, false),
-			  flow->pacer.last_ns);
+		return mp_follow_ns(&flow->pacer, p->departure_ns);
+	return mp_follow_ns(&flow->pacer, cap_departure(cap, true, p->departure_ns, bytes,
+							MP_CAP_WAIT_NS, false));
 }
 
 static inline void up_ack(struct packet *p)
@@ -45,7 +45,7 @@ static inline void up_ack(struct packet *p)
 		return;
 	flow = &found->state;
 	p->one_way = !flow->two_way;
-	if (p->now_ns < flow->data_ns + MP_HEARD_NS)
+	if (mp_heard_lately(flow->data_ns, p->now_ns))
 		p->met = true;
 	p->departure_ns = ack_departure(flow, p);
 	if (is_pure_ack(p))

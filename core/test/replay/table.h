@@ -42,10 +42,7 @@ struct host {
 /* Of a connection before its first data. */
 struct handshake {
 	struct trace_flow id;
-	uint64_t began_ns; /* 0: sent more than once */
-	uint32_t rtt_us;
-	bool asked;
-	uint8_t window_scale;
+	struct mp_handshake known;
 };
 
 struct syn {

@@ -110,10 +110,8 @@ MeshpaceConnection::Hold(Ptr<QueueDiscItem> item, uint64_t nowNs, uint32_t acked
 bool
 MeshpaceConnection::WaitsTooLong(uint64_t capIntervalNs, uint64_t nowNs)
 {
-    const mp_waits_for waitsFor{.interval_ns = IntervalNs(),
-                                .turn_ns = capIntervalNs,
-                                .mesh_ns = m_estimate.search.round_ns,
-                                .wired_ns = m_rttWiredNs};
+    auto waitsFor = mp_waits_for_of(&m_estimate, IntervalNs(), m_handshake.rtt_us);
+    waitsFor.turn_ns = capIntervalNs;
     return mp_wait_too_long(&m_wait,
                             &m_settings.law,
                             &waitsFor,
@@ -431,15 +429,12 @@ MeshpaceConnection::See(const TcpSegment& segment, bool fromMesh, Time now)
     const uint64_t nowNs = now.GetNanoSeconds();
     if (fromMesh && (flags & TcpHeader::SYN))
     {
-        m_synNs = nowNs;
-    }
-    else if (!fromMesh && (flags & TcpHeader::ACK) && m_synNs)
-    {
-        m_rttWiredNs = nowNs - std::exchange(m_synNs, 0);
-    }
-    if (fromMesh && (flags & TcpHeader::SYN))
-    {
         m_meshWindowScale = segment.WindowScale().value_or(0);
+        m_handshake = mp_handshake_of(&m_handshake, false, m_meshWindowScale + 1, nowNs);
+    }
+    else if (!fromMesh && (flags & TcpHeader::ACK))
+    {
+        mp_handshake_answered(&m_handshake, nowNs);
     }
     m_reset = m_reset || (flags & TcpHeader::RST);
     if (flags & TcpHeader::FIN)

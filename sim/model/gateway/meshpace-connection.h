@@ -388,8 +388,7 @@ class MeshpaceConnection
     uint64_t m_upDataNs{0};   //!< when up data came last
     bool m_upPushed{false};   //!< whether its sender had no more then
     uint64_t m_downPausedNs{0}; //!< when down data left last with nothing under way
-    uint64_t m_synNs{0};      //!< when the mesh end's SYN passed; 0: it has been answered
-    uint64_t m_rttWiredNs{0}; //!< of the handshake; 0: unknown
+    mp_handshake m_handshake{}; //!< RTT_wired of the connection's beginning
     uint32_t m_radio{0};
     bool m_elsewhere{false};
     bool m_finFromMesh{false};

@@ -42,6 +42,18 @@
 /* When a host was heard is noted so often: the tenth part is as exact as it needs to be. */
 #define MP_HEARD_NOTE_NS (MP_HEARD_NS / 10)
 
+/* Whether who was heard then, at the latest, is there. */
+MP_INLINE bool mp_heard_lately(uint64_t heard_ns, uint64_t now_ns)
+{
+	return now_ns < heard_ns + MP_HEARD_NS;
+}
+
+/* Whether it is to be noted that somebody is heard now. */
+MP_INLINE bool mp_heard_to_note(uint64_t heard_ns, uint64_t now_ns)
+{
+	return now_ns - heard_ns >= MP_HEARD_NOTE_NS;
+}
+
 /*
  * What a packet costs beside its bytes: the preamble, the gaps and the acknowledgement of a frame take a third
  * to a half of the time of a full one (802.11b at 11 Mbit/s, 802.11n without aggregation).

@@ -73,6 +73,20 @@ struct mp_waits_for {
 	uint64_t wired_ns;    /* RTT_wired; 0: unknown */
 };
 
+/* The same of a flow as a gateway knows it, but for its turns. */
+MP_INLINE struct mp_waits_for mp_waits_for_of(const struct mp_estimate *estimate,
+					      uint64_t interval_ns, uint32_t rtt_wired_us)
+{
+	struct mp_waits_for flow = {
+		.interval_ns = interval_ns,
+		.turn_ns = 0,
+		.mesh_ns = estimate->search.round_ns,
+		.wired_ns = rtt_wired_us * MP_NS_PER_US,
+	};
+
+	return flow;
+}
+
 /* How far apart its packets leave, in ns; 0: they do not wait. */
 MP_INLINE uint64_t mp_wait_interval_ns(const struct mp_waits_for *flow)
 {

@@ -25,6 +25,12 @@ MP_INLINE uint64_t mp_departure_ns(const struct mp_pacer *pacer, uint64_t now_ns
 	return mp_min_u64(mp_max_u64(due_ns, now_ns), now_ns + MP_HORIZON_NS);
 }
 
+/* When a packet that waits for no interval leaves: not before those that do. */
+MP_INLINE uint64_t mp_follow_ns(const struct mp_pacer *pacer, uint64_t ready_ns)
+{
+	return mp_max_u64(pacer->last_ns, ready_ns);
+}
+
 /* The packet leaves at departure_ns. */
 MP_INLINE void mp_departed(struct mp_pacer *pacer, uint64_t departure_ns)
 {

@@ -92,11 +92,9 @@ impl Paced {
         self.read_ns = now;
         let flow = flow();
         self.answered = flow.as_ref().is_some_and(|flow| is_answered(flow, now));
-        self.waits_for.interval_ns = flow.as_ref().map_or(0, |flow| flow.interval_ns);
-        if let Some(flow) = flow {
-            self.waits_for.mesh_ns = flow.estimate.search.round_ns;
-            self.waits_for.wired_ns = u64::from(flow.rtt_wired_us) * 1000;
-        }
+        self.waits_for = flow.map_or_else(mp_waits_for::default, |flow| {
+            law::waits_for_of(&flow.estimate, flow.interval_ns, flow.rtt_wired_us)
+        });
     }
 
     /// What its packets wait for, if it has a turn each `turn_ns`.
