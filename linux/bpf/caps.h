@@ -83,22 +83,33 @@ MP_INLINE uint64_t mp_cap_departure(struct mp_cap *cap, enum mp_direction direct
 	return departure_ns;
 }
 
-/* Where sch_fq holds packets: data is ready when its host's cap lets it go. */
+/*
+ * Where sch_fq holds packets: data is ready when its host's cap lets it go. Elsewhere the daemon holds it, but
+ * for that of this box's own sockets (gate.h), which notice at once that a packet is refused; false: it is.
+ */
 __attribute__((noinline)) int mp_wait_for_host(struct mp_packet *p)
 {
 	struct mp_host_key key;
+	uint64_t departure_ns;
 	struct mp_cap *cap;
 
-	if (!p || !mp_settings.stamp || !mp_settings.pace)
-		return 0;
+	if (!p || !mp_settings.pace || !(mp_settings.stamp || p->own))
+		return true;
 	key = mp_capped_key_of(p, MP_DOWN);
 	cap = bpf_map_lookup_elem(&mp_caps, &key);
 	if (!cap)
-		return 0;
+		return true;
+	if (!mp_settings.stamp) {
+		departure_ns = mp_cap_departure(cap, MP_DOWN, p->ready_ns, p->payload_bytes,
+						MP_CAP_WAIT_NS, MP_TOO_LONG_IS_REFUSED);
+		if (!departure_ns)
+			mp_count(MP_COUNT_WAIT_DROPPED);
+		return departure_ns != 0;
+	}
 	p->turn_ns = mp_turn_interval_ns(cap->cap_bps, p->payload_bytes, 1);
 	p->ready_ns = mp_cap_departure(cap, MP_DOWN, p->ready_ns, p->payload_bytes, MP_HORIZON_NS,
 				       MP_TOO_LONG_LEAVES);
-	return 0;
+	return true;
 }
 
 #endif

@@ -2,6 +2,11 @@
 /*
  * Which packets netfilter brings before the daemon (xt_bpf): those that it may hold, and only as long as it
  * is well. A daemon that hangs or is stopped holds nothing that comes then, without anybody's help.
+ *
+ * What it has caught until then stays caught. The wires' senders send that again; but a TCP socket of this box
+ * sends nothing again that still lies in a queue here (Linux, skb_still_in_host_queue), and would stand still
+ * for as long as the daemon does. So packets of this box's own, which have come by no interface, are not held;
+ * to the caps of their hosts the program at the mesh interface keeps them (caps.h).
  */
 #ifndef MESHPACE_BPF_GATE_H
 #define MESHPACE_BPF_GATE_H
@@ -31,7 +36,7 @@ int mp_gate(struct __sk_buff *skb)
 {
 	uint8_t protocol;
 
-	if (!mp_alive(bpf_ktime_get_ns()))
+	if (!skb->ingress_ifindex || !mp_alive(bpf_ktime_get_ns()))
 		return 0;
 	protocol = mp_next_protocol(skb);
 	return protocol == IPPROTO_TCP || (protocol == IPPROTO_UDP && mp_settings.udp_waits);

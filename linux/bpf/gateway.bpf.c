@@ -55,7 +55,7 @@ MP_INLINE bool mp_hairpin(const struct __sk_buff *skb)
 /* TCP of this host's own may pace itself, as BBR does: the law never hurries it. */
 MP_INLINE void mp_respect_own_pacing(const struct __sk_buff *skb, struct mp_packet *p)
 {
-	if (skb->ingress_ifindex == 0 && skb->tstamp > p->now_ns &&
+	if (p->own && skb->tstamp > p->now_ns &&
 	    skb->tstamp < p->now_ns + MP_HORIZON_NS)
 		p->ready_ns = skb->tstamp;
 }
@@ -78,6 +78,7 @@ int mp_to_mesh(struct __sk_buff *skb)
 
 	if (!mp_alive(p.now_ns) || mp_hairpin(skb))
 		return TC_ACT_UNSPEC;
+	p.own = !skb->ingress_ifindex;
 	if (!mp_read_packet(skb, &p, true)) {
 		mp_record(skb, &p, MP_DOWN, false);
 		if (!mp_other_to_mesh(skb, &p))
@@ -86,7 +87,7 @@ int mp_to_mesh(struct __sk_buff *skb)
 		return TC_ACT_UNSPEC;
 	}
 	mp_record(skb, &p, MP_DOWN, true);
-	if (skb->mark != MP_MARK_LOCAL)
+	if (!p.own)
 		mp_count(p.v6 ? MP_COUNT_LEFT6 : MP_COUNT_LEFT4);
 	if (mp_settings.blanks)
 		mp_blank_told(skb, &p);
@@ -101,7 +102,8 @@ int mp_to_mesh(struct __sk_buff *skb)
 	if (p.segments > 1)
 		mp_count(MP_COUNT_SUPER_PACKETS);
 	if (p.payload_bytes > 0 && !(p.flags & MP_TCP_SYN)) {
-		mp_wait_for_host(&p);
+		if (!mp_wait_for_host(&p))
+			return TC_ACT_SHOT;
 		if (!mp_wait_passes(skb, &p))
 			return TC_ACT_SHOT;
 		if (!mp_down_data(skb, &p))

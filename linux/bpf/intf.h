@@ -18,10 +18,13 @@
 #define MP_BEAT_EVERY_NS (MP_NS_PER_S / 20)
 #define MP_BEAT_STALE_NS (MP_NS_PER_S / 2)
 
-/* Whether the daemon was well lately. */
+/*
+ * Whether the daemon was well lately. Another processor may have written the heartbeat a moment after this
+ * one read its clock: such a heartbeat is fresh, too.
+ */
 MP_INLINE bool mp_beat_fresh(uint64_t beat_ns, uint64_t now_ns)
 {
-	return now_ns - beat_ns < MP_BEAT_STALE_NS;
+	return (int64_t)(now_ns - beat_ns) < (int64_t)MP_BEAT_STALE_NS;
 }
 
 /* The heartbeat as far as one thread goes, that may be at work for patience_ns without a sign of progress. */
@@ -253,7 +256,7 @@ enum mp_counter {
 	MP_COUNT_ACKS_IGNORED,  /* ACKs that do not fit the sequence */
 	MP_COUNT_DUPACKS_MPTCP, /* repeated ACKs that carry a message of MPTCP's, not taken for duplicates */
 	MP_COUNT_DUPACKS_DSACK, /* likewise, that tell that something came twice */
-	MP_COUNT_LEFT4,         /* TCP to the mesh that came from elsewhere, IPv4; without the daemon's own */
+	MP_COUNT_LEFT4,         /* TCP to the mesh that came from elsewhere, IPv4; without this box's own */
 	MP_COUNT_LEFT6,         /* likewise, IPv6 */
 	MP_COUNT_UNANSWERED_DROPPED, /* to strangers, and of flows that nobody acknowledges */
 	MP_COUNT_RECORDS_LOST,  /* packets that the trace lacks, for the daemon was slow */

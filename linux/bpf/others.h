@@ -10,12 +10,12 @@
 #include "strangers.h"
 
 /*
- * Where the daemon holds packets, those of UDP and TCP have waited there, fragments as a whole. The others
- * never wait; what would wait too long is lost all the same.
+ * Where the daemon holds packets, those of UDP and TCP have waited there, fragments as a whole. The others, and
+ * this box's own, never wait; what would wait too long is lost all the same.
  */
 MP_INLINE bool mp_has_waited(const struct mp_packet *p)
 {
-	return !mp_settings.stamp &&
+	return !mp_settings.stamp && !p->own &&
 	       (p->protocol == IPPROTO_UDP || p->protocol == IPPROTO_TCP);
 }
 

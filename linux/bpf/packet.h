@@ -40,6 +40,7 @@ struct mp_packet {
 	uint8_t protocol;       /* above IP */
 	uint8_t ecn;            /* of the IP header */
 	bool v6;
+	bool own;               /* to the mesh: made by a process of this box, not forwarded */
 	bool asks;              /* its sender wants to know RTT_wired */
 	bool one_way;           /* known to have no flow in the other direction */
 	bool acks;              /* acknowledges data of a flow that is known */

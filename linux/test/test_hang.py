@@ -94,6 +94,27 @@ def test_a_daemon_that_is_stopped_in_each_release(
         assert run.finish().intact
 
 
+def test_this_box_s_own_connections_go_on(start: StartGateway) -> None:
+    """A socket sends nothing again that lies in a queue of its own box: SSH stood still."""
+    with net.over_radio(RADIO) as network:
+        gateway = start(network, law="even")
+        with Transfer(network.gateway, network.host, net.host4(0), options=OPTIONS) as run:
+            time.sleep(SETTLING_S)
+            before = kbps(run, BEFORE_S)
+            with hang.stopped(gateway.pid):
+                time.sleep(GRACE_S)
+                hung = kbps(run, HUNG_S)
+            print(f"{before:.0f} kbit/s, {hung:.0f} while stopped")
+            assert hung >= KEPT * before
+            flow = gateway.flow(run.receiver_port)
+            assert flow
+            assert flow["samples"] > 100, "it is measured all the same"
+            assert run.finish().intact
+        assert gateway.status()["state"] == "ready", (
+            "what is not held does not count as gone around"
+        )
+
+
 @pytest.mark.parametrize("by", ["even", "gap"])
 def test_packets_pass_after_kill_9(start: StartGateway, record: Recorder, by: str) -> None:
     """Nothing is put back then, and what waited is lost: once."""

@@ -4,21 +4,20 @@ Packets that lie: nobody gains by one, and no third party does harm by one. And 
 gateway might break, though they are honest.
 """
 
-import json
+import functools
 import struct
+import time
 from collections import Counter
 from collections.abc import Iterator
 
 import pytest
 from conftest import StartGateway
-from harness import arena, net
+from harness import arena, maps, net
 from harness.arena import Arena
-from harness.capture import ACK, FIN, RST, SYN, Capture
-from harness.flow_table import shown_map
-from harness.fuzz import MESH, WIRED, Fields, ipv4, ipv6, tcp
-from harness.gateway import Gateway
-from harness.namespace import run
-from harness.talk import Talk, arrived, options_of, raw
+from harness.capture import ACK, FIN, RST, SYN, Capture, segment
+from harness.fuzz import MESH, WIRED
+from harness.gateway import Gateway, until
+from harness.talk import Talk, arrived, options_of, others, raw
 
 NOPS = bytes([1] * 8)
 RTT_WIRED = bytes([254, 8, 0x6D, 0x70, 0, 1, 0, 0])
@@ -42,9 +41,7 @@ def begin(place: Arena, start: StartGateway, **config: object) -> Gateway:
 
 def delivered_by_ended_flows(gateway: Gateway) -> int:
     """Of all hosts, as the kernel keeps it."""
-    ended = shown_map(gateway.pid, "mp_ended")
-    rows = json.loads(run("bpftool", "-j", "map", "dump", "id", str(ended["id"])))
-    values = (bytes(int(byte, 16) for byte in row["value"]) for row in rows)
+    values = (value for _, value in maps.rows(gateway, "mp_ended"))
     return sum(int.from_bytes(value, "little") for value in values)
 
 
@@ -132,6 +129,52 @@ def test_an_ack_of_what_was_never_sent_is_ignored(place: Arena, start: StartGate
     assert counters["acks_ignored"] == 4
 
 
+def test_acks_off_segments_ends_give_samples(place: Arena, start: StartGateway, law: str) -> None:
+    """A receiver that never acknowledged a segment's end had no samples, so it was not paced."""
+    network = net.Network(place.wired, place.gateway, [place.mesh])
+    gateway = start(network, law=law)
+    talk = Talk(place, 2000)
+    segments = 60
+    with Capture(place.mesh, "eth0") as mesh:
+
+        def came(count: int) -> bool:
+            data = (f for f in mesh.frames if not f.outgoing and len(f.data) > 1000)
+            return sum(1 for _ in data) >= count
+
+        for number in range(segments):
+            talk.data(WIRED, 1000 * number)
+            until(functools.partial(came, number + 1), 5, gateway)
+            if number:
+                talk.acknowledge(MESH, 1000 * number + 500)
+    gateway.fresh_status()
+    flow = gateway.flow(2000)
+    assert flow
+    assert flow["acked_bytes"] == 1000 * segments - 500
+    assert flow["samples"] >= segments - 2
+    assert flow["rate_kbps"]
+
+
+def test_forged_data_gives_no_probe(place: Arena, start: StartGateway) -> None:
+    """One packet that nobody answered was sent again sixty times, or gave sixty ICMP messages."""
+    gateway = begin(place, start)
+    talks = [Talk(place, 2000 + n, host=f"10.1.1.{n}") for n in range(8)]
+    with Capture(place.mesh, "eth0") as mesh, Capture(place.wired, "eth0") as wired:
+        for talk in talks:
+            talk.data(WIRED, 0)
+            # Without TCP's push flag, by which it would say that it has no more.
+            talk.send(MESH, ACK, payload=b"d" * 1000)
+        time.sleep(4)
+        came = [
+            [one for one in map(segment, capture.stop()) if one and one.payload]
+            for capture in (mesh, wired)
+        ]
+    # Each is captured twice: where it was made, and where it came.
+    assert [len(one) for one in came] == [2 * len(talks)] * 2
+    counters = gateway.fresh_status()["counters"]
+    sent = [counters[name] for name in ("probes", "prompts", "segments_sent_again")]
+    assert sent == [0, 0, 0]
+
+
 def test_byte_by_byte_there_are_no_more_copies(place: Arena, start: StartGateway) -> None:
     """Two ACKs a byte step gave one full frame each."""
     gateway = begin(place, start)
@@ -139,8 +182,8 @@ def test_byte_by_byte_there_are_no_more_copies(place: Arena, start: StartGateway
     talk.acknowledge(MESH, 0)
     talk.data(WIRED, 0)
     talk.acknowledge(MESH, 1000)
-    for segment in range(4):
-        talk.data(WIRED, 1000 + 1000 * segment)
+    for number in range(4):
+        talk.data(WIRED, 1000 + 1000 * number)
     talk.acknowledge(MESH, 1000)
     for step in range(60):
         talk.acknowledge(MESH, 1001 + step)
@@ -158,8 +201,8 @@ def test_acks_that_say_more_are_no_duplicates(place: Arena, start: StartGateway)
     first = 2**32 - 700  # of the wired end's data
     came_twice = struct.pack("!BBBBII", 1, 1, 5, 10, first + 200, (first + 1000) % 2**32)
     above = struct.pack("!BBBBII", 1, 1, 5, 10, (first + 2000) % 2**32, (first + 3000) % 2**32)
-    for segment in range(3):
-        talk.data(WIRED, 1000 * segment)
+    for number in range(3):
+        talk.data(WIRED, 1000 * number)
     with Capture(place.wired, "eth0") as capture:
         sent = [talk.acknowledge(MESH, 1000)]
         sent += [talk.acknowledge(MESH, 1000, options) for options in (came_twice, MPTCP) * 3]
@@ -232,32 +275,11 @@ def test_what_the_wires_tell_is_blanked(place: Arena, start: StartGateway, optio
     assert gateway.fresh_status()["counters"]["options_blanked"] == 3 * 12
 
 
-def strangers() -> Iterator[tuple[int, bytes]]:
-    """(Ethernet type, packet): what is neither plain TCP nor plain UDP, both ways."""
-    ends4 = bytes([192, 0, 2, 7]), bytes([10, 1, 0, 7])
-    ends6 = (
-        bytes.fromhex("20010db8000000000000000000000007"),
-        bytes.fromhex("fd000000000000000000000000000007"),
-    )
-    segment4 = tcp(*ends4, Fields(443, 2000, 1, 1, ACK), b"x" * 600)
-    segment6 = tcp(*ends6, Fields(443, 2000, 1, 1, ACK), b"x" * 600)
-    for protocol in (4, 41, 47, 50, 51, 132, 136):
-        yield 0x0800, ipv4(*ends4, bytes(range(200)), 64, protocol=protocol)
-        yield 0x86DD, ipv6(*ends6, bytes(range(200)), 64, protocol=protocol)
-    for offset, part in ((0x2000, segment4[:400]), (50, segment4[400:])):
-        yield 0x0800, ipv4(*ends4, part, 64, fragment=offset, id=7)
-    for offset, part in ((1, segment6[:400]), (400, segment6[400:])):
-        head = struct.pack("!BBHI", 6, 0, offset, 7)
-        yield 0x86DD, ipv6(*ends6, head + part, 64, protocol=44)
-    for kind in (0, 60):  # hop by hop, destination options: of pads
-        yield 0x86DD, ipv6(*ends6, bytes([6, 0, 1, 4, 0, 0, 0, 0]) + segment6, 64, protocol=kind)
-
-
 def test_tunnels_fragments_and_extension_headers_pass(place: Arena, start: StartGateway) -> None:
     gateway = begin(place, start)
     sent: Counter[bytes] = Counter()
     with Capture(place.mesh, "eth0") as capture:
-        for kind, packet in strangers():
+        for kind, packet in others():
             raw(place, WIRED, packet, kind)
             sent[packet[12:] if kind == 0x0800 else packet[8:]] += 1
         capture.quiet(0.2)

@@ -128,6 +128,23 @@ def test_a_host_gets_no_more_by_opening_more(start: StartGateway) -> None:
     assert set(capped) <= {net.host4(0)}, "the slow host has a cap"
 
 
+def test_this_box_s_own_downloads_are_its_host_s(start: StartGateway) -> None:
+    """A proxy's, which are not held: else its user has eight times what another has."""
+    with net.over_radio(RADIO, hosts=2) as network, contextlib.ExitStack() as stack:
+        gateway = begin(start, network)
+        ends = [(network.gateway, 0)] * 8 + [(network.wired, 1)]
+        runs = [
+            stack.enter_context(Transfer(sender, network.hosts[n], net.host4(n)))
+            for sender, n in ends
+        ]
+        many, one = settled_kbps([runs[:8], runs[8:]])
+        capped, counters = caps(gateway), gateway.status()["counters"]
+    print(f"8 of the box {many:.0f}, 1 across {one:.0f} kbit/s: {many / one:.3f}; caps {capped}")
+    assert many / one <= 1.35
+    assert many + one >= 0.85 * KBPS
+    assert counters["wait_dropped"] > 0
+
+
 @contextlib.contextmanager
 def uploads(
     network: net.Network, *counts: int, congestion: str = "cubic"

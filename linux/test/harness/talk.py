@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""One TCP conversation, packet by packet, between ends that answer nothing by themselves."""
+"""Conversations, packet by packet, between ends that answer nothing by themselves."""
 
 import socket
 import struct
 import time
+from collections.abc import Iterator
 
 from harness.arena import Arena
 from harness.capture import ACK, PSH, Capture
-from harness.fuzz import MESH, WIRED, Fields, checksum, ipv4, pseudo_header, tcp
+from harness.fuzz import MESH, WIRED, Fields, checksum, ipv4, ipv6, pseudo_header, tcp
 
 _ETHERNET = 14
 _WIRED_PORT = 443
@@ -59,6 +60,29 @@ def raw(place: Arena, side: int, packet: bytes, kind: int = 0x0800) -> None:
     time.sleep(0.002)  # in order, one by one
 
 
+def others(from_mesh: bool = False) -> Iterator[tuple[int, bytes]]:
+    """(Ethernet type, packet): what is neither plain TCP nor plain UDP, to the mesh or from it."""
+    ends4 = bytes([192, 0, 2, 7]), bytes([10, 1, 0, 7])
+    ends6 = (
+        bytes.fromhex("20010db8000000000000000000000007"),
+        bytes.fromhex("fd000000000000000000000000000007"),
+    )
+    if from_mesh:
+        ends4, ends6 = ends4[::-1], ends6[::-1]
+    segment4 = tcp(*ends4, Fields(443, 2000, 1, 1, ACK), b"x" * 600)
+    segment6 = tcp(*ends6, Fields(443, 2000, 1, 1, ACK), b"x" * 600)
+    for protocol in (4, 41, 47, 50, 51, 132, 136):
+        yield 0x0800, ipv4(*ends4, bytes(range(200)), 64, protocol=protocol)
+        yield 0x86DD, ipv6(*ends6, bytes(range(200)), 64, protocol=protocol)
+    for offset, part in ((0x2000, segment4[:400]), (50, segment4[400:])):
+        yield 0x0800, ipv4(*ends4, part, 64, fragment=offset, id=7)
+    for offset, part in ((1, segment6[:400]), (400, segment6[400:])):
+        head = struct.pack("!BBHI", 6, 0, offset, 7)
+        yield 0x86DD, ipv6(*ends6, head + part, 64, protocol=44)
+    for kind in (0, 60):  # hop by hop, destination options: of pads
+        yield 0x86DD, ipv6(*ends6, bytes([6, 0, 1, 4, 0, 0, 0, 0]) + segment6, 64, protocol=kind)
+
+
 def arrived(capture: Capture) -> list[bytes]:
     """IPv4 packets that came in, from the addresses on; a wrong TCP checksum fails."""
     capture.quiet(0.2)
@@ -80,4 +104,4 @@ def options_of(packet: bytes) -> bytes:
     return packet[8 + 20 : 8 + (packet[8 + 12] >> 4) * 4]
 
 
-__all__ = ["FIRST", "MESH", "WIRED", "Talk", "arrived", "options_of", "raw"]
+__all__ = ["FIRST", "MESH", "WIRED", "Talk", "arrived", "options_of", "others", "raw"]

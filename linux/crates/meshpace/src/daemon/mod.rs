@@ -32,6 +32,28 @@ use task::Task;
 const ROUND: Duration = Duration::from_millis(100);
 const TICK: Duration = Duration::from_secs(1);
 
+/// When the next second is over.
+struct Ticks {
+    next: Instant,
+}
+
+impl Ticks {
+    fn new(now: Instant) -> Self {
+        Self { next: now + TICK }
+    }
+
+    /// Once a second. What was missed while the process stood still is not made up for: the law's second
+    /// would be a tenth of one.
+    fn is_due(&mut self, now: Instant) -> bool {
+        if now < self.next {
+            return false;
+        }
+        let after = self.next + TICK;
+        self.next = if after > now { after } else { now + TICK };
+        true
+    }
+}
+
 /// A gateway at work.
 pub struct Gateway {
     task: Task,
@@ -214,7 +236,7 @@ impl Gateway {
 
     /// Runs until told to stop.
     pub fn run(&mut self, orders: &Receiver<Order>) -> Result<()> {
-        let mut next_tick = Instant::now() + TICK;
+        let mut ticks = Ticks::new(Instant::now());
         loop {
             match orders.recv_timeout(ROUND) {
                 Ok(Order::Stop) => return Ok(()),
@@ -222,9 +244,7 @@ impl Gateway {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => bail!("the signals' thread has ended"),
             }
-            if Instant::now() >= next_tick {
-                // What was missed while the process stood still is not made up for.
-                next_tick = (next_tick + TICK).max(Instant::now());
+            if ticks.is_due(Instant::now()) {
                 self.files.look_after();
                 self.machine.note_again();
                 if let Err(error) = self.tick() {
@@ -311,4 +331,24 @@ pub fn clean(mesh: &str) -> Result<()> {
     control::remove_socket(mesh);
     log::info!("{mesh}: {undone} changes put back");
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_that_were_missed_are_not_made_up_for() {
+        let began = Instant::now();
+        let mut ticks = Ticks::new(began);
+        let mut due_within = |from: u32, rounds: u32| {
+            let late = |round| began + ROUND * (from + round) + ROUND / 10;
+            (0..rounds).filter(|n| ticks.is_due(late(*n))).count()
+        };
+        // A second is ten rounds, and what a round takes beside adds up to nothing.
+        assert_eq!(due_within(1, 300), 30);
+        // Stopped for a minute, and a half of a second.
+        assert_eq!(due_within(906, 1), 1, "what there is to do is done at once");
+        assert_eq!(due_within(907, 50), 5);
+    }
 }

@@ -15,7 +15,11 @@ impl Gateway {
         let held = self.holding.held_flows();
         let config = self.task.config();
         let seen = self.hosts.look(&self.maps, config, &held, now)?;
-        let Seen { table, others } = seen;
+        let Seen {
+            table,
+            others,
+            ended,
+        } = seen;
         let acknowledged = self.hosts.meter().mesh_bps(&table);
         self.policy.limit_strangers(acknowledged, &others);
         let (holds, controls) = (self.machine.holds(), config.controls_goodput());
@@ -25,7 +29,7 @@ impl Gateway {
             self.policy.wake(&self.maps, &table, now);
         }
         let mut sums = others;
-        sums.extend(self.maps.ended_bytes());
+        sums.extend(ended);
         self.share(&table, &sums, now);
         let capped = self.policy.shares().caps().keys();
         let capped = capped.map(|(address, _)| *address);

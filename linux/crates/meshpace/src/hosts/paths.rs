@@ -30,13 +30,18 @@ pub struct HostPath {
     pub surroundings: Option<Box<Surroundings>>,
 }
 
+/// Hops that the configuration or the mesh's own tables know.
+fn known_hops(stated: Option<&Host>, link: Option<&Link>) -> Option<u32> {
+    let stated = stated.and_then(Config::hops_of);
+    stated.or(link.and_then(|l| l.hops))
+}
+
 /// What goes into the kernel's table: 0 where only TTL or default are left.
 fn known(law: Law, stated: Option<&Host>, link: Option<&Link>, first_hop: mp_link) -> mp_host {
-    let stated_hops = stated.and_then(Config::hops_of);
     let told = stated
         .and_then(|host| host.mbps.as_ref())
         .map(|rates| rates.told(&law.parameters(), first_hop));
-    let hops = stated_hops.or(link.and_then(|l| l.hops));
+    let hops = known_hops(stated, link);
     mp_host {
         hops: hops.unwrap_or(0),
         kbps: told
@@ -155,11 +160,16 @@ impl Hosts {
         }
     }
 
-    /// Whether a host is on another port of this box.
-    pub fn is_outside(&self, address: &[u8; 16]) -> bool {
-        self.written
-            .get(address)
-            .is_some_and(|host| host.outside != 0)
+    /// Whether a host is on another port of this box. Who has no flow has no entry, and is looked up: as one who
+    /// is on-link, since of the others there may be many, and none is at this box.
+    pub fn is_outside(&self, config: &Config, address: &[u8; 16]) -> bool {
+        if let Some(host) = self.written.get(address) {
+            return host.outside != 0;
+        }
+        let address = address_of(address);
+        let on_link = matches!(self.sources.place(address), Place::OnLink(_));
+        let link = on_link.then(|| self.sources.lookup(address)).flatten();
+        known_hops(config.host_of(address), link.as_ref()) == Some(0)
     }
 
     /// Who is as any other has no entry: of addresses of which nothing is known there may be many.
@@ -231,4 +241,34 @@ fn is_stated(config: &Config, bytes: &[u8; 16]) -> bool {
     config
         .host_of(address_of(bytes))
         .is_some_and(|host| host.address.is_single())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use meshpace_paths::{FirstHop, Mac, Source};
+
+    /// Else the mesh is shared with hosts that are not in it.
+    #[test]
+    fn who_is_at_this_box_is_outside_unless_the_configuration_knows_better() {
+        let link = |hops| Link {
+            hops,
+            kbps: None,
+            expected_kbps: None,
+            first_hop: FirstHop::default(),
+            source: Source::BatmanAdv,
+            node: Mac([2; 6]),
+            next_hop: Mac([2; 6]),
+            via: None,
+        };
+        let outside = |link: Option<&Link>| {
+            let host = known(Law::Even, None, link, mp_link::default());
+            (known_hops(None, link) == Some(0), host.outside != 0)
+        };
+        assert_eq!(outside(Some(&link(Some(0)))), (true, true));
+        for hops in [None, Some(1)] {
+            assert_eq!(outside(Some(&link(hops))), (false, false));
+        }
+        assert_eq!(outside(None), (false, false));
+    }
 }

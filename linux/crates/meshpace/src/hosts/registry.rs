@@ -26,7 +26,17 @@ pub struct Registry {
 pub struct Seen {
     pub table: Table,
     /// bytes so far of what is not read as TCP, to and from each host of the mesh
-    pub others: Vec<(mp_host_key, u64)>,
+    pub others: Sums,
+    /// likewise, of flows that have ended
+    pub ended: Sums,
+}
+
+type Sums = Vec<(mp_host_key, u64)>;
+
+/// The sums of hosts that are across the mesh: who is on another port of this box takes none of its air.
+fn across(mut sums: Sums, is_outside: impl Fn(&Address) -> bool) -> Sums {
+    sums.retain(|(key, _)| !is_outside(&key.address));
+    sums
 }
 
 impl Registry {
@@ -50,13 +60,17 @@ impl Registry {
         let mut table = maps.all_flows().context("reading the flow table")?;
         self.expire(maps, config, &mut table, now_ns);
         for (key, flow) in &mut table {
-            flow.outside |= self.paths.is_outside(&key.mesh);
+            flow.outside |= self.paths.is_outside(config, &key.mesh);
             flow.waits = held.contains(key);
         }
         self.meter.update(&table, now_ns);
-        let mut others = maps.other_bytes().context("what is not TCP")?;
-        others.retain(|(key, _)| !self.paths.is_outside(&key.address));
-        Ok(Seen { table, others })
+        let others = maps.other_bytes().context("what is not TCP")?;
+        let is_outside = |address: &Address| self.paths.is_outside(config, address);
+        Ok(Seen {
+            table,
+            others: across(others, is_outside),
+            ended: across(maps.ended_bytes(), is_outside),
+        })
     }
 
     fn expire(&mut self, maps: &Maps, config: &Config, table: &mut Table, now_ns: u64) {
@@ -138,5 +152,27 @@ impl Registry {
     /// Flows that were forgotten.
     pub fn expired(&self) -> u64 {
         self.expired
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Else the mesh is shared with hosts that are not in it, by their UDP and by what they have sent.
+    #[test]
+    fn sums_of_who_is_on_another_port_count_for_nothing() {
+        let of = |n: u8, direction| mp_host_key {
+            address: [n; 16],
+            direction,
+        };
+        let sums = vec![
+            (of(1, 0), 10),
+            (of(2, 0), 20),
+            (of(2, 1), 30),
+            (of(3, 1), 40),
+        ];
+        let left = across(sums, |address| address == &[2; 16]);
+        assert_eq!(left, [(of(1, 0), 10), (of(3, 1), 40)]);
     }
 }

@@ -302,6 +302,24 @@ mod tests {
         }
     }
 
+    /// Else who is on another port of this box, and takes none of the air, holds others to a cap.
+    #[test]
+    fn who_is_outside_takes_no_part() {
+        let mut shares = Shares::new(0);
+        for second in 1..=30 {
+            let (key, state) = flow(1, 1, 900_000 * second);
+            let outside = FlowState {
+                outside: true,
+                ..state
+            };
+            let table = vec![(key, outside), flow(2, 1, 300_000 * second)];
+            shares.step(&table, &[], second * S);
+            assert!(shares.caps().is_empty());
+            assert!(!shares.is_active(&(host(1), DOWN)));
+        }
+        assert!(shares.is_active(&(host(2), DOWN)));
+    }
+
     /// Else what waits of each goes on to cost the other its route.
     #[test]
     fn hosts_share_a_lossy_mesh_once_one_has_lost_its_route() {

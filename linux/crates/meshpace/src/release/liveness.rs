@@ -197,5 +197,9 @@ mod tests {
         let fresh = |beat, now| law::beat_fresh(beat, now);
         assert!(fresh(S, S) && fresh(S, S + S / 2 - 1));
         assert!(!fresh(S, S + S / 2) && !fresh(0, 9 * S));
+        assert!(
+            fresh(S, S - 1),
+            "written after this processor read its clock"
+        );
     }
 }

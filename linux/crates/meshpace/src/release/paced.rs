@@ -145,6 +145,29 @@ pub struct Waiting {
 mod tests {
     use super::*;
 
+    /// Else a flow whose interval is long fills the queue with what its sender has given up for lost.
+    #[test]
+    fn nothing_waits_beyond_all_bounds() {
+        let mut flow = Paced::new(0);
+        let mut most = |interval_ns, turn_ns| {
+            flow.waits_for.interval_ns = interval_ns;
+            flow.waiting.clear();
+            while !flow.waits_beyond_all_bounds(turn_ns) && flow.waiting.len() < 10_000 {
+                flow.waiting.push_back(Waiting {
+                    id: 0,
+                    payload_bytes: 1448,
+                    not_before: 0,
+                });
+            }
+            flow.waiting.len()
+        };
+        const MS: u64 = 1_000_000;
+        assert_eq!(most(10 * MS, 0), 401, "4 s");
+        assert_eq!(most(0, 20 * MS), 201, "by its host's turns");
+        assert_eq!(most(2000 * MS, 20 * MS), 9, "eight intervals");
+        assert_eq!(most(0, 0), 10_000, "nothing paces it");
+    }
+
     fn own(ack: u32, max_end: u32) -> Option<Own> {
         let progress = mp_progress {
             ack,

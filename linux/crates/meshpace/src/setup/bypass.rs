@@ -45,8 +45,14 @@ impl Bypass {
         }
     }
 
-    /// Compares what has left to the mesh with what was let go there.
-    pub fn compare(&mut self, now: Instant, counts: impl FnOnce() -> (Counts, Counts)) -> Look {
+    /// Compares what has left to the mesh with what was let go there. `unpaced`: the rules could not be put back,
+    /// or did not help, so they are looked for however well the two agree.
+    pub fn compare(
+        &mut self,
+        now: Instant,
+        unpaced: bool,
+        counts: impl FnOnce() -> (Counts, Counts),
+    ) -> Look {
         if now - self.compared < EVERY {
             return Look::Nothing;
         }
@@ -68,7 +74,7 @@ impl Bypass {
             (true, _) if around > all / 2 => self.since.or(Some(now)),
             _ => None,
         };
-        let due = if differ { AGAIN } else { IDLE };
+        let due = if differ || unpaced { AGAIN } else { IDLE };
         if now - self.looked < due {
             return Look::Nothing;
         }
@@ -104,6 +110,7 @@ mod tests {
         bypass: Bypass,
         left: Counts,
         let_go: Counts,
+        unpaced: bool,
     }
 
     impl Run {
@@ -114,6 +121,7 @@ mod tests {
                 bypass: Bypass::new(now),
                 left: [0; 2],
                 let_go: [0; 2],
+                unpaced: false,
             }
         }
 
@@ -124,7 +132,7 @@ mod tests {
                 self.let_go[version] += let_go[version];
             }
             let counts = (self.left, self.let_go);
-            self.bypass.compare(self.now, || counts)
+            self.bypass.compare(self.now, self.unpaced, || counts)
         }
     }
 
@@ -135,6 +143,16 @@ mod tests {
         let looks = (0..60).filter(|_| run.step([100, 0], [98, 0]) == Look::Rules);
         assert_eq!(looks.count(), 3);
         assert!(!run.bypass.goes_on(run.now));
+    }
+
+    /// Else packets would go unpaced, and status say so, for ten seconds after a firewall that held the lock
+    /// of the tables while it was loaded.
+    #[test]
+    fn what_could_not_be_put_back_is_tried_again_soon() {
+        let mut run = Run::new();
+        run.unpaced = true;
+        let looks = (0..40).filter(|_| run.step([100, 0], [100, 0]) == Look::Rules);
+        assert_eq!(looks.count(), 10);
     }
 
     #[test]

@@ -96,10 +96,15 @@ fn listed(command: &str, rule: &[String]) -> Result<Vec<usize>> {
     Ok(places(&run(command, &["-S", chain])?, rule))
 }
 
-/// Removes a rule as often as it is there: once, or again after a start that was killed half-way.
+/// Removes a rule as often as it is there: once, or again after a start that was killed half-way. By what it says,
+/// since by its place somebody else's could be there by then; by its place only where iptables does not take
+/// what it says, for the program that it names is gone.
 pub fn remove(command: &str, rule: &[String]) -> Result<()> {
-    for place in listed(command, rule)?.iter().rev() {
-        run(command, &["-D", &rule[0], &place.to_string()])?;
+    let mut places = listed(command, rule)?;
+    while let Some(place) = places.pop() {
+        if change(command, "-D", rule).is_err() {
+            run(command, &["-D", &rule[0], &place.to_string()])?;
+        }
     }
     Ok(())
 }
@@ -114,8 +119,8 @@ fn pin_to(program: &OwnedFd, path: &Path) -> Result<()> {
     }
 }
 
-fn append(command: &str, rule: &[String]) -> Result<()> {
-    let words: Vec<_> = ["-A"]
+fn change(command: &str, how: &str, rule: &[String]) -> Result<()> {
+    let words: Vec<_> = [how]
         .into_iter()
         .chain(rule.iter().map(String::as_str))
         .collect();
@@ -138,7 +143,7 @@ impl Iptables {
                 command: command.into(),
                 rule: rule.clone(),
             })?;
-            match append(command, &rule) {
+            match change(command, "-A", &rule) {
                 Ok(()) => commands.push(command),
                 Err(error) => {
                     changes.forget_latest()?;
@@ -171,7 +176,7 @@ impl Iptables {
             if !self.pin.exists() {
                 pin_to(&self.gate, &self.pin)?;
             }
-            append(command, &self.rule)?;
+            change(command, "-A", &self.rule)?;
             back.push(format!("the rule of {command}"));
         }
         Ok(back)

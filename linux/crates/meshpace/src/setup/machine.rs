@@ -110,7 +110,7 @@ impl Machine {
             return;
         };
         let now = Instant::now();
-        let look = self.bypass.compare(now, counts);
+        let look = self.bypass.compare(now, self.unpaced.is_some(), counts);
         let gone = gone();
         if look == Look::Nothing && !(gone && self.bypass.may_look(now)) {
             return;

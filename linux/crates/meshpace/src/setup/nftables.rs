@@ -46,7 +46,8 @@ fn table(mesh: &str) -> String {
     format!("meshpace_{}", name.concat())
 }
 
-/// The table, in place of one of the same name: at no time is there none, or half of one.
+/// The table, in place of one of the same name: at no time is there none, or half of one. What has come by no
+/// interface is this box's own, and never held (linux/bpf/gate.h).
 fn script(table: &str, mesh: &str, queue: u16) -> String {
     let lasts_ms = MP_BEAT_STALE_NS / 1_000_000;
     format!(
@@ -60,6 +61,7 @@ table inet {table} {{
     }}
     chain hold {{
         type filter hook postrouting priority mangle; policy accept;
+        oifname \"{mesh}\" iif 0 accept
         oifname \"{mesh}\" meta l4proto @held queue num {queue} bypass
     }}
 }}
