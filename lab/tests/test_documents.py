@@ -96,3 +96,43 @@ def test_the_first_hour_shows_what_the_trace_has() -> None:
     shown = re.findall(r"^    < (.*)$", text, re.MULTILINE)
     assert shown
     assert set(shown) <= set(trace.splitlines())
+
+
+FAULTS = ROOT / "docs" / "operate" / "faults.md"
+WHERE_TESTED = "## Where each row is tested"
+NAMED_TEST = re.compile(r"`([\w-]+\.(?:py|rs|c))::(\w+)`")
+TEST_FOLDERS = ("linux/test", "linux/crates", "core/test")
+DEFINED = {".py": r"^def {}\(", ".rs": r"^ *fn {}\(", ".c": r"^static void {}\("}
+
+
+def _rows(text: str) -> list[list[str]]:
+    """The cells of all tables' rows, without their heads."""
+    lines = text.splitlines()
+    heads = {n - 1 for n, line in enumerate(lines) if line.startswith("| ---")}
+    rows = [
+        line
+        for n, line in enumerate(lines)
+        if line.startswith("| ") and n not in heads and not line.startswith("| ---")
+    ]
+    return [[cell.strip() for cell in row.strip("| ").split(" | ")] for row in rows]
+
+
+def test_every_fault_has_a_test() -> None:
+    """Else a row is a promise that nobody looks after."""
+    told, tested = FAULTS.read_text(encoding="utf-8").split(WHERE_TESTED)
+    faults, tests = [row[0] for row in _rows(told)], dict(_rows(tested))
+    assert len(faults) > 40
+    assert not set(faults) - set(tests)
+    assert all(NAMED_TEST.search(cell) or "none" in cell for cell in tests.values())
+
+
+def test_every_test_that_is_named_is_there() -> None:
+    files: dict[str, list[Path]] = {}
+    for file in (f for folder in TEST_FOLDERS for f in (ROOT / folder).rglob("*")):
+        files.setdefault(file.name, []).append(file)
+    named = NAMED_TEST.findall(FAULTS.read_text(encoding="utf-8"))
+    assert named
+    for name, function in named:
+        defined = re.compile(DEFINED[Path(name).suffix].format(function), re.MULTILINE)
+        texts = [file.read_text(encoding="utf-8") for file in files.get(name, [])]
+        assert any(defined.search(text) for text in texts), f"{name}::{function}"

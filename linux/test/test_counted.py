@@ -97,6 +97,24 @@ def test_what_is_neither_tcp_nor_udp_counts_for_its_host(place: Arena, start: St
         assert down == up == sum(len(packet) for is_, packet in packets if is_ == kind)
 
 
+def queued(place: Arena) -> int:
+    """Packets that netfilter has given to the daemon so far."""
+    row = place.gateway.run("cat", "/proc/net/netfilter/nfnetlink_queue").split()
+    return int(row[7])
+
+
+def test_udp_goes_by_while_nobody_has_a_cap(place: Arena, start: StartGateway) -> None:
+    """All of it crossed the daemon, for nothing; TCP does, to be paced."""
+    begin(place, start)
+    ends = SERVER, socket.inet_aton("10.1.0.7")
+    datagram = struct.pack("!HHHH", 53, 2000, 108, 0) + bytes(100)
+    for _ in range(20):
+        raw(place, WIRED, ipv4(*ends, datagram, 64, protocol=socket.IPPROTO_UDP))
+    assert queued(place) == 0
+    Talk(place, 2000).data(WIRED, 0)
+    until(lambda: queued(place) == 1, 5)
+
+
 def test_a_map_that_cannot_be_written_ends_nothing(place: Arena, start: StartGateway) -> None:
     """Else one refused system call would end pacing for all, or leave rules behind."""
     gateway = begin(place, start)

@@ -81,6 +81,34 @@ def test_from_the_wires(
     assert gateway.status()["counters"]["unanswered_dropped"] > 0
 
 
+# Of 200 bytes of payload; with headers of IP, TCP and Ethernet on the air. At first: one each five seconds.
+SELDOM = [0.2, 1.0, 10.0, 100.0]
+ON_THE_AIR_KBITS = (200 + 20 + 20 + 14) * 8e-3
+
+
+@pytest.mark.parametrize("per_s", SELDOM, ids=lambda per_s: f"{per_s:g}-s")
+@pytest.mark.parametrize("kind", ["tcp", "udp"])
+@pytest.mark.parametrize("from_mesh", [False, True], ids=["wires", "mesh"])
+def test_now_and_then(
+    network: net.Network,
+    start: StartGateway,
+    record: Recorder,
+    from_mesh: bool,
+    kind: str,
+    per_s: float,
+    full: bool,
+) -> None:
+    """One packet each few seconds, ever of another address, took three quarters of a download."""
+    if not full and (from_mesh, kind, per_s) != (True, "tcp", SELDOM[0]):
+        pytest.skip("one of them is tried; all with --full")
+    ghosts = Ghosts(per_s, kind, from_mesh=from_mesh)
+    kept = beside(network, start(network, law="even"), ghosts, 24.0)
+    record("an honest download keeps", "1", kept, "at least .95")
+    # What comes from the mesh has used the air before anybody could mind.
+    air_taken = per_s * ON_THE_AIR_KBITS / RADIO.kbps if from_mesh else 0.0
+    assert kept >= KEPT * (1 - air_taken)
+
+
 @pytest.mark.parametrize("kind", ["tcp", "udp"])
 def test_from_the_mesh(
     network: net.Network, start: StartGateway, record: Recorder, kind: str, full: bool
