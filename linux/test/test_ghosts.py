@@ -81,7 +81,7 @@ def test_from_the_wires(
     assert gateway.status()["counters"]["unanswered_dropped"] > 0
 
 
-# Of 200 bytes of payload; with headers of IP, TCP and Ethernet on the air. At first: one each five seconds.
+# Of 200 bytes, with headers of Ethernet, IP and TCP on the air. The first: one each five seconds.
 SELDOM = [0.2, 1.0, 10.0, 100.0]
 ON_THE_AIR_KBITS = (200 + 20 + 20 + 14) * 8e-3
 
