@@ -53,7 +53,10 @@ ALLOWED = {
         ("p->departure_ns <= p->now_ns", QUEUE),
     ],
     "linux/bpf/intf.h": [
-        ("now_ns - beat_ns < MP_BEAT_STALE_NS", "the heartbeat, of BPF and daemon alone"),
+        (
+            "(now_ns - beat_ns) < (int64_t)MP_BEAT_STALE_NS",
+            "the heartbeat, of BPF and daemon alone",
+        ),
         ("mp_min_u64(progress_ns + patience_ns, now_ns)", "the same"),
     ],
     "linux/bpf/record.h": [("skb->tstamp > p->now_ns", RECORDED)],
