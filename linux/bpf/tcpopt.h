@@ -39,15 +39,20 @@ enum mp_seen {
 MP_INLINE bool mp_has_plain_options(struct __sk_buff *skb, const struct mp_packet *p)
 {
 	uint32_t bytes = p->tcp_bytes - MP_TCP_HEADER_MIN, first;
-	uint64_t at = p->l4 + MP_TCP_HEADER_MIN;
+	uint64_t words = (p->l4 - mp_limits.l2_bytes + MP_TCP_HEADER_MIN) / 4;
 
 	if (bytes == 0)
 		return true;
 	if (bytes != MP_TIMESTAMP_BYTES)
 		return false;
-	/* The compiler knows the bounds already and would drop what the verifier needs. */
-	asm volatile("" : "+r"(at));
-	return at <= MP_TCP_OPTIONS_FAR && mp_copy(skb, at, &first, sizeof(first)) &&
+	/*
+	 * The compiler knows the bounds already and would drop what the verifier needs; which sees by the
+	 * multiplication, too, that the word is aligned (as MIPS wants it).
+	 */
+	asm volatile("" : "+r"(words));
+	if (words > (MP_TCP_OPTIONS_FAR - 14) / 4)
+		return false;
+	return mp_copy(skb, mp_limits.l2_bytes + words * 4, &first, sizeof(first)) &&
 	       first == bpf_htonl(MP_TIMESTAMP_WORD);
 }
 
