@@ -17,9 +17,9 @@ pytestmark = pytest.mark.measured
 
 RADIO = air.Radio(delay_ms=5.0, kbps=5000, queue=50)
 SETTLING_S, MEASURED_S = 5.0, 14.0
-# 267 kbit/s, in writes that the least window of ten segments (RFC 6928) takes at once. A pause shows
-# when it is longer than a round trip, of 130 ms when the download fills the radio's queue. Or a
-# window of two segments.
+# 267 kbit/s, in writes that the least window of ten segments (RFC 6928) takes at once. A pause
+# shows when it is longer than a round trip, of 130 ms when the download fills the radio's queue.
+# Or a window of two segments.
 WRITE_BYTES, WRITE_EACH_S = 10_000, 0.3
 WINDOW_BYTES = 4096
 
