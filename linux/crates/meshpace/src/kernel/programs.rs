@@ -27,6 +27,8 @@ const TO_MESH: &str = "mp_to_mesh";
 const FROM_MESH: &str = "mp_from_mesh";
 /// What netfilter asks (linux/bpf/gate.h).
 const GATE: &str = "mp_gate";
+/// Four megabytes that only who records needs.
+const RECORDS: &str = "mp_records";
 
 /// A map and its name in the BPF object.
 pub type SharedMap = (OsString, MapHandle);
@@ -34,6 +36,7 @@ pub type SharedMap = (OsString, MapHandle);
 /// Loaded programs with their maps.
 pub struct Programs {
     object: Object,
+    has_records: bool,
 }
 
 impl Programs {
@@ -63,7 +66,11 @@ impl Programs {
         let object = open
             .load()
             .context("loading the BPF programs (the verifier's reasons: MESHPACE_LOG=debug)")?;
-        Ok(Self { object })
+        let has_records = limits.records != 0;
+        Ok(Self {
+            object,
+            has_records,
+        })
     }
 
     fn map(&self, name: &str) -> Result<MapHandle> {
@@ -75,10 +82,14 @@ impl Programs {
         MapHandle::try_from(&map).with_context(|| format!("map {name}"))
     }
 
-    /// All maps that change while the programs run.
+    /// All maps that change while the programs run. One that was not made has a descriptor of libbpf's, too.
     pub fn shared_maps(&self) -> Result<Vec<SharedMap>> {
         let constant = |name: &OsStr| name.as_encoded_bytes().starts_with(b".rodata");
-        let maps = self.object.maps().filter(|map| !constant(map.name()));
+        let made = |name: &OsStr| self.has_records || name != RECORDS;
+        let maps = self
+            .object
+            .maps()
+            .filter(|map| !constant(map.name()) && made(map.name()));
         maps.map(|map| Ok((map.name().to_owned(), MapHandle::try_from(&map)?)))
             .collect::<Result<_>>()
             .context("the maps of the BPF object")
@@ -107,7 +118,7 @@ impl Programs {
 
     /// Where the programs put what comes, if it is recorded.
     pub fn records(&self) -> Result<MapHandle> {
-        self.map("mp_records")
+        self.map(RECORDS)
     }
 
     /// Netfilter's question, for who pins it.
@@ -146,8 +157,7 @@ fn prepare_maps(open: &mut OpenObject, limits: mp_limits, shared: &[SharedMap]) 
             ) => map.set_max_entries(limits.max_flows)?,
             // Of hosts that have flows, and of those that the configuration states.
             Some("mp_hosts") => map.set_max_entries(2 * limits.max_flows)?,
-            // Four megabytes that only who records needs.
-            Some("mp_records") => map.set_autocreate(limits.records != 0)?,
+            Some(RECORDS) => map.set_autocreate(limits.records != 0)?,
             Some(".rodata.limits") => map.set_initial_value(limits.bytes())?,
             _ => {}
         }

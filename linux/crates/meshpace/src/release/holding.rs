@@ -109,8 +109,10 @@ impl Holding {
     /// By their names in `status`.
     pub fn counters(&self) -> Vec<(&'static str, u64)> {
         let (queue, gauge) = (&self.queue, &self.gauge);
-        let counters: [(_, &AtomicU64); 12] = [
+        let counters: [(_, &AtomicU64); 14] = [
             ("paced", &queue.held),
+            ("released_ipv4", &queue.let_go[0]),
+            ("released_ipv6", &queue.let_go[1]),
             ("queue_dropped", &queue.dropped),
             ("udp_dropped", &queue.udp_dropped),
             ("wait_dropped", &queue.wait_dropped),
