@@ -6,7 +6,6 @@
 #ifndef MESHPACE_BPF_RECORD_H
 #define MESHPACE_BPF_RECORD_H
 
-#include "strangers.h"
 #include "tcpopt.h"
 
 /* At 100,000 packets a second the daemon has a fifth of a second. */
@@ -39,13 +38,13 @@ MP_INLINE void mp_record_tcp(struct __sk_buff *skb, const struct mp_packet *p,
 	mp_record_options(skb, p, record);
 }
 
-/* A packet comes that has been read, before anything comes of it; what never counts is left out. */
+/* A packet comes that has been read, before anything comes of it. */
 MP_INLINE void mp_record(struct __sk_buff *skb, const struct mp_packet *p,
 			 enum mp_direction direction, bool is_tcp)
 {
 	struct mp_record *record;
 
-	if (!mp_limits.records || !p->ip_bytes || !(is_tcp || mp_is_unicast(skb, p)))
+	if (!mp_limits.records || !p->ip_bytes)
 		return;
 	record = bpf_ringbuf_reserve(&mp_records, sizeof(*record), 0);
 	if (!record) {
