@@ -109,6 +109,8 @@ def test_now_and_then(
     assert kept >= KEPT * (1 - air_taken)
 
 
+# Two runs are compared, and a thousand packets a second cross the radio in userspace.
+@pytest.mark.alone
 @pytest.mark.parametrize("kind", ["tcp", "udp"])
 def test_from_the_mesh(
     network: net.Network, start: StartGateway, record: Recorder, kind: str, full: bool
