@@ -213,7 +213,8 @@ PROBE(shaper)
 	p->out[15] = mp_bucket_departure_ns(&p->pacer, p->now_ns, p->rtt_ns, p->bytes);
 	mp_bucket_departed(&p->pacer, p->out[15], p->rtt_ns);
 	p->out[15] += mp_law_due_ns(&law, &p->pacer, p->now_ns, p->rtt_ns);
-	mp_law_departed(&law, &p->pacer, p->out[15], p->out[15], p->rtt_ns, 0);
+	mp_law_departed(&law, &p->pacer, p->out[15], p->out[15], p->rtt_ns, 0,
+			MP_DEVICE_UNSEEN);
 	mp_yang_took(&p->yang, p->rtt_ns);
 	p->out[15] += mp_yang_delay_ns(&p->yang, p->us);
 	return 0;

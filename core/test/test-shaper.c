@@ -135,14 +135,14 @@ static void test_law_departures(void)
 
 		CHECK_EQUAL(leaves_ns, i < 3 ? 5000 : 5000 + (i - 2) * 1000);
 		CHECK_EQUAL(paced_ns, 5000 + i * 1000);
-		mp_law_departed(&shaper, &bucket, leaves_ns, leaves_ns, 1000, 0);
-		mp_law_departed(&gap, &pacer, paced_ns, paced_ns, 1000, 0);
+		mp_law_departed(&shaper, &bucket, leaves_ns, leaves_ns, 1000, 0, MP_DEVICE_SEEN);
+		mp_law_departed(&gap, &pacer, paced_ns, paced_ns, 1000, 0, MP_DEVICE_SEEN);
 	}
 }
 
 /*
  * Who is late is made up for: by the papers' laws for what the host's clock is late, and nothing for what was
- * not there; under `even` for what an aggregate keeps the air busy, whatever the reason.
+ * not there; under `even`, where the device is seen, for what an aggregate keeps it busy, whatever the reason.
  */
 static void test_late_departures(void)
 {
@@ -150,21 +150,27 @@ static void test_late_departures(void)
 	const uint64_t ms = 1000000, s = MP_NS_PER_S, hop_ns = even.hop_wait_ns;
 	struct mp_pacer pacer = { s, true };
 
-	mp_law_departed(&gap, &pacer, s, s + 13 * ms, 10 * ms, 4 * ms);
+	mp_law_departed(&gap, &pacer, s, s + 13 * ms, 10 * ms, 4 * ms, MP_DEVICE_SEEN);
 	CHECK_EQUAL(pacer.last_ns, s + 10 * ms);
-	mp_law_departed(&gap, &pacer, s, s + 40 * ms, 10 * ms, 4 * ms);
+	mp_law_departed(&gap, &pacer, s, s + 40 * ms, 10 * ms, 4 * ms, MP_DEVICE_SEEN);
 	CHECK_EQUAL(pacer.last_ns, s + 36 * ms);
-	mp_law_departed(&gap, &pacer, s + 90 * ms, s + 90 * ms, 10 * ms, 4 * ms);
+	mp_law_departed(&gap, &pacer, s + 90 * ms, s + 90 * ms, 10 * ms, 4 * ms, MP_DEVICE_SEEN);
 	CHECK_EQUAL(pacer.last_ns, s + 90 * ms);
-	mp_law_departed(&gap, &pacer, s, s + 103 * ms, 10 * ms, 0);
+	mp_law_departed(&gap, &pacer, s, s + 103 * ms, 10 * ms, 0, MP_DEVICE_SEEN);
 	CHECK_EQUAL(pacer.last_ns, s + 103 * ms);
-	mp_law_departed(&even, &pacer, s + 9 * s, s + 9 * s, 10 * ms, 4 * ms);
+	mp_law_departed(&even, &pacer, s + 9 * s, s + 9 * s, 10 * ms, 4 * ms, MP_DEVICE_SEEN);
 	CHECK_EQUAL(pacer.last_ns, s + 9 * s - hop_ns);
-	mp_law_departed(&even, &pacer, s, s + 9 * s, 10 * ms, 0);
+	mp_law_departed(&even, &pacer, s, s + 9 * s, 10 * ms, 0, MP_DEVICE_SEEN);
 	CHECK_EQUAL(pacer.last_ns, s + 9 * s - hop_ns + 10 * ms);
 	memset(&pacer, 0, sizeof(pacer));
-	mp_law_departed(&even, &pacer, s, s, 10 * ms, 0);
+	mp_law_departed(&even, &pacer, s, s, 10 * ms, 0, MP_DEVICE_SEEN);
 	CHECK_EQUAL(pacer.last_ns, s);
+	mp_law_departed(&even, &pacer, 10 * s, 10 * s, 10 * ms, 4 * ms, MP_DEVICE_UNSEEN);
+	CHECK_EQUAL(pacer.last_ns, 10 * s);
+	mp_law_departed(&even, &pacer, 10 * s, 10 * s + 12 * ms, 10 * ms, 4 * ms, MP_DEVICE_UNSEEN);
+	CHECK_EQUAL(pacer.last_ns, 10 * s + 10 * ms);
+	mp_law_departed(&even, &pacer, 10 * s, 11 * s, 10 * ms, 4 * ms, MP_DEVICE_UNSEEN);
+	CHECK_EQUAL(pacer.last_ns, 11 * s - 4 * ms);
 }
 
 static void test_yang(void)

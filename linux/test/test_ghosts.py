@@ -45,13 +45,12 @@ def cpu_s(gateway: Gateway) -> float:
 
 
 def beside(network: net.Network, gateway: Gateway, ghosts: Ghosts, seconds: float) -> float:
-    """The part of its rate that an honest download keeps, once the first ghosts have passed."""
+    """The part of its rate that an honest download keeps, from the first ghost on."""
     with Transfer(network.wired, network.host, net.host4(0)) as run:
         time.sleep(SETTLING_S)
         before = kbps(run, 4.0)
         with ghosts(network):
-            time.sleep(BURST_S)
-            during = kbps(run, seconds)
+            during = kbps(run, BURST_S + seconds)
         flow = gateway.flow(run.receiver_port)
         assert flow
         assert flow["rate_kbps"], "it is paced all the time"

@@ -57,7 +57,7 @@ def download(network: net.Network) -> Transfer:
 def paces(gateway: Gateway, within_s: float = PACED_S) -> float:
     """
     Waits until programs see packets and the daemon releases them; how long that took. It need not
-    hold any: under `even` what fits into an aggregate leaves together.
+    hold any: a packet that comes when it is due leaves at once.
     """
     began = time.monotonic()
     before = gateway.fresh_status()["counters"]

@@ -200,7 +200,7 @@ MeshpaceConnection::DueNs(const mp_pacer& pacer, uint64_t readyNs) const
 void
 MeshpaceConnection::Departed(mp_pacer& pacer, uint64_t readyNs, uint64_t nowNs) const
 {
-    mp_law_departed(&m_settings.law, &pacer, readyNs, nowNs, IntervalNs(), 0);
+    mp_law_departed(&m_settings.law, &pacer, readyNs, nowNs, IntervalNs(), 0, MP_DEVICE_SEEN);
 }
 
 void

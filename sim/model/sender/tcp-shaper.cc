@@ -115,7 +115,7 @@ TcpShaper::DepartureNs(const Flow& flow) const
 void
 TcpShaper::Departed(Flow& flow)
 {
-    mp_law_departed(&flow.law, &flow.pacer, NowNs(), NowNs(), IntervalNs(flow), 0);
+    mp_law_departed(&flow.law, &flow.pacer, NowNs(), NowNs(), IntervalNs(flow), 0, MP_DEVICE_SEEN);
 }
 
 void

@@ -69,7 +69,7 @@ MP_INLINE void mp_host_departed(struct mp_host_pace *pace, uint64_t departure_ns
 
 /*
  * A packet that was ready since ready_ns leaves at now_ns, at a gateway whose clock may be so late. A flow is made up
- * for what keeps the device busy (mp_law_late_ns), a host is not: its cap is there for others' sake, and they
+ * for what keeps the device busy (mp_law_departed), a host is not: its cap is there for others' sake, and they
  * have used that time. One that had to leave before it was due, since it had waited for as long as it may,
  * counts from now: a host owes no more than one wait.
  */

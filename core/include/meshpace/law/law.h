@@ -285,29 +285,29 @@ MP_INLINE uint64_t mp_law_due_ns(const struct mp_law *law, const struct mp_pacer
 }
 
 /*
- * For how much of its lateness a packet is made up for (mp_late_departure_ns): under `even` what an aggregate
- * keeps the air busy; by the papers' laws nothing but what the host's own clock may be late.
+ * Whether who lets a packet go sees that the device has room for it, and waits while it is busy (ns-3), or
+ * hands it to a queue of the device that it does not see (Linux).
  */
-MP_INLINE uint64_t mp_law_late_ns(const struct mp_law *law, uint64_t clock_late_ns)
-{
-	return mp_max_u64(law->hop_wait_ns, clock_late_ns);
-}
+enum mp_device { MP_DEVICE_SEEN = 0, MP_DEVICE_UNSEEN = 1 };
 
 /*
- * A packet leaves at now_ns that has been ready since ready_ns, at a host whose clock may be so late. Under `even`
- * also a flow that had nothing to send for a while is made up for it: what fits into an aggregate may leave together.
+ * A packet leaves at now_ns that has been ready since ready_ns, at a host whose clock may be so late, for which
+ * it is made up. Under `even`, where a device is seen, a flow is also made up for what an aggregate keeps the device
+ * busy, for whatever reason it sent nothing. Where none is, that would move packets from here into its queue.
  */
 MP_INLINE void mp_law_departed(const struct mp_law *law, struct mp_pacer *pacer, uint64_t ready_ns,
-			       uint64_t now_ns, uint64_t interval_ns, uint64_t clock_late_ns)
+			       uint64_t now_ns, uint64_t interval_ns, uint64_t clock_late_ns,
+			       enum mp_device device)
 {
-	uint64_t from_ns = law->hop_wait_ns && pacer->started ? pacer->last_ns : ready_ns;
+	bool catches_up = law->hop_wait_ns && device == MP_DEVICE_SEEN;
+	uint64_t from_ns = catches_up && pacer->started ? pacer->last_ns : ready_ns;
+	uint64_t most_ns = mp_max_u64(catches_up ? law->hop_wait_ns : 0, clock_late_ns);
 	uint64_t due_ns = mp_due_ns(pacer, from_ns, interval_ns);
 
 	if (law->constant)
 		mp_bucket_departed(pacer, now_ns, interval_ns);
 	else
-		mp_departed(pacer, mp_late_departure_ns(due_ns, now_ns,
-							mp_law_late_ns(law, clock_late_ns)));
+		mp_departed(pacer, mp_late_departure_ns(due_ns, now_ns, most_ns));
 }
 
 #endif

@@ -6,7 +6,7 @@
 //! index nothing but arrays of their own structs. A reference is a valid pointer for as long as the call
 //! lasts, and one that is `&mut` has no other.
 use crate::kernel::intf::{
-    self, mp_budget, mp_credit, mp_demand, mp_estimate, mp_goodput, mp_goodput_bulk,
+    self, mp_budget, mp_credit, mp_demand, mp_device, mp_estimate, mp_goodput, mp_goodput_bulk,
     mp_goodput_flow, mp_goodput_law, mp_host_pace, mp_law, mp_pacer, mp_path, mp_probe,
     mp_progress, mp_radio, mp_reach, mp_share, mp_shared, mp_shares, mp_too_long, mp_turn,
     mp_turns, mp_unanswered, mp_unanswered_rate, mp_wait, mp_waits_for, mp_window,
@@ -53,7 +53,7 @@ pub fn name(law: &mp_law) -> &'static str {
 // Departures of flows and hosts, and what waits too long.
 safe! {
     law_due_ns = mp_law_due_ns(law: &mp_law, pacer: &mp_pacer, ready_ns: u64, interval_ns: u64) -> u64;
-    law_departed = mp_law_departed(law: &mp_law, pacer: &mut mp_pacer, ready_ns: u64, now_ns: u64, interval_ns: u64, clock_late_ns: u64);
+    law_departed = mp_law_departed(law: &mp_law, pacer: &mut mp_pacer, ready_ns: u64, now_ns: u64, interval_ns: u64, clock_late_ns: u64, device: mp_device);
     may_hold = mp_may_hold(flow: &mp_unanswered, outstanding: bool, now_ns: u64) -> bool;
     waits_for_of = mp_waits_for_of(estimate: &mp_estimate, interval_ns: u64, rtt_wired_us: u32) -> mp_waits_for;
     wait_beyond = mp_wait_beyond(flow: &mp_waits_for, packets: u32) -> bool;

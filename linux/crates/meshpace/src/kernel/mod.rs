@@ -13,4 +13,5 @@ pub mod packet;
 pub mod port;
 pub mod programs;
 pub mod record;
+pub mod timestamp;
 pub mod trace;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Packets as the daemon sees them: in the netfilter queue, and in the store.
-use std::ops::Range;
-
 use crate::kernel::checksum::sum;
 use crate::kernel::intf::{mp_direction_MP_DOWN, mp_flow_key};
 
@@ -37,7 +35,7 @@ const CHECKSUM: usize = 16;
 const UDP: u8 = 17;
 const IPV4_HEADER: usize = 20;
 const IPV6_HEADER: usize = 40;
-const TCP_HEADER: usize = 20;
+pub(super) const TCP_HEADER: usize = 20;
 const TCP_FIN_SYN_RST: u8 = 0x07;
 const TCP_ACK: u8 = 0x10;
 
@@ -163,35 +161,12 @@ pub fn complete_checksum(frame: &mut [u8], l3: usize, l4: usize) -> bool {
     if u32::from(u16::from_be_bytes([there[0], there[1]])) != pseudo {
         return false;
     }
-    write_checksum(frame, l4..end, pseudo);
+    write_checksum(frame, l3, l4);
     true
 }
 
-/// Takes the TCP timestamp (RFC 7323) out of a copied frame whose checksum is whole.
-pub fn remove_timestamp(frame: &mut [u8], l3: usize, l4: usize) {
-    const END: u8 = 0;
-    const NOP: u8 = 1;
-    const TIMESTAMP: u8 = 8;
-    let Some((end, pseudo)) = segment(frame, l3, l4) else {
-        return;
-    };
-    let options_end = end.min(l4 + usize::from(frame[l4 + 12] >> 4) * 4);
-    let mut at = l4 + TCP_HEADER;
-    while at + 1 < options_end && frame[at] != END {
-        let length = match (frame[at], frame[at + 1]) {
-            (NOP, _) => 1,
-            (_, length) => usize::from(length.max(2)),
-        };
-        if frame[at] == TIMESTAMP {
-            frame[at..options_end.min(at + length)].fill(NOP);
-        }
-        at += length;
-    }
-    write_checksum(frame, l4..end, pseudo);
-}
-
 /// Where a segment ends, and the sum of its pseudo-header; None where it is not all there.
-fn segment(frame: &[u8], l3: usize, l4: usize) -> Option<(usize, u32)> {
+pub(super) fn segment(frame: &[u8], l3: usize, l4: usize) -> Option<(usize, u32)> {
     let end = ip_end(frame, l3)?;
     if l4 + TCP_HEADER > end || end > frame.len() {
         return None;
@@ -207,10 +182,14 @@ fn segment(frame: &[u8], l3: usize, l4: usize) -> Option<(usize, u32)> {
     ))
 }
 
-fn write_checksum(frame: &mut [u8], segment: Range<usize>, pseudo: u32) {
-    let at = segment.start + CHECKSUM;
+/// Writes the TCP checksum of a segment that is all there.
+pub(super) fn write_checksum(frame: &mut [u8], l3: usize, l4: usize) {
+    let Some((end, pseudo)) = segment(frame, l3, l4) else {
+        return;
+    };
+    let at = l4 + CHECKSUM;
     frame[at..at + 2].fill(0);
-    let whole = !(sum(&frame[segment], pseudo) as u16);
+    let whole = !(sum(&frame[l4..end], pseudo) as u16);
     frame[at..at + 2].copy_from_slice(&whole.to_be_bytes());
 }
 
@@ -230,6 +209,7 @@ fn ip_end(frame: &[u8], l3: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::timestamp;
 
     /// 192.0.2.1:80 -> 10.1.0.2:4096, 5 bytes of payload, checksum 0.
     fn packet() -> Vec<u8> {
@@ -318,7 +298,8 @@ mod tests {
             read(&bytes[..length]);
             let l3 = (state >> 8) as usize % 40;
             complete_checksum(&mut bytes[..length], l3, 20);
-            remove_timestamp(&mut bytes[..length], l3, 20);
+            timestamp::value(&bytes[..length], l3, 20);
+            timestamp::remove(&mut bytes[..length], l3, 20);
         }
     }
 

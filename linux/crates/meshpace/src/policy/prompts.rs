@@ -14,6 +14,7 @@ use crate::kernel::law;
 use crate::kernel::packet;
 use crate::kernel::port::Port;
 use crate::kernel::programs::Maps;
+use crate::kernel::timestamp;
 use crate::policy::asks::Asks;
 
 pub struct Prompts {
@@ -93,7 +94,7 @@ fn latest_ack(flow: &mp_flow) -> Option<Vec<u8>> {
     if !packet::complete_checksum(&mut frame, l3, l4) {
         return None;
     }
-    packet::remove_timestamp(&mut frame, l3, l4);
+    timestamp::remove(&mut frame, l3, l4);
     Some(frame)
 }
 

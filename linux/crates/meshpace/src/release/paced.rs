@@ -75,7 +75,8 @@ impl Paced {
     /// A packet leaves that was ready since then.
     pub fn departed(&mut self, law: &mp_law, ready: u64, now: u64) {
         let (interval, late) = (self.waits_for.interval_ns, intf::MP_CLOCK_LATE_NS as u64);
-        law::law_departed(law, &mut self.pacer, ready, now, interval, late);
+        let device = intf::mp_device_MP_DEVICE_UNSEEN;
+        law::law_departed(law, &mut self.pacer, ready, now, interval, late, device);
     }
 
     /// Whether what comes now may be held.

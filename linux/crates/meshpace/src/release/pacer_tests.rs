@@ -101,6 +101,25 @@ fn the_interval_of_the_moment_of_departure_counts() {
     assert_eq!(run(&mut pacer, START + 1000 * MS), [(0, 0), (1, 30)]);
 }
 
+/// Else what had to wait here waits in the radio's queue, which nobody sees.
+#[test]
+fn a_flow_that_had_nothing_to_send_is_not_made_up_for_it() {
+    let mut pacer = pacer();
+    pacer.arrive(0, segment(1, 1000).as_ref(), START);
+    run(&mut pacer, START + 500 * MS);
+    let later = START + 1000 * MS;
+    for id in 1..4 {
+        pacer.arrive(id, segment(1, 1000).as_ref(), later);
+    }
+    let mut gone = Vec::new();
+    for ms in 0..=30 {
+        pacer.release_due(later + ms * MS);
+        let decided = std::mem::take(&mut pacer.world.decided);
+        gone.extend(decided.into_iter().map(|(id, _)| (id, ms)));
+    }
+    assert_eq!(gone, [(1, 0), (2, 10), (3, 20)]);
+}
+
 #[test]
 fn a_host_with_a_cap_takes_turns() {
     let mut pacer = pacer();

@@ -125,11 +125,7 @@ impl<W: Way> Cache<W> {
 
     /// A duplicate ACK asks for a segment.
     pub fn send_again(&mut self, key: &mp_flow_key, seq: u32) {
-        let frame = self
-            .segments
-            .find(key, seq)
-            .and_then(|segment| segment.complete());
-        let Some(frame) = frame else {
+        let Some(frame) = self.segments.copy(key, seq) else {
             add(&self.gauge.missing);
             self.way.unsent(key, seq);
             return;
@@ -189,7 +185,7 @@ impl<W: Way> Cache<W> {
     fn ask(&mut self, acked: &HashMap<mp_flow_key, Acked>, now_ns: u64) {
         let mut due = Vec::new();
         for (key, flow) in &mut self.segments.flows {
-            let Some(acked) = acked.get(key).filter(|_| flow.first().is_some()) else {
+            let Some(acked) = acked.get(key).filter(|_| flow.has_first()) else {
                 continue;
             };
             let (ack, silent_ns) = (flow.ack(), now_ns.saturating_sub(flow.latest_ns));
@@ -210,7 +206,7 @@ impl<W: Way> Cache<W> {
     fn probe(&mut self, key: &mp_flow_key, now_ns: u64) {
         let frame = self.segments.flows.get_mut(key).and_then(|flow| {
             law::probe_sent(&mut flow.probe, now_ns);
-            flow.first()?.complete()
+            flow.first()
         });
         if frame.is_some_and(|frame| self.send(&frame)) {
             add(&self.gauge.sent_again);

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use crate::hosts::identity::Address;
 use crate::kernel::intf::{mp_flow_key, mp_probe};
 use crate::kernel::packet;
+use crate::kernel::timestamp::{self, Clock};
 
 /// Sequence numbers without wraps: 2^31 of them lie before a flow's first acknowledgement.
 const ORIGIN: u64 = 1 << 32;
@@ -59,6 +60,7 @@ pub struct Flow {
     bytes: u64,
     /// when its latest segment came
     pub latest_ns: u64,
+    clock: Clock,
     pub probe: mp_probe,
 }
 
@@ -85,10 +87,14 @@ pub struct Segments {
 }
 
 impl Segment {
-    /// The frame with its checksum written out.
-    pub fn complete(&mut self) -> Option<Box<[u8]>> {
-        packet::complete_checksum(&mut self.frame, self.l3.into(), self.l4.into())
-            .then(|| self.frame.clone())
+    /// The frame with its checksum written out, and as new as what its sender has sent since.
+    fn copy(&mut self, clock: &Clock) -> Option<Box<[u8]>> {
+        let (l3, l4) = (self.l3.into(), self.l4.into());
+        packet::complete_checksum(&mut self.frame, l3, l4).then(|| {
+            let mut frame = self.frame.clone();
+            clock.renew(&mut frame, l3, l4);
+            frame
+        })
     }
 
     /// What it takes in memory.
@@ -105,6 +111,7 @@ impl Flow {
             segments: BTreeMap::new(),
             bytes: 0,
             latest_ns: 0,
+            clock: Clock::default(),
             probe: mp_probe::default(),
         }
     }
@@ -121,10 +128,20 @@ impl Flow {
         (at < segment.end).then_some(*start)
     }
 
-    /// The first segment that is not acknowledged, if it is here.
-    pub fn first(&mut self) -> Option<&mut Segment> {
-        let start = self.holding(self.ack_at)?;
-        self.segments.get_mut(&start)
+    /// Whether the first segment that is not acknowledged is here.
+    pub fn has_first(&self) -> bool {
+        self.holding(self.ack_at).is_some()
+    }
+
+    /// A copy of it.
+    pub fn first(&mut self) -> Option<Box<[u8]>> {
+        self.copy(self.ack_at)
+    }
+
+    /// A copy of the segment that holds a byte.
+    fn copy(&mut self, at: u64) -> Option<Box<[u8]>> {
+        let start = self.holding(at)?;
+        self.segments.get_mut(&start)?.copy(&self.clock)
     }
 
     /// Up to where all is acknowledged, in TCP's numbers.
@@ -160,6 +177,10 @@ impl Segments {
         }
         flow.latest_ns = now_ns;
         let at = flow.at(new.seq);
+        let value = timestamp::value(&new.frame, new.l3.into(), new.l4.into());
+        if let Some(value) = value.filter(|_| at >= flow.ack_at) {
+            flow.clock.note(value, now_ns);
+        }
         if at < flow.ack_at || flow.holding(at).is_some() {
             self.remove_if_empty(key);
             return;
@@ -282,11 +303,10 @@ impl Segments {
         self.remove_if_empty(key);
     }
 
-    /// The segment that holds a byte and is not acknowledged.
-    pub fn find(&mut self, key: &mp_flow_key, seq: u32) -> Option<&mut Segment> {
+    /// A copy of the segment that holds a byte and is not acknowledged.
+    pub fn copy(&mut self, key: &mp_flow_key, seq: u32) -> Option<Box<[u8]>> {
         let flow = self.flows.get_mut(key)?;
-        let start = flow.holding(flow.at(seq))?;
-        flow.segments.get_mut(&start)
+        flow.copy(flow.at(seq))
     }
 }
 

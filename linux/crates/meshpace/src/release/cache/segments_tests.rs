@@ -27,6 +27,11 @@ fn keep(segments: &mut Segments, key: &mp_flow_key, new: New, answered: bool) {
     segments.keep(key, new, answered.then_some(key.mesh), 0);
 }
 
+fn has(segments: &Segments, key: &mp_flow_key, seq: u32) -> bool {
+    let flow = segments.flows.get(key);
+    flow.is_some_and(|flow| flow.holding(flow.at(seq)).is_some())
+}
+
 /// As recounted from what is there.
 fn recounted(segments: &Segments) -> u64 {
     let of = |flow: &Flow| flow.segments.values().map(Segment::bytes).sum::<u64>();
@@ -51,8 +56,8 @@ fn a_hole_is_filled_across_the_wrap_and_a_second_copy_is_not_kept() {
         .map(|(start, segment)| (start - ORIGIN, segment.end - ORIGIN))
         .collect();
     assert_eq!(ends, [(0, 10), (10, 20), (20, 30), (30, 40)]);
-    assert!(segments.find(&flow, 15).is_some());
-    assert!(segments.find(&flow, 30).is_none());
+    assert!(has(&segments, &flow, 15));
+    assert!(!has(&segments, &flow, 30));
     assert_eq!(segments.bytes(), recounted(&segments));
 }
 
@@ -62,10 +67,10 @@ fn what_is_acknowledged_goes_and_a_flow_with_its_last() {
     keep(&mut segments, &flow, new(0, 10, 0), true);
     keep(&mut segments, &flow, new(10, 10, 0), true);
     segments.acknowledge(&flow, 15);
-    assert!(segments.find(&flow, 5).is_none());
-    assert!(segments.flows.get_mut(&flow).unwrap().first().is_some());
+    assert!(!has(&segments, &flow, 5));
+    assert!(segments.flows[&flow].has_first());
     keep(&mut segments, &flow, new(5, 5, 15), true);
-    assert!(segments.find(&flow, 5).is_none(), "acknowledged before");
+    assert!(!has(&segments, &flow, 5), "acknowledged before");
     segments.acknowledge(&flow, 20);
     assert_eq!((segments.bytes(), segments.flows.len()), (0, 0));
     keep(&mut segments, &flow, new(20, 10, 20), true);
@@ -86,8 +91,8 @@ fn numbers_wrap_and_wrap() {
             new(ack.wrapping_add(step), step, ack),
             true,
         );
-        assert!(segments.find(&flow, ack.wrapping_add(step)).is_some());
-        assert!(segments.find(&flow, ack.wrapping_sub(1)).is_none());
+        assert!(has(&segments, &flow, ack.wrapping_add(step)));
+        assert!(!has(&segments, &flow, ack.wrapping_sub(1)));
         ack = ack.wrapping_add(step);
         segments.acknowledge(&flow, ack);
         assert_eq!(segments.flows[&flow].segments.len(), 1);
@@ -130,7 +135,7 @@ fn who_holds_little_loses_nothing() {
         let ghost = key((i % 200) as u8 + 20, i as u16);
         keep(&mut segments, &ghost, new(0, 1000, 0), false);
     }
-    assert!((0..100).all(|i| segments.find(&honest, i * 1000).is_some()));
+    assert!((0..100).all(|i| has(&segments, &honest, i * 1000)));
     let of = |holder: Holder| segments.holders[&holder].bytes as f64;
     assert!(
         of(None) < 1.1 * of(Some([1; 16])),
@@ -157,4 +162,31 @@ fn hostile_orders_take_no_longer_than_good_ones() {
     let interleaved = time(&|i| if i % 2 == 0 { i } else { i << 16 >> 1 });
     assert!(descending < good * 20, "{descending:?}, {good:?}");
     assert!(interleaved < good * 20, "{interleaved:?}, {good:?}");
+}
+
+/// Else the receiver discards it, once its sender has sent something again itself (PAWS).
+#[test]
+fn a_copy_is_as_new_as_what_its_sender_has_sent_since() {
+    const MS: u64 = 1_000_000;
+    let (mut segments, flow) = (Segments::new(1 << 20), key(1, 1));
+    let stamped = |seq: u32, value: u8| {
+        let mut frame = [0; 62];
+        (frame[0], frame[3], frame[9], frame[32]) = (0x45, 62, 6, 8 << 4);
+        frame[40..50].copy_from_slice(&[1, 1, 8, 10, 0, 0, 0, value, 0, 0]);
+        let sum = (6 + 42u16).to_be_bytes();
+        frame[36..38].copy_from_slice(&sum);
+        New {
+            l4: 20,
+            frame: frame.into(),
+            ..new(seq, 10, 0)
+        }
+    };
+    for (seq, value) in [(0, 1), (10, 2), (20, 3), (0, 90)] {
+        let now_ns = u64::from(value) * MS;
+        segments.keep(&flow, stamped(seq, value), None, now_ns);
+    }
+    let time = |frame: Box<[u8]>| timestamp::value(&frame, 0, 20);
+    assert_eq!(segments.copy(&flow, 10).and_then(time), Some(90));
+    let first = segments.flows.get_mut(&flow).unwrap().first();
+    assert_eq!(first.and_then(time), Some(90));
 }
