@@ -14,6 +14,7 @@ HERE = Path(__file__).parent
 # A fault of the code fails three times, a busy machine does not. Nothing else is ever run again.
 MEASURED = "measured: goes by the clock, which a busy machine may spoil; has two more attempts"
 SENDER = "sender: has `meshpace sender` on, of which a machine has one; such tests take turns"
+LONG = "long: not in `make test`; runs with --full"
 ALONE = "alone: measures the machine, or changes what belongs to all of it; nothing runs beside it"
 StartGateway = Callable[..., Gateway]
 
@@ -21,7 +22,7 @@ StartGateway = Callable[..., Gateway]
 def pytest_configure(config: pytest.Config) -> None:
     """A script's background job ignores Ctrl-C, and so would all programs that tests start."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    for marker in (MEASURED, SENDER, ALONE):
+    for marker in (MEASURED, SENDER, LONG, ALONE):
         config.addinivalue_line("markers", marker)
     folder = config.getoption("--record")
     # Processes that tests are spread over report to the first, which alone writes.
@@ -74,8 +75,12 @@ def parametrized(metafunc: pytest.Metafunc) -> set[str]:
     return {m.args[0] for m in metafunc.definition.iter_markers("parametrize")}
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Without root or namespaces nothing here can run: every test says so."""
+    long = [item for item in items if item.get_closest_marker("long")]
+    if long and not config.getoption("--full"):
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item not in long]
     mine = [item for item in items if item.path.parent == HERE]
     obstacle = namespace.obstacle() if mine else None
     for item in mine if obstacle else []:

@@ -15,12 +15,14 @@ STEP_S = 5.0
 WINDOW = window(64 * 1024)
 
 
-@pytest.mark.parametrize("control", [True, False], ids=["control", "no-control"])
-def test_a_fast_flow_is_throttled_and_released(
-    start: StartGateway, control: bool, full: bool
-) -> None:
-    if not control and not full:
-        pytest.skip("long; --full runs it")
+CONTROL = [
+    pytest.param(True, id="control"),
+    pytest.param(False, id="no-control", marks=pytest.mark.long),
+]
+
+
+@pytest.mark.parametrize("control", CONTROL)
+def test_a_fast_flow_is_throttled_and_released(start: StartGateway, control: bool) -> None:
     intervals = [0.5, 8.0, 8.0]
     with net.routed(hosts=3) as network:
         hosts = [host(net.host4(n), mbps_for(ms)) for n, ms in enumerate(intervals)]

@@ -2,6 +2,7 @@
 """The instruments themselves, without the program: what they would get wrong, every test would."""
 
 import itertools
+import json
 import os
 import socket
 import struct
@@ -11,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from harness import net, offload
+from harness import net, offload, record
 from harness.capture import Capture, gaps_us, median_gap_us, segment, segments
 from harness.lossy import Radio
 from harness.traces import Traces
@@ -133,3 +134,33 @@ def test_the_benchmark_says_what_it_lacks() -> None:
     )
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert "install bpftool" in done.stderr
+
+
+def test_a_recorded_file_keeps_what_was_before(tmp_path: Path) -> None:
+    """Else each new run of one test costs what the others had, and how it was before the change."""
+    (tmp_path / "leave.json").write_text(
+        json.dumps(
+            {
+                "commit": "old",
+                "law": "older",
+                "note": "a remark",
+                "rows": [
+                    {"variant": "a: b", "figure": "kept", "value": 1, "before": 0.2},
+                    {"variant": "c", "figure": "kept", "value": 2},
+                ],
+            }
+        )
+    )
+    collector = record.Collector(tmp_path, "new", "newer", "2026-11-25")
+    for value in (3.0, 4.0, 5.0):
+        collector.write_one("title", "command", "leave", {("a: b", "kept", "", ">"): [value] * 2})
+    found = json.loads((tmp_path / "leave.json").read_text())
+    first, second = found["rows"]
+    assert (found["commit"], found["note"]) == ("new", "a remark")
+    assert (first["value"], first["n"], first["before"]) == (5.0, 2, 0.2)
+    assert second == {"commit": "old", "law": "older", "variant": "c", "figure": "kept", "value": 2}
+
+
+def test_a_variant_is_said_in_words() -> None:
+    assert record.variant("test_who_leaves[process stopped-2-3]") == "who leaves: process stopped"
+    assert record.variant("test_who_leaves[2-3]") == "who leaves"

@@ -150,7 +150,8 @@ def test_acks_off_segments_ends_give_samples(place: Arena, start: StartGateway, 
     flow = gateway.flow(2000)
     assert flow
     assert flow["acked_bytes"] == 1000 * segments - 500
-    assert flow["samples"] >= segments - 2
+    # GAP discards what took longer than half a second, as it may on a busy machine.
+    assert flow["samples"] + flow["discarded"] >= segments - 2
     assert flow["rate_kbps"]
 
 

@@ -77,10 +77,9 @@ def mutated(mutant: Mutant, folder: Path) -> Path:
     return out
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_a_change_is_noticed(mutant: Mutant, full: bool, tmp_path: Path) -> None:
-    if not full:
-        pytest.skip("with --full")
+def test_a_change_is_noticed(mutant: Mutant, tmp_path: Path) -> None:
     noticed = []
     with replay.in_bpf(mutated(mutant, tmp_path), tmp_path) as bpf:
         for trace in replay.TRACES:

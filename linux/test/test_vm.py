@@ -6,12 +6,14 @@ of them is a test here.
 """
 
 import functools
+import itertools
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -118,14 +120,18 @@ def outcomes(output: str) -> dict[str, dict[str, str]]:
     return found
 
 
+def inside() -> Iterator[Any]:
+    """Each kernel with each file, of which its own are run each time."""
+    for kernel, file in itertools.product(DEFAULT, EVERYTHING.files):
+        marks = [] if file in DEFAULT[kernel].files else [pytest.mark.long]
+        yield pytest.param(kernel, Path(file).stem, marks=marks)
+
+
 @pytest.mark.alone
-@pytest.mark.parametrize("file", [Path(file).stem for file in EVERYTHING.files])
-@pytest.mark.parametrize("kernel", DEFAULT)
+@pytest.mark.parametrize(("kernel", "file"), list(inside()))
 def test_inside(
     kernel: str, file: str, full: bool, record_property: Callable[[str, object], None]
 ) -> None:
-    if not full and file not in {Path(one).stem for one in DEFAULT[kernel].files}:
-        pytest.skip("only with --full")
     run = session(kernel, full)
     print(run.output)
     found = run.outcomes.get(file, {})

@@ -2,7 +2,6 @@
 """Figures of a bench: `--record DIR` keeps them as DIR/NAME.json, beside what is printed."""
 
 import argparse
-import json
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,9 +29,8 @@ class Figures:
             return
         program = Path("linux") / "test" / Path(sys.argv[0]).name
         command = f".venv/bin/python {program} {' '.join(arguments)}"
-        document = record.collector(folder).document(self.title, command, self.name, self.values)
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{self.name}.json").write_text(json.dumps(document, indent=1) + "\n")
+        record.collector(folder).write_one(self.title, command, self.name, self.values)
 
 
 def folder_of(arguments: list[str]) -> Path | None:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
 Figures that tests measure, kept as data: `--record DIR` writes DIR/NAME.json for each test_NAME.py,
-with the median over rounds (`--count 3`), commit, law and command. Schema: results/README.md.
+with the median over rounds (`--count 3`), commit, law and command. Schema: results/README.md. What
+such a file says of what was measured before stays, and rows that a run does not measure stay too.
 """
 
 import json
@@ -42,6 +43,8 @@ class Collector:
     made: str
     # By file, then by variant, figure, unit and what is wanted.
     values: dict[str, dict[tuple[str, str, str, str], list[float]]] = field(default_factory=dict)
+    # The files as they were when the run began.
+    there: dict[Path, dict[str, Any]] = field(default_factory=dict)
 
     def add(self, report: pytest.TestReport) -> None:
         if report.when != "call":
@@ -58,18 +61,19 @@ class Collector:
         self.folder.mkdir(parents=True, exist_ok=True)
         for file, rows in self.values.items():
             command = "pytest linux/test " + " ".join(sys.argv[1:])
-            document = self.document(title(file), command, file, rows)
-            text = json.dumps(document, indent=1) + "\n"
-            (self.folder / f"{file}.json").write_text(text)
+            self.write_one(title(file), command, file, rows)
 
-    def document(
+    def write_one(
         self,
         title: str,
         command: str,
         experiment: str,
         rows: dict[tuple[str, str, str, str], list[float]],
-    ) -> dict[str, Any]:
-        return {
+    ) -> None:
+        path = self.folder / f"{experiment}.json"
+        if path not in self.there:
+            self.there[path] = json.loads(path.read_text()) if path.exists() else {"rows": []}
+        document = {
             "schema": 1,
             "experiment": experiment,
             "title": title,
@@ -77,8 +81,10 @@ class Collector:
             "law": self.law,
             "command": command,
             "made": self.made,
-            "rows": [row(*key, values) for key, values in rows.items()],
+            **{key: self.there[path][key] for key in ("note",) if key in self.there[path]},
+            "rows": beside([row(*key, values) for key, values in rows.items()], self.there[path]),
         }
+        path.write_text(json.dumps(document, indent=1) + "\n")
 
 
 def collector(folder: Path) -> Collector:
@@ -89,9 +95,22 @@ def collector(folder: Path) -> Collector:
     return Collector(folder, tree["commit"] + mark, tree["law"], date.today().isoformat())
 
 
+def beside(new: list[dict[str, Any]], old: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows, each with what the file said of before, and then those that were not measured."""
+    there = {(one.get("variant"), one["figure"]): one for one in old["rows"]}
+    rows = []
+    for one in new:
+        known = there.pop((one["variant"], one["figure"]), {})
+        rows.append({**one, **{key: known[key] for key in ("before",) if key in known}})
+    of = {key: old[key] for key in ("commit", "law") if key in old}
+    return rows + [{**of, **one} for one in there.values()]
+
+
 def variant(test: str) -> str:
-    """A test's name and parameters without the number of the round."""
-    return re.sub(r"-?\d+-\d+\]$", "]", test).removesuffix("[]").removeprefix("test_")
+    """A test's name and parameters in words, without the number of the round."""
+    name, _, parameters = re.sub(r"-?\d+-\d+\]$", "]", test).removesuffix("]").partition("[")
+    words = name.removeprefix("test_").replace("_", " ")
+    return f"{words}: {parameters}" if parameters else words
 
 
 def title(file: str) -> str:
