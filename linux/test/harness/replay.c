@@ -457,8 +457,9 @@ static void replay_look(const struct trace_flow *id, bool upload, struct replay_
 	static struct mp_flow flow;
 
 	memset(state, 0, sizeof(*state));
-	if (lookup(flows_map, &key, &flow))
-		REPLAY_COPY(state, &flow);
+	state->known = lookup(flows_map, &key, &flow);
+	if (state->known)
+		state->at = flow.at;
 }
 
 static void look_at_cap(const struct trace_flow *id, bool up, struct replay_host *state)
