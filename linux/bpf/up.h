@@ -85,7 +85,8 @@ MP_INLINE void mp_keep_ack(struct __sk_buff *skb, struct mp_packet *p, struct mp
 	uint32_t bytes = p->frame_bytes;
 
 	if (!mp_settings.law.hop_wait_ns || !mp_is_pure_ack(p) ||
-	    !mp_progress_fits(&flow->progress, flow->sent.max_end, p->ack) || skb->vlan_present || mp_is_signed(skb, p)) /* it is to be sent without its timestamp */
+	    !mp_progress_fits(&flow->progress, flow->sent.max_end, p->ack) || skb->vlan_present ||
+	    mp_is_signed(skb, p)) /* it is to be sent without its timestamp */
 		return;
 	/* The compiler knows the bounds already and would drop what the verifier needs. */
 	asm volatile("" : "+r"(bytes));
