@@ -53,9 +53,9 @@ class TurnsTestCase : public TestCase
         for (uint32_t i = 0; i < acks; i++, m_seq += BYTES)
         {
             m_nowNs += 1'000'000;
-            connection.DataToWired(Segment(m_seq, 1, BYTES), m_nowNs);
+            connection.Upload().DataToWired(Segment(m_seq, 1, BYTES), m_nowNs);
             m_nowNs += 240'000'000;
-            const auto told = connection.Tell(Segment(1, m_seq + BYTES, 0), m_nowNs);
+            const auto told = connection.Upload().Tell(Segment(1, m_seq + BYTES, 0), m_nowNs);
             NS_TEST_EXPECT_MSG_EQ(told.has_value(), true, "each ACK tells something");
             mp_shared shared{};
             uint32_t rttWiredUs = 0;

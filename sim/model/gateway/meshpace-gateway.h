@@ -8,6 +8,7 @@
 #include "meshpace-asks.h"
 #include "meshpace-connection.h"
 #include "meshpace-hosts.h"
+#include "meshpace-key.h"
 
 #include "ns3/event-id.h"
 #include "ns3/ipv4-address.h"
