@@ -101,7 +101,6 @@ ALLOWED = {
         ("sender.interval_ns as f64 / 1e3", SHOWN),
     ],
     "linux/crates/meshpace/src/show/metrics.rs": [("f.interval_us / 1e6", SHOWN)],
-    "sim/model/gateway/meshpace-connection.cc": [("mp_rate_mpps(intervalNs) / 1e3", SHOWN)],
     "sim/model/gateway/meshpace-gateway-shares.cc": [("std::max(m_hostShares.DueNs(host,", QUEUE)],
     "sim/model/gateway/meshpace-gateway.cc": [
         ("DueNs(key, *connection, nowNs) <= nowNs", QUEUE),
@@ -112,6 +111,7 @@ ALLOWED = {
         ("second.sinceNs) <= nowNs", QUEUE),
         ("std::min(nextNs, std::max(dueNs, nowNs))", QUEUE),
     ],
+    "sim/model/gateway/meshpace-statistics.cc": [("mp_rate_mpps(intervalNs) / 1e3", SHOWN)],
     "sim/model/gateway/path-probe.cc": [("GetDataRate(width) / 1000", "ns-3's unit into ours")],
     "sim/model/sender/tcp-shaper.cc": [
         ("departureNs > NowNs()", QUEUE),

@@ -20,31 +20,6 @@ constexpr uint32_t DEFAULT_SEGMENT_BYTES = 1460;
 
 } // namespace
 
-void
-MeshpaceStatistics::Count(const mp_estimate& estimate, uint64_t intervalNs, bool taken)
-{
-    if (!taken)
-    {
-        discarded++;
-        return;
-    }
-    samples++;
-    rateSumPps += mp_rate_mpps(intervalNs) / 1e3;
-    covSum += estimate.cov_q16 / double{MP_ONE_Q16};
-    delaySumS += estimate.delay_ns.value / double{MP_NS_PER_S};
-}
-
-void
-MeshpaceStatistics::Add(const MeshpaceStatistics& other)
-{
-    samples += other.samples;
-    discarded += other.discarded;
-    rateSumPps += other.rateSumPps;
-    covSum += other.covSum;
-    delaySumS += other.delaySumS;
-    localRetransmits += other.localRetransmits;
-}
-
 MeshpaceConnection::MeshpaceConnection(const MeshpaceSettings& settings,
                                        uint32_t hops,
                                        const mp_link& link)
@@ -71,23 +46,10 @@ MeshpaceConnection::Elsewhere() const
     return m_elsewhere;
 }
 
-Ptr<QueueDiscItem>
-MeshpaceConnection::CopyOf(Ptr<const QueueDiscItem> item)
-{
-    auto ipv4 = StaticCast<const Ipv4QueueDiscItem>(item);
-    auto copy = Create<Ipv4QueueDiscItem>(item->GetPacket()->Copy(),
-                                          item->GetAddress(),
-                                          item->GetProtocol(),
-                                          ipv4->GetHeader());
-    copy->SetTxQueueIndex(item->GetTxQueueIndex());
-    return copy;
-}
-
 uint32_t
 MeshpaceConnection::AdvertisedSegments() const
 {
-    const auto segmentBytes = m_downSegmentBytes ? m_downSegmentBytes : DEFAULT_SEGMENT_BYTES;
-    return std::max((m_meshWindow << m_meshWindowScale) / segmentBytes, 1U);
+    return std::max((m_meshWindow << m_meshWindowScale) / DownSegmentBytes(), 1U);
 }
 
 bool
@@ -135,35 +97,34 @@ MeshpaceConnection::HeadAcknowledges() const
 uint64_t
 MeshpaceConnection::DownBytes() const
 {
-    return m_down.acked_bytes;
+    return m_down.progress.acked_bytes;
 }
 
-uint64_t
-MeshpaceConnection::UpBytes() const
+MeshpaceUpload&
+MeshpaceConnection::Upload()
 {
-    return m_up.acked_bytes;
+    return m_upload;
 }
 
 mp_demand
 MeshpaceConnection::DownDemand(uint64_t nowNs) const
 {
     const bool waits = Holds() && !HeadAcknowledges();
-    auto demand = mp_demand_of(&m_down, m_downSent.max_end, false, waits, m_downPausedNs, nowNs);
-    demand.window_bytes = m_down.seen ? m_meshWindow << m_meshWindowScale : 0;
-    demand.segment_bytes = m_downSegmentBytes;
+    auto demand = mp_demand_of(&m_down.progress,
+                               m_down.sent.max_end,
+                               false,
+                               waits,
+                               m_downPausedNs,
+                               nowNs);
+    demand.window_bytes = m_down.progress.seen ? m_meshWindow << m_meshWindowScale : 0;
+    demand.segment_bytes = m_down.segmentBytes;
     return demand;
-}
-
-mp_demand
-MeshpaceConnection::UpDemand(uint64_t nowNs) const
-{
-    return mp_demand_of(&m_up, m_upSent.max_end, true, false, m_upDataNs, nowNs);
 }
 
 uint32_t
 MeshpaceConnection::DownSegmentBytes() const
 {
-    return m_downSegmentBytes ? m_downSegmentBytes : DEFAULT_SEGMENT_BYTES;
+    return m_down.segmentBytes ? m_down.segmentBytes : DEFAULT_SEGMENT_BYTES;
 }
 
 bool
@@ -184,7 +145,7 @@ MeshpaceConnection::IntervalNs() const
     if (m_settings.law.constant)
     {
         const auto law =
-            mp_law_shaper(mp_shaper_interval_ns(m_downSegmentBytes, m_settings.shaperBps),
+            mp_law_shaper(mp_shaper_interval_ns(m_down.segmentBytes, m_settings.shaperBps),
                           m_settings.law.bucket);
         return mp_interval_ns(&m_estimate, &law, m_goodput.floor_ns);
     }
@@ -241,32 +202,18 @@ MeshpaceConnection::Release(uint64_t nowNs)
     if (segment->payloadBytes > 0)
     {
         m_path.data_bytes = std::max(m_path.data_bytes, segment->packetBytes);
-        m_downSegmentBytes = std::max(m_downSegmentBytes, segment->payloadBytes);
-        if (m_down.ack == m_downSent.max_end)
+        if (m_down.progress.ack == m_down.sent.max_end)
         {
             m_downPausedNs = nowNs;
         }
+        m_down.Data(*segment, nowNs); // before the interval, which may go by the largest segment
         Departed(m_pacer, sinceNs, nowNs);
-        const bool isNew =
-            mp_sent_record(&m_downSent, segment->Seq(), segment->payloadBytes, nowNs);
-        Count(m_down, m_downSent, *segment, isNew);
-        Store(*segment, item);
+        if (m_settings.localRetransmission)
+        {
+            m_store.Keep(*segment, item);
+        }
     }
-    return {item, Tell(*segment, nowNs)};
-}
-
-void
-MeshpaceConnection::Count(mp_progress& progress,
-                          const mp_sent& sent,
-                          const TcpSegment& segment,
-                          bool isNew)
-{
-    mp_progress_data(&progress,
-                     sent.max_end,
-                     segment.Seq(),
-                     segment.payloadBytes,
-                     segment.Flags() & TcpHeader::FIN,
-                     isNew);
+    return {item, m_upload.Tell(*segment, nowNs)};
 }
 
 mp_turn&
@@ -275,141 +222,68 @@ MeshpaceConnection::HeadTurn()
     return HeadAcknowledges() ? m_ackTurn : m_dataTurn;
 }
 
-void
-MeshpaceConnection::Store(const TcpSegment& segment, Ptr<QueueDiscItem> item)
-{
-    if (!m_settings.localRetransmission ||
-        (!m_stored.empty() && mp_seq_before(segment.Seq(), m_stored.back().end)))
-    {
-        return; // sent again by the wired end: the first copy is still here
-    }
-    m_stored.push_back({segment.Seq(), segment.Seq() + segment.payloadBytes, CopyOf(item)});
-}
-
-void
-MeshpaceConnection::DropAcknowledged(uint32_t ack)
-{
-    while (!m_stored.empty() && mp_seq_up_to(m_stored.front().end, ack))
-    {
-        m_stored.pop_front();
-    }
-}
-
 mp_ack_verdict
 MeshpaceConnection::AckFromMesh(const TcpSegment& segment, uint64_t nowNs)
 {
     const auto ack = segment.Ack();
     m_meshWindow = segment.Window();
     m_path.ack_bytes = segment.packetBytes - segment.payloadBytes;
-    if (!mp_progress_ack(&m_down, m_downSent.max_end, ack))
+    if (!m_down.Acknowledge(ack))
     {
         return MP_ACK_FORWARD;
     }
     const bool bare = segment.payloadBytes == 0;
     const bool duplicate =
-        mp_dupack_count(&m_dupack, ack, bare, m_meshWindow, m_downSent.max_end) > 0;
-    if (const auto rttTicks = mp_sent_ack(&m_downSent, ack, nowNs))
+        mp_dupack_count(&m_dupack, ack, bare, m_meshWindow, m_down.sent.max_end) > 0;
+    if (const auto rttTicks = mp_sent_ack(&m_down.sent, ack, nowNs))
     {
         const bool taken =
             mp_estimate_add(&m_estimate, &m_settings.law, &m_path, rttTicks, nowNs, ack);
         m_statistics.Count(m_estimate, IntervalNs(), taken || m_settings.law.constant);
     }
-    DropAcknowledged(ack);
+    m_store.DropAcknowledged(ack);
     if (!duplicate)
     {
         return MP_ACK_FORWARD;
     }
-    const bool stored = !m_stored.empty() && m_stored.front().seq == ack;
-    return mp_dupack_verdict(&m_dupack, stored, nowNs, mp_window_mean_ns(&m_estimate.window));
+    return mp_dupack_verdict(&m_dupack,
+                             m_store.BeginsAt(ack),
+                             nowNs,
+                             mp_window_mean_ns(&m_estimate.window));
 }
 
 bool
 MeshpaceConnection::IsToProbe(uint64_t nowNs)
 {
-    return !(m_settings.law.omit & MP_OMIT_PROBES) && !m_stored.empty() && m_held.empty() &&
-           mp_probe_due(&m_probe, m_stored.front().seq, nowNs - m_pacer.last_ns, m_down.acked_bytes, nowNs);
+    return !(m_settings.law.omit & MP_OMIT_PROBES) && !m_store.Empty() && m_held.empty() &&
+           mp_probe_due(&m_probe,
+                        m_store.First().seq,
+                        nowNs - m_pacer.last_ns,
+                        m_down.progress.acked_bytes,
+                        nowNs);
 }
 
 bool
 MeshpaceConnection::IsToPrompt(uint64_t nowNs)
 {
-    return !(m_settings.law.omit & MP_OMIT_PROBES) && m_upDataNs && !Ended() &&
-           mp_prompt_due(&m_prompt,
-                         m_up.ack,
-                         nowNs - m_upDataNs,
-                         m_up.acked_bytes,
-                         m_upPushed,
-                         nowNs);
+    return !(m_settings.law.omit & MP_OMIT_PROBES) && !Ended() && m_upload.IsToPrompt(nowNs);
 }
 
 mp_probe&
 MeshpaceConnection::Asks(bool down)
 {
-    return down ? m_probe : m_prompt;
-}
-
-uint32_t
-MeshpaceConnection::UpAck() const
-{
-    return m_up.ack;
-}
-
-Ptr<QueueDiscItem>
-MeshpaceConnection::AckAgain() const
-{
-    return m_pureAck ? CopyOf(m_pureAck) : nullptr;
+    return down ? m_probe : m_upload.Prompts();
 }
 
 Ptr<QueueDiscItem>
 MeshpaceConnection::Retransmit(uint64_t nowNs)
 {
-    const auto& stored = m_stored.front();
+    const auto& stored = m_store.First();
     mp_departed(&m_pacer, nowNs);
-    mp_sent_record(&m_downSent, stored.seq, stored.end - stored.seq, nowNs);
+    mp_sent_record(&m_down.sent, stored.seq, stored.end - stored.seq, nowNs);
     mp_dupack_sent(&m_dupack, stored.end);
     m_statistics.localRetransmits++;
     return CopyOf(stored.item);
-}
-
-void
-MeshpaceConnection::DataToWired(const TcpSegment& segment, uint64_t nowNs)
-{
-    m_upDataNs = nowNs;
-    m_upPushed = segment.Flags() & TcpHeader::PSH;
-    const bool isNew = mp_sent_record(&m_upSent, segment.Seq(), segment.payloadBytes, nowNs);
-    Count(m_up, m_upSent, segment, isNew);
-    m_upSegmentBytes = std::max(m_upSegmentBytes, segment.payloadBytes);
-}
-
-void
-MeshpaceConnection::AckFromWired(const TcpSegment& segment, Ptr<const QueueDiscItem> item)
-{
-    if (mp_progress_ack(&m_up, m_upSent.max_end, segment.Ack()) && segment.IsPureAck())
-    {
-        m_pureAck = CopyOf(item);
-    }
-}
-
-MeshpaceTold
-MeshpaceConnection::Tell(const TcpSegment& segment, uint64_t nowNs)
-{
-    const bool acks = (segment.Flags() & TcpHeader::ACK) &&
-                      mp_progress_fits(&m_up, m_upSent.max_end, segment.Ack());
-    const auto rttTicks = acks ? mp_sent_ack(&m_upSent, segment.Ack(), nowNs) : 0;
-    if (rttTicks == 0 || !segment.IsPureAck())
-    {
-        return std::nullopt;
-    }
-    MeshpaceTold told{std::in_place};
-    if (mp_shared_turn(&m_upShared))
-    {
-        mp_shared_write(told->data(), &m_upShared);
-    }
-    else
-    {
-        mp_option_write(told->data(), mp_rtt_wired_us(rttTicks));
-    }
-    return told;
 }
 
 void
@@ -417,8 +291,9 @@ MeshpaceConnection::Share(const mp_shared& down, const mp_shared& up)
 {
     const auto omit = m_settings.law.omit;
     mp_estimate_share(&m_estimate, omit & MP_OMIT_LOSSY ? 0 : down.sharers);
-    m_upShared.sharers = omit & MP_OMIT_LOSSY ? 0 : up.sharers;
-    m_upShared.bps = omit & MP_OMIT_TOLD ? 0 : up.bps;
+    m_upload.Share({.bps = omit & MP_OMIT_TOLD ? 0 : up.bps,
+                    .sharers = omit & MP_OMIT_LOSSY ? 0 : up.sharers,
+                    .acks = 0});
 }
 
 void
@@ -470,15 +345,15 @@ MeshpaceConnection::LastSeen() const
 bool
 MeshpaceConnection::IsDown() const
 {
-    return m_down.acked_bytes >= m_up.acked_bytes;
+    return DownBytes() >= m_upload.Bytes();
 }
 
 mp_goodput_flow&
 MeshpaceConnection::GoodputEntry()
 {
     const bool down = IsDown();
-    m_goodput.delivered_bytes = down ? m_down.acked_bytes : m_up.acked_bytes;
-    m_goodput.segment_bytes = down ? m_downSegmentBytes : m_upSegmentBytes;
+    m_goodput.delivered_bytes = down ? DownBytes() : m_upload.Bytes();
+    m_goodput.segment_bytes = down ? m_down.segmentBytes : m_upload.SegmentBytes();
     if (m_goodput.paced_here != down)
     {
         m_goodput.paced_here = down;

@@ -230,4 +230,16 @@ InsertTold(Ptr<QueueDiscItem> item, const MeshpaceTold& told)
     return told ? InsertOption(item, *TcpSegment::Read(item), told->data(), told->size()) : item;
 }
 
+Ptr<QueueDiscItem>
+CopyOf(Ptr<const QueueDiscItem> item)
+{
+    auto ipv4 = StaticCast<const Ipv4QueueDiscItem>(item);
+    auto copy = Create<Ipv4QueueDiscItem>(item->GetPacket()->Copy(),
+                                          item->GetAddress(),
+                                          item->GetProtocol(),
+                                          ipv4->GetHeader());
+    copy->SetTxQueueIndex(item->GetTxQueueIndex());
+    return copy;
+}
+
 } // namespace ns3

@@ -105,6 +105,14 @@ using MeshpaceTold = std::optional<std::array<uint8_t, MP_OPTION_BYTES>>;
  */
 Ptr<QueueDiscItem> InsertTold(Ptr<QueueDiscItem> item, const MeshpaceTold& told);
 
+/**
+ * @ingroup meshpace
+ *
+ * @param item a packet whose IP header has not been added
+ * @return a copy that can be sent independently
+ */
+Ptr<QueueDiscItem> CopyOf(Ptr<const QueueDiscItem> item);
+
 } // namespace ns3
 
 #endif // MESHPACE_TCP_WIRE_H
