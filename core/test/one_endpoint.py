@@ -42,15 +42,15 @@ PORT = "SO_MAX_PACING_RATE is 32 bits of the socket's, beside what the applicati
 
 ALLOWED = {
     "linux/bpf/flows.h": [
-        ("evictable = mp_max_u64(now_ns, flow->last_ns)", "which flow makes room for another")
+        ("evictable = mp_max_u64(now_ns, flow->at.last_ns)", "which flow makes room for another")
     ],
     "linux/bpf/gateway.bpf.c": [
         (
-            "skb->tstamp > p->now_ns",
+            "skb->tstamp > p->segment.now_ns",
             "a local socket's own pacing is taken over, where sch_fq would take it",
         ),
-        ("skb->tstamp < p->now_ns + MP_HORIZON_NS", "the same"),
-        ("p->departure_ns <= p->now_ns", QUEUE),
+        ("skb->tstamp < p->segment.now_ns + MP_HORIZON_NS", "the same"),
+        ("p->departure_ns <= p->segment.now_ns", QUEUE),
     ],
     "linux/bpf/intf.h": [
         (
@@ -59,7 +59,7 @@ ALLOWED = {
         ),
         ("mp_min_u64(progress_ns + patience_ns, now_ns)", "the same"),
     ],
-    "linux/bpf/record.h": [("skb->tstamp > p->now_ns", RECORDED)],
+    "linux/bpf/record.h": [("skb->tstamp > p->segment.now_ns", RECORDED)],
     "linux/bpf/sender.bpf.c": [
         ("mp_min_u64(bytes_per_s, sender->own_rate)", PORT),
         ("mp_min_u64(sender->own_rate, MP_RATE_NONE)", PORT),

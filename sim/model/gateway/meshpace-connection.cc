@@ -25,8 +25,8 @@ MeshpaceConnection::MeshpaceConnection(const MeshpaceSettings& settings,
                                        const mp_link& link)
     : m_settings(settings)
 {
-    mp_path_set_rate(&m_path, hops, settings.bitRateKbps);
-    m_path.link = link;
+    mp_path_set_rate(&m_down.path, hops, settings.bitRateKbps);
+    m_down.path.link = link;
 }
 
 bool
@@ -35,7 +35,7 @@ MeshpaceConnection::SetHops(uint32_t hops)
     const bool before = std::exchange(m_elsewhere, hops == 0);
     if (!m_elsewhere)
     {
-        m_path.hops = hops;
+        m_down.path.hops = hops;
     }
     return m_elsewhere != before;
 }
@@ -72,9 +72,9 @@ MeshpaceConnection::Hold(Ptr<QueueDiscItem> item, uint64_t nowNs, uint32_t acked
 bool
 MeshpaceConnection::WaitsTooLong(uint64_t capIntervalNs, uint64_t nowNs)
 {
-    auto waitsFor = mp_waits_for_of(&m_estimate, IntervalNs(), m_handshake.rtt_us);
+    auto waitsFor = mp_waits_for_of(&m_down.estimate, IntervalNs(), m_handshake.rtt_us);
     waitsFor.turn_ns = capIntervalNs;
-    return mp_wait_too_long(&m_wait,
+    return mp_wait_too_long(&m_down.wait,
                             &m_settings.law,
                             &waitsFor,
                             mp_wait_behind_ns(&waitsFor, m_held.size()),
@@ -114,17 +114,17 @@ MeshpaceConnection::DownDemand(uint64_t nowNs) const
                                m_down.sent.max_end,
                                false,
                                waits,
-                               m_downPausedNs,
+                               m_down.paused_ns,
                                nowNs);
     demand.window_bytes = m_down.progress.seen ? m_meshWindow << m_meshWindowScale : 0;
-    demand.segment_bytes = m_down.segmentBytes;
+    demand.segment_bytes = m_down.segment_bytes;
     return demand;
 }
 
 uint32_t
 MeshpaceConnection::DownSegmentBytes() const
 {
-    return m_down.segmentBytes ? m_down.segmentBytes : DEFAULT_SEGMENT_BYTES;
+    return m_down.segment_bytes ? m_down.segment_bytes : DEFAULT_SEGMENT_BYTES;
 }
 
 bool
@@ -145,11 +145,11 @@ MeshpaceConnection::IntervalNs() const
     if (m_settings.law.constant)
     {
         const auto law =
-            mp_law_shaper(mp_shaper_interval_ns(m_down.segmentBytes, m_settings.shaperBps),
+            mp_law_shaper(mp_shaper_interval_ns(m_down.segment_bytes, m_settings.shaperBps),
                           m_settings.law.bucket);
-        return mp_interval_ns(&m_estimate, &law, m_goodput.floor_ns);
+        return mp_interval_ns(&m_down.estimate, &law, m_goodput.floor_ns);
     }
-    return mp_interval_ns(&m_estimate, &m_settings.law, m_goodput.floor_ns);
+    return mp_interval_ns(&m_down.estimate, &m_settings.law, m_goodput.floor_ns);
 }
 
 uint64_t
@@ -167,19 +167,19 @@ MeshpaceConnection::Departed(mp_pacer& pacer, uint64_t readyNs, uint64_t nowNs) 
 void
 MeshpaceConnection::SetLinkRates(const std::vector<uint32_t>& kbps)
 {
-    mp_law_set_links(&m_settings.law, &m_path, kbps.data(), kbps.size());
+    mp_law_set_links(&m_settings.law, &m_down.path, kbps.data(), kbps.size());
 }
 
 const mp_path&
 MeshpaceConnection::Path() const
 {
-    return m_path;
+    return m_down.path;
 }
 
 const mp_link&
 MeshpaceConnection::Link() const
 {
-    return m_path.link;
+    return m_down.path.link;
 }
 
 uint64_t
@@ -190,7 +190,7 @@ MeshpaceConnection::HeadReadyNs() const
     {
         return head.sinceNs;
     }
-    return m_settings.onArrival ? head.departureNs : DueNs(m_pacer, head.sinceNs);
+    return m_settings.onArrival ? head.departureNs : DueNs(m_down.pacer, head.sinceNs);
 }
 
 Departure
@@ -201,13 +201,10 @@ MeshpaceConnection::Release(uint64_t nowNs)
     const auto segment = TcpSegment::Read(item);
     if (segment->payloadBytes > 0)
     {
-        m_path.data_bytes = std::max(m_path.data_bytes, segment->packetBytes);
-        if (m_down.progress.ack == m_down.sent.max_end)
-        {
-            m_downPausedNs = nowNs;
-        }
-        m_down.Data(*segment, nowNs); // before the interval, which may go by the largest segment
-        Departed(m_pacer, sinceNs, nowNs);
+        const auto at = segment->At(nowNs);
+        // Before the interval, which may go by the largest segment.
+        mp_endpoint_down_data(&m_down, &at, nowNs, m_settings.localRetransmission, 0);
+        Departed(m_down.pacer, sinceNs, nowNs);
         if (m_settings.localRetransmission)
         {
             m_store.Keep(*segment, item);
@@ -226,30 +223,24 @@ mp_ack_verdict
 MeshpaceConnection::AckFromMesh(const TcpSegment& segment, uint64_t nowNs)
 {
     const auto ack = segment.Ack();
-    m_meshWindow = segment.Window();
-    m_path.ack_bytes = segment.packetBytes - segment.payloadBytes;
-    if (!m_down.Acknowledge(ack))
-    {
-        return MP_ACK_FORWARD;
-    }
+    const auto at = segment.At(nowNs);
     const bool bare = segment.payloadBytes == 0;
-    const bool duplicate =
-        mp_dupack_count(&m_dupack, ack, bare, m_meshWindow, m_down.sent.max_end) > 0;
-    if (const auto rttTicks = mp_sent_ack(&m_down.sent, ack, nowNs))
+    mp_acked acked{};
+    m_meshWindow = segment.Window();
+    const auto verdict =
+        mp_endpoint_down_ack(&m_down, &at, bare, m_store.Has(ack), &acked);
+    if (acked.counts)
     {
+        m_store.DropAcknowledged(ack);
+    }
+    if (acked.rtt_ticks)
+    {
+        const auto sharers = m_down.estimate.search.sharers;
         const bool taken =
-            mp_estimate_add(&m_estimate, &m_settings.law, &m_path, rttTicks, nowNs, ack);
-        m_statistics.Count(m_estimate, IntervalNs(), taken || m_settings.law.constant);
+            mp_endpoint_down_learn(&m_down, &m_settings.law, &at, acked.rtt_ticks, sharers);
+        m_statistics.Count(m_down.estimate, IntervalNs(), taken || m_settings.law.constant);
     }
-    m_store.DropAcknowledged(ack);
-    if (!duplicate)
-    {
-        return MP_ACK_FORWARD;
-    }
-    return mp_dupack_verdict(&m_dupack,
-                             m_store.BeginsAt(ack),
-                             nowNs,
-                             mp_window_mean_ns(&m_estimate.window));
+    return verdict;
 }
 
 bool
@@ -258,7 +249,7 @@ MeshpaceConnection::IsToProbe(uint64_t nowNs)
     return !(m_settings.law.omit & MP_OMIT_PROBES) && !m_store.Empty() && m_held.empty() &&
            mp_probe_due(&m_probe,
                         m_store.First().seq,
-                        nowNs - m_pacer.last_ns,
+                        nowNs - m_down.pacer.last_ns,
                         m_down.progress.acked_bytes,
                         nowNs);
 }
@@ -279,9 +270,8 @@ Ptr<QueueDiscItem>
 MeshpaceConnection::Retransmit(uint64_t nowNs)
 {
     const auto& stored = m_store.First();
-    mp_departed(&m_pacer, nowNs);
-    mp_sent_record(&m_down.sent, stored.seq, stored.end - stored.seq, nowNs);
-    mp_dupack_sent(&m_dupack, stored.end);
+    const auto at = TcpSegment::Read(stored.item)->At(nowNs);
+    mp_endpoint_down_again(&m_down, &at);
     m_statistics.localRetransmits++;
     return CopyOf(stored.item);
 }
@@ -290,7 +280,7 @@ void
 MeshpaceConnection::Share(const mp_shared& down, const mp_shared& up)
 {
     const auto omit = m_settings.law.omit;
-    mp_estimate_share(&m_estimate, omit & MP_OMIT_LOSSY ? 0 : down.sharers);
+    mp_estimate_share(&m_down.estimate, omit & MP_OMIT_LOSSY ? 0 : down.sharers);
     m_upload.Share({.bps = omit & MP_OMIT_TOLD ? 0 : up.bps,
                     .sharers = omit & MP_OMIT_LOSSY ? 0 : up.sharers,
                     .acks = 0});
@@ -353,7 +343,7 @@ MeshpaceConnection::GoodputEntry()
 {
     const bool down = IsDown();
     m_goodput.delivered_bytes = down ? DownBytes() : m_upload.Bytes();
-    m_goodput.segment_bytes = down ? m_down.segmentBytes : m_upload.SegmentBytes();
+    m_goodput.segment_bytes = down ? m_down.segment_bytes : m_upload.SegmentBytes();
     if (m_goodput.paced_here != down)
     {
         m_goodput.paced_here = down;

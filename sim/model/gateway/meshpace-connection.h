@@ -5,7 +5,6 @@
 #ifndef MESHPACE_CONNECTION_H
 #define MESHPACE_CONNECTION_H
 
-#include "meshpace-direction.h"
 #include "meshpace-statistics.h"
 #include "meshpace-store.h"
 #include "meshpace-upload.h"
@@ -254,18 +253,12 @@ class MeshpaceConnection
     std::deque<Held> m_held;       //!< the pacing queue
     mp_pacer m_arrivals{};         //!< departures fixed on arrival
     MeshpaceStore m_store;         //!< released, not yet acknowledged
-    MeshpaceDirection m_down;      //!< T1 at the gateway's radio
-    mp_estimate m_estimate{};
-    mp_pacer m_pacer{};
+    mp_endpoint m_down{};          //!< T1 at the gateway's radio
     mp_turn m_dataTurn{};
     mp_turn m_ackTurn{};
-    mp_dupack m_dupack{};
     mp_probe m_probe{};            //!< of its path
-    mp_wait m_wait{};
-    mp_path m_path{};
     uint32_t m_meshWindow{0xffff}; //!< the mesh end's advertised window, unscaled
     uint32_t m_meshWindowScale{0}; //!< its shift
-    uint64_t m_downPausedNs{0};    //!< when data left last with nothing under way
 
     MeshpaceUpload m_upload;
 

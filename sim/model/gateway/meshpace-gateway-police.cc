@@ -22,14 +22,4 @@ MeshpaceHosts::Exceeds(const Key& key, uint32_t bytes, uint64_t nowNs)
     return mp_police_exceeds(&host.police, host.share.cap_bps, bytes, nowNs);
 }
 
-bool
-MeshpaceUpload::IsTold(const TcpSegment& segment)
-{
-    return mp_police_tells(&m_told,
-                           &m_up.progress,
-                           m_up.sent.max_end,
-                           segment.Seq(),
-                           segment.payloadBytes);
-}
-
 } // namespace ns3

@@ -143,7 +143,7 @@ MeshpaceGateway::ToMesh(Ptr<QueueDiscItem> item, uint32_t radio)
     const auto upBytes = upload.Bytes();
     if (segment->Flags() & TcpHeader::ACK)
     {
-        upload.AckFromWired(*segment, item);
+        upload.AckFromWired(*segment, item, Simulator::Now().GetNanoSeconds());
     }
     const auto ackedBytes = upload.Bytes() - upBytes;
     m_hostShares.Delivered({key.meshAddress, false}, ackedBytes);

@@ -6,6 +6,8 @@
 
 #include "meshpace/meshpace.h"
 
+#include <algorithm>
+
 namespace ns3
 {
 
@@ -41,9 +43,12 @@ MeshpaceStore::First() const
 }
 
 bool
-MeshpaceStore::BeginsAt(uint32_t seq) const
+MeshpaceStore::Has(uint32_t ack) const
 {
-    return !m_stored.empty() && m_stored.front().seq == seq;
+    const auto open = std::ranges::find_if(m_stored, [ack](const Stored& stored) {
+        return mp_seq_before(ack, stored.end);
+    });
+    return open != m_stored.end() && open->seq == ack;
 }
 
 } // namespace ns3

@@ -49,8 +49,11 @@ class MeshpaceStore
     /** @return the oldest segment; there must be one */
     const Stored& First() const;
 
-    /** @return whether the oldest segment begins there @param seq a byte's number */
-    bool BeginsAt(uint32_t seq) const;
+    /**
+     * @param ack up to which all is acknowledged
+     * @return whether the segment is here that an acknowledgement of that asks for
+     */
+    bool Has(uint32_t ack) const;
 
   private:
     std::deque<Stored> m_stored; //!< in their order

@@ -14,15 +14,24 @@ namespace ns3
 void
 MeshpaceUpload::DataToWired(const TcpSegment& segment, uint64_t nowNs)
 {
-    m_dataNs = nowNs;
-    m_pushed = segment.Flags() & TcpHeader::PSH;
-    m_up.Data(segment, nowNs);
+    const auto at = segment.At(nowNs);
+    mp_endpoint_up_data(&m_up, &at, false);
+}
+
+bool
+MeshpaceUpload::IsTold(const TcpSegment& segment)
+{
+    const auto at = segment.At(0); // the sender is told by numbers alone
+    return mp_endpoint_up_tells(&m_up, &at);
 }
 
 void
-MeshpaceUpload::AckFromWired(const TcpSegment& segment, Ptr<const QueueDiscItem> item)
+MeshpaceUpload::AckFromWired(const TcpSegment& segment,
+                             Ptr<const QueueDiscItem> item,
+                             uint64_t nowNs)
 {
-    if (m_up.Acknowledge(segment.Ack()) && segment.IsPureAck())
+    const auto at = segment.At(nowNs);
+    if (mp_endpoint_ack(&m_up, &at) && segment.IsPureAck())
     {
         m_pureAck = CopyOf(item);
     }
@@ -31,21 +40,22 @@ MeshpaceUpload::AckFromWired(const TcpSegment& segment, Ptr<const QueueDiscItem>
 MeshpaceTold
 MeshpaceUpload::Tell(const TcpSegment& segment, uint64_t nowNs)
 {
-    const bool acks = (segment.Flags() & TcpHeader::ACK) &&
-                      mp_progress_fits(&m_up.progress, m_up.sent.max_end, segment.Ack());
-    const auto rttTicks = acks ? mp_sent_ack(&m_up.sent, segment.Ack(), nowNs) : 0;
-    if (rttTicks == 0 || !segment.IsPureAck())
+    const auto at = segment.At(nowNs);
+    const bool acks =
+        (segment.Flags() & TcpHeader::ACK) && mp_endpoint_up_fits(&m_up, segment.Ack());
+    const auto rttWiredUs = acks ? mp_endpoint_up_sample(&m_up, &at, nowNs) : 0;
+    if (rttWiredUs == 0 || !segment.IsPureAck())
     {
         return std::nullopt;
     }
     MeshpaceTold told{std::in_place};
-    if (mp_shared_turn(&m_shared))
+    if (mp_endpoint_up_shares(&m_up, m_up.shared.sharers, m_up.shared.bps))
     {
-        mp_shared_write(told->data(), &m_shared);
+        mp_shared_write(told->data(), &m_up.shared);
     }
     else
     {
-        mp_option_write(told->data(), mp_rtt_wired_us(rttTicks));
+        mp_option_write(told->data(), rttWiredUs);
     }
     return told;
 }
@@ -53,18 +63,18 @@ MeshpaceUpload::Tell(const TcpSegment& segment, uint64_t nowNs)
 void
 MeshpaceUpload::Share(const mp_shared& shared)
 {
-    m_shared.sharers = shared.sharers;
-    m_shared.bps = shared.bps; // not its count of ACKs, which is this upload's own
+    m_up.shared.sharers = shared.sharers;
+    m_up.shared.bps = shared.bps; // not its count of ACKs, which is this upload's own
 }
 
 bool
 MeshpaceUpload::IsToPrompt(uint64_t nowNs)
 {
-    return m_dataNs && mp_prompt_due(&m_prompts,
+    return m_up.data_ns && mp_prompt_due(&m_prompts,
                                      m_up.progress.ack,
-                                     nowNs - m_dataNs,
+                                     nowNs - m_up.data_ns,
                                      m_up.progress.acked_bytes,
-                                     m_pushed,
+                                     m_up.pushed,
                                      nowNs);
 }
 
@@ -95,13 +105,13 @@ MeshpaceUpload::Bytes() const
 uint32_t
 MeshpaceUpload::SegmentBytes() const
 {
-    return m_up.segmentBytes;
+    return m_up.segment_bytes;
 }
 
 mp_demand
 MeshpaceUpload::Demand(uint64_t nowNs) const
 {
-    return mp_demand_of(&m_up.progress, m_up.sent.max_end, true, false, m_dataNs, nowNs);
+    return mp_demand_of(&m_up.progress, m_up.sent.max_end, true, false, m_up.data_ns, nowNs);
 }
 
 } // namespace ns3

@@ -5,8 +5,6 @@
 #ifndef MESHPACE_UPLOAD_H
 #define MESHPACE_UPLOAD_H
 
-#include "meshpace-direction.h"
-
 #include "../tcp/tcp-wire.h"
 
 #include "meshpace/meshpace.h"
@@ -44,8 +42,9 @@ class MeshpaceUpload
      * An acknowledgement arrives from the wired network.
      * @param segment the segment that carries it
      * @param item the packet that it is
+     * @param nowNs now, ns
      */
-    void AckFromWired(const TcpSegment& segment, Ptr<const QueueDiscItem> item);
+    void AckFromWired(const TcpSegment& segment, Ptr<const QueueDiscItem> item, uint64_t nowNs);
 
     /**
      * A segment from the wired network leaves for the mesh (T2): what it waited here is not the mesh's.
@@ -90,13 +89,9 @@ class MeshpaceUpload
     mp_demand Demand(uint64_t nowNs) const;
 
   private:
-    MeshpaceDirection m_up;       //!< T1 at the gateway's wired side
-    mp_told m_told{};             //!< that its host sends too much
-    mp_shared m_shared{};         //!< what its sender is to know of others
+    mp_endpoint m_up{};           //!< T1 at the gateway's wired side
     mp_probe m_prompts{};         //!< of its sender
     Ptr<QueueDiscItem> m_pureAck; //!< the latest
-    uint64_t m_dataNs{0};         //!< when data came last
-    bool m_pushed{false};         //!< whether its sender had no more then
 };
 
 } // namespace ns3

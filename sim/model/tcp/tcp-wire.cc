@@ -149,6 +149,21 @@ TcpSegment::IsPureAck() const
                                             TcpHeader::ACK)) == TcpHeader::ACK;
 }
 
+mp_segment
+TcpSegment::At(uint64_t nowNs) const
+{
+    return {.now_ns = nowNs,
+            .seq = Seq(),
+            .ack = Ack(),
+            .window = Window(),
+            .payload_bytes = payloadBytes,
+            .ip_bytes = packetBytes,
+            .segments = 1,
+            .segment_bytes = payloadBytes,
+            .flags = Flags(),
+            .ttl = 0};
+}
+
 std::optional<uint8_t>
 TcpSegment::WindowScale() const
 {

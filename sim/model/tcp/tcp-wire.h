@@ -5,6 +5,7 @@
 #ifndef MESHPACE_TCP_WIRE_H
 #define MESHPACE_TCP_WIRE_H
 
+#include "meshpace/endpoint/endpoint.h"
 #include "meshpace/endpoint/option.h"
 
 #include "ns3/ipv4-queue-disc-item.h"
@@ -55,6 +56,11 @@ struct TcpSegment
     uint8_t Flags() const;
     /** @return true when it carries nothing but an acknowledgement */
     bool IsPureAck() const;
+    /**
+     * @param nowNs now, ns
+     * @return the segment as core's endpoints look at it
+     */
+    mp_segment At(uint64_t nowNs) const;
     /** @return the window scale that a SYN offers, nothing when there is none */
     std::optional<uint8_t> WindowScale() const;
 };
