@@ -42,15 +42,15 @@ PORT = "SO_MAX_PACING_RATE is 32 bits of the socket's, beside what the applicati
 
 ALLOWED = {
     "linux/bpf/flows.h": [
-        ("evictable = mp_max_u64(now_ns, flow->last_ns)", "which flow makes room for another")
+        ("evictable = mp_max_u64(now_ns, flow->at.last_ns)", "which flow makes room for another")
     ],
     "linux/bpf/gateway.bpf.c": [
         (
-            "skb->tstamp > p->now_ns",
+            "skb->tstamp > p->segment.now_ns",
             "a local socket's own pacing is taken over, where sch_fq would take it",
         ),
-        ("skb->tstamp < p->now_ns + MP_HORIZON_NS", "the same"),
-        ("p->departure_ns <= p->now_ns", QUEUE),
+        ("skb->tstamp < p->segment.now_ns + MP_HORIZON_NS", "the same"),
+        ("p->departure_ns <= p->segment.now_ns", QUEUE),
     ],
     "linux/bpf/intf.h": [
         (
@@ -59,7 +59,7 @@ ALLOWED = {
         ),
         ("mp_min_u64(progress_ns + patience_ns, now_ns)", "the same"),
     ],
-    "linux/bpf/record.h": [("skb->tstamp > p->now_ns", RECORDED)],
+    "linux/bpf/record.h": [("skb->tstamp > p->segment.now_ns", RECORDED)],
     "linux/bpf/sender.bpf.c": [
         ("mp_min_u64(bytes_per_s, sender->own_rate)", PORT),
         ("mp_min_u64(sender->own_rate, MP_RATE_NONE)", PORT),
@@ -101,7 +101,6 @@ ALLOWED = {
         ("sender.interval_ns as f64 / 1e3", SHOWN),
     ],
     "linux/crates/meshpace/src/show/metrics.rs": [("f.interval_us / 1e6", SHOWN)],
-    "sim/model/gateway/meshpace-connection.cc": [("mp_rate_mpps(intervalNs) / 1e3", SHOWN)],
     "sim/model/gateway/meshpace-gateway-shares.cc": [("std::max(m_hostShares.DueNs(host,", QUEUE)],
     "sim/model/gateway/meshpace-gateway.cc": [
         ("DueNs(key, *connection, nowNs) <= nowNs", QUEUE),
@@ -112,6 +111,7 @@ ALLOWED = {
         ("second.sinceNs) <= nowNs", QUEUE),
         ("std::min(nextNs, std::max(dueNs, nowNs))", QUEUE),
     ],
+    "sim/model/gateway/meshpace-statistics.cc": [("mp_rate_mpps(intervalNs) / 1e3", SHOWN)],
     "sim/model/gateway/path-probe.cc": [("GetDataRate(width) / 1000", "ns-3's unit into ours")],
     "sim/model/sender/tcp-shaper.cc": [
         ("departureNs > NowNs()", QUEUE),

@@ -100,14 +100,14 @@ __attribute__((noinline)) int mp_wait_for_host(struct mp_packet *p)
 	if (!cap)
 		return true;
 	if (!mp_settings.stamp) {
-		departure_ns = mp_cap_departure(cap, MP_DOWN, p->ready_ns, p->payload_bytes,
+		departure_ns = mp_cap_departure(cap, MP_DOWN, p->ready_ns, p->segment.payload_bytes,
 						MP_CAP_WAIT_NS, MP_TOO_LONG_IS_REFUSED);
 		if (!departure_ns)
 			mp_count(MP_COUNT_WAIT_DROPPED);
 		return departure_ns != 0;
 	}
-	p->turn_ns = mp_turn_interval_ns(cap->cap_bps, p->payload_bytes, 1);
-	p->ready_ns = mp_cap_departure(cap, MP_DOWN, p->ready_ns, p->payload_bytes, MP_HORIZON_NS,
+	p->turn_ns = mp_turn_interval_ns(cap->cap_bps, p->segment.payload_bytes, 1);
+	p->ready_ns = mp_cap_departure(cap, MP_DOWN, p->ready_ns, p->segment.payload_bytes, MP_HORIZON_NS,
 				       MP_TOO_LONG_LEAVES);
 	return true;
 }

@@ -43,9 +43,9 @@ __attribute__((noinline)) int mp_connection_begins(struct mp_packet *p, uint32_t
 
 	if (!p)
 		return 0;
-	if (p->flags & MP_TCP_ACK) {
+	if (p->segment.flags & MP_TCP_ACK) {
 		syn.key = mp_key_of(p, mp_other_way(direction));
-		syn.seq = p->ack - 1;
+		syn.seq = p->segment.ack - 1;
 		if (bpf_map_delete_elem(&mp_syns, &syn))
 			return 0;
 		mp_end_flow(&syn.key);
@@ -56,9 +56,9 @@ __attribute__((noinline)) int mp_connection_begins(struct mp_packet *p, uint32_t
 	if (!mp_flow_of(p, MP_DOWN) && !mp_flow_of(p, MP_UP))
 		return 0;
 	syn.key = mp_key_of(p, direction);
-	syn.seq = p->seq + p->payload_bytes; /* taken, too, where there is some (RFC 7413) */
+	syn.seq = p->segment.seq + p->segment.payload_bytes; /* taken, too, where there is some (RFC 7413) */
 	bpf_map_update_elem(&mp_syns, &syn, &one, BPF_ANY);
-	syn.seq = p->seq;
+	syn.seq = p->segment.seq;
 	bpf_map_update_elem(&mp_syns, &syn, &one, BPF_ANY);
 	return 0;
 }
@@ -82,7 +82,7 @@ __attribute__((noinline)) int mp_connection_breaks(struct mp_packet *p, uint32_t
 		return 0;
 	}
 	bpf_spin_lock(&flow->lock);
-	fits = mp_progress_reset(&flow->progress, flow->sent.max_end, p->seq);
+	fits = mp_endpoint_reset(&flow->at, p->segment.seq);
 	bpf_spin_unlock(&flow->lock);
 	if (!fits) {
 		mp_count(MP_COUNT_RESETS_IGNORED);
@@ -92,7 +92,7 @@ __attribute__((noinline)) int mp_connection_breaks(struct mp_packet *p, uint32_t
 	if (!back)
 		return 0;
 	bpf_spin_lock(&back->lock);
-	back->progress.fin = 1;
+	back->at.progress.fin = 1;
 	bpf_spin_unlock(&back->lock);
 	return 0;
 }

@@ -129,7 +129,7 @@ __attribute__((noinline)) int mp_end_flow(const struct mp_flow_key *of)
 	flow = bpf_map_lookup_elem(&mp_flows, &key);
 	if (!flow)
 		return false;
-	acked_bytes = flow->progress.acked_bytes;
+	acked_bytes = flow->at.progress.acked_bytes;
 	if (bpf_map_delete_elem(&mp_flows, &key))
 		return false;
 	mp_add_ended(&key, acked_bytes);
@@ -144,9 +144,9 @@ MP_INLINE uint64_t mp_evictable(const struct mp_flow *flow, const struct mp_flow
 				const struct mp_flow_key *key, uint64_t now_ns)
 {
 	const uint64_t *a = (const uint64_t *)place->mesh, *b = (const uint64_t *)key->mesh;
-	uint64_t evictable = mp_max_u64(now_ns, flow->last_ns) - flow->last_ns;
+	uint64_t evictable = mp_max_u64(now_ns, flow->at.last_ns) - flow->at.last_ns;
 
-	if (!flow->unanswered.since_ns)
+	if (!flow->at.unanswered.since_ns)
 		return evictable | MP_EVICT_UNANSWERED;
 	return a[0] == b[0] && a[1] == b[1] ? evictable | MP_EVICT_OWN : evictable;
 }
@@ -190,8 +190,8 @@ MP_INLINE void mp_pair(struct mp_flow *flow, const struct mp_flow_key *key)
 	other = mp_find_flow(&back);
 	if (!other)
 		return;
-	flow->two_way = 1;
-	other->two_way = 1;
+	flow->at.two_way = 1;
+	other->at.two_way = 1;
 }
 
 MP_INLINE struct mp_flow *mp_find_or_create_flow(const struct mp_flow_key *key, uint64_t now_ns)
@@ -214,52 +214,11 @@ MP_INLINE struct mp_flow *mp_find_or_create_flow(const struct mp_flow_key *key, 
 	return flow;
 }
 
-/* A packet of the flow passes; under its lock. */
-MP_INLINE void mp_touch(struct mp_flow *flow, const struct mp_packet *p)
-{
-	if (flow->first_ns == 0)
-		flow->first_ns = p->now_ns;
-	flow->last_ns = p->now_ns;
-}
-
 /* A packet of the flow comes from the mesh: whether its host is to be noted as heard. Under its lock. */
 MP_INLINE void mp_hear_of_flow(struct mp_flow *flow, struct mp_packet *p)
 {
-	if (mp_heard_to_note(flow->heard_ns, p->now_ns))
-		flow->heard_ns = p->now_ns;
-	else
+	if (!mp_endpoint_hears(&flow->at, p->segment.now_ns))
 		p->heard = true;
-}
-
-/* The flow's data passes; new: not sent before. Under its lock. */
-MP_INLINE void mp_count_data(struct mp_flow *flow, const struct mp_packet *p, bool new_data)
-{
-	mp_touch(flow, p);
-	mp_progress_data(&flow->progress, flow->sent.max_end, p->seq, p->payload_bytes,
-			 p->flags & MP_TCP_FIN, new_data);
-	flow->data_ns = p->now_ns;
-	flow->packets += p->segments;
-	flow->bytes += p->payload_bytes;
-	if (!new_data)
-		flow->retransmits += p->segments;
-	if (p->segment_bytes > flow->segment_bytes)
-		flow->segment_bytes = p->segment_bytes;
-}
-
-/*
- * An acknowledgement of the flow's data passes; under its lock. One that does not fit counts for
- * nothing: returns false.
- */
-MP_INLINE bool mp_count_ack(struct mp_flow *flow, const struct mp_packet *p)
-{
-	uint64_t acked_bytes = flow->progress.acked_bytes;
-
-	if (!mp_progress_ack(&flow->progress, flow->sent.max_end, p->ack))
-		return false;
-	mp_touch(flow, p);
-	if (flow->progress.acked_bytes != acked_bytes || !flow->unanswered.since_ns)
-		mp_unanswered_ends(&flow->unanswered, flow->bytes, p->now_ns);
-	return true;
 }
 
 #endif

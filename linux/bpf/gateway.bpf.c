@@ -33,14 +33,14 @@ char LICENSE[] SEC("license") = "GPL";
  */
 MP_INLINE bool mp_begins_or_breaks(struct mp_packet *p, uint32_t direction)
 {
-	if (p->flags & MP_TCP_RST) {
+	if (p->segment.flags & MP_TCP_RST) {
 		mp_connection_breaks(p, direction);
 		return true;
 	}
-	if (!(p->flags & MP_TCP_SYN))
+	if (!(p->segment.flags & MP_TCP_SYN))
 		return false;
 	mp_connection_begins(p, direction);
-	return direction == MP_UP || !(p->flags & MP_TCP_ACK);
+	return direction == MP_UP || !(p->segment.flags & MP_TCP_ACK);
 }
 
 /* From the mesh back into the mesh: no flow of the gateway's. */
@@ -55,15 +55,15 @@ MP_INLINE bool mp_hairpin(const struct __sk_buff *skb)
 /* TCP of this host's own may pace itself, as BBR does: the law never hurries it. */
 MP_INLINE void mp_respect_own_pacing(const struct __sk_buff *skb, struct mp_packet *p)
 {
-	if (p->own && skb->tstamp > p->now_ns &&
-	    skb->tstamp < p->now_ns + MP_HORIZON_NS)
+	if (p->own && skb->tstamp > p->segment.now_ns &&
+	    skb->tstamp < p->segment.now_ns + MP_HORIZON_NS)
 		p->ready_ns = skb->tstamp;
 }
 
 /* The departure goes into the packet, where sch_fq holds it. */
 MP_INLINE void mp_stamp(struct __sk_buff *skb, const struct mp_packet *p)
 {
-	if (!mp_settings.stamp || p->departure_ns <= p->now_ns)
+	if (!mp_settings.stamp || p->departure_ns <= p->segment.now_ns)
 		return;
 	skb->tstamp = p->departure_ns;
 	mp_count(MP_COUNT_PACED);
@@ -73,10 +73,10 @@ MP_INLINE void mp_stamp(struct __sk_buff *skb, const struct mp_packet *p)
 SEC("tc")
 int mp_to_mesh(struct __sk_buff *skb)
 {
-	struct mp_packet p = { .now_ns = mp_now() };
+	struct mp_packet p = { .segment.now_ns = mp_now() };
 	uint32_t rtt_wired_us = 0;
 
-	if (!mp_alive(p.now_ns) || mp_hairpin(skb))
+	if (!mp_alive(p.segment.now_ns) || mp_hairpin(skb))
 		return TC_ACT_UNSPEC;
 	p.own = !skb->ingress_ifindex;
 	if (!mp_read_packet(skb, &p, true)) {
@@ -94,24 +94,24 @@ int mp_to_mesh(struct __sk_buff *skb)
 	if (mp_begins_or_breaks(&p, MP_DOWN))
 		return mp_stranger_passes(skb, &p) ? TC_ACT_UNSPEC : TC_ACT_SHOT;
 	if (skb->mark == MP_MARK_LOCAL) {
-		if (p.payload_bytes > 0)
+		if (p.segment.payload_bytes > 0)
 			mp_down_again(&p);
 		return TC_ACT_UNSPEC;
 	}
 	mp_respect_own_pacing(skb, &p);
-	if (p.segments > 1)
+	if (p.segment.segments > 1)
 		mp_count(MP_COUNT_SUPER_PACKETS);
-	if (p.payload_bytes > 0 && !(p.flags & MP_TCP_SYN)) {
+	if (p.segment.payload_bytes > 0 && !(p.segment.flags & MP_TCP_SYN)) {
 		if (!mp_wait_for_host(&p))
 			return TC_ACT_SHOT;
 		if (!mp_wait_passes(skb, &p))
 			return TC_ACT_SHOT;
 		if (!mp_down_data(skb, &p))
 			return TC_ACT_SHOT;
-		if (!p.one_way && (p.flags & MP_TCP_ACK))
+		if (!p.one_way && (p.segment.flags & MP_TCP_ACK))
 			mp_up_ack(skb, &p);
 	} else {
-		if (p.flags & MP_TCP_ACK)
+		if (p.segment.flags & MP_TCP_ACK)
 			rtt_wired_us = mp_up_ack(skb, &p);
 		if (!p.one_way)
 			mp_down_no_data(&p);
@@ -131,9 +131,9 @@ MP_INLINE int mp_ack_from_mesh(struct __sk_buff *skb, struct mp_packet *p)
 {
 	int verdict = mp_down_ack(skb, p);
 
-	if (p->acks)
+	if (p->acked.counts)
 		mp_down_learn(p);
-	if (p->charged)
+	if (p->acked.charged)
 		mp_unanswered_end(p);
 	if (verdict == MP_ACK_FORWARD)
 		return TC_ACT_UNSPEC;
@@ -145,10 +145,10 @@ MP_INLINE int mp_ack_from_mesh(struct __sk_buff *skb, struct mp_packet *p)
 SEC("tc")
 int mp_from_mesh(struct __sk_buff *skb)
 {
-	struct mp_packet p = { .now_ns = mp_now() };
+	struct mp_packet p = { .segment.now_ns = mp_now() };
 	int verdict = TC_ACT_UNSPEC;
 
-	if (!mp_alive(p.now_ns))
+	if (!mp_alive(p.segment.now_ns))
 		return TC_ACT_UNSPEC;
 	if (!mp_read_packet(skb, &p, false)) {
 		mp_record(skb, &p, MP_UP, false);
@@ -158,19 +158,19 @@ int mp_from_mesh(struct __sk_buff *skb)
 	mp_record(skb, &p, MP_UP, true);
 	if (mp_settings.option == MP_OPTION_ASKED)
 		mp_take_question(skb, &p);
-	if (p.flags & MP_TCP_SYN && !(p.flags & MP_TCP_RST))
+	if (p.segment.flags & MP_TCP_SYN && !(p.segment.flags & MP_TCP_RST))
 		mp_handshake_begins(skb, &p);
 	if (mp_begins_or_breaks(&p, MP_UP)) {
 		mp_hear(&p);
 		return TC_ACT_UNSPEC;
 	}
-	if (p.payload_bytes > 0 && !mp_police_passes(skb, &p))
+	if (p.segment.payload_bytes > 0 && !mp_police_passes(skb, &p))
 		return TC_ACT_SHOT;
-	if (p.payload_bytes > 0)
+	if (p.segment.payload_bytes > 0)
 		mp_up_data(&p);
-	else if (p.flags & MP_TCP_FIN)
+	else if (p.segment.flags & MP_TCP_FIN)
 		mp_up_fin(&p);
-	if (p.flags & MP_TCP_ACK && !p.one_way)
+	if (p.segment.flags & MP_TCP_ACK && !p.one_way)
 		verdict = mp_ack_from_mesh(skb, &p);
 	if (!p.heard)
 		mp_hear(&p);

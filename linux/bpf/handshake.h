@@ -27,7 +27,7 @@ static __attribute__((noinline)) int mp_handshake_begins(struct __sk_buff *skb, 
 	mp_read_options(skb, p);
 	key = mp_key_of(p, MP_DOWN);
 	handshake = mp_handshake_of(bpf_map_lookup_elem(&mp_handshakes, &key), p->asks,
-				    p->window_scale, p->now_ns);
+				    p->window_scale, p->segment.now_ns);
 	bpf_map_update_elem(&mp_handshakes, &key, &handshake, BPF_ANY);
 	return 0;
 }
@@ -49,8 +49,8 @@ MP_INLINE void mp_take_handshake(struct mp_flow *flow, const struct mp_flow_key 
 
 	if (!handshake)
 		return;
-	flow->rtt_wired_us = mp_handshake_answered(handshake, now_ns);
-	flow->window_scale = (uint8_t)handshake->window_scale;
+	mp_endpoint_down_begins(&flow->at, mp_handshake_answered(handshake, now_ns),
+				handshake->window_scale);
 }
 
 /* Whether the mesh end's SYN asked for RTT_wired. */

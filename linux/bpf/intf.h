@@ -109,44 +109,11 @@ struct mp_host {
 	int64_t uneven_q16;  /* as mp_path has it, of links at different bit rates; else 0 */
 };
 
-/*
- * What every data packet touches comes first, in few cache lines: they travel between the processors
- * that serve the two sides of the gateway.
- */
 struct mp_flow {
 	struct bpf_spin_lock lock;
-	struct mp_progress progress;
-	uint64_t interval_ns;   /* down: in force; 0: unpaced */
-	struct mp_pacer pacer;
-	uint64_t last_ns;       /* latest packet, and latest data */
-	uint64_t data_ns;
-	struct mp_unanswered unanswered;
-	uint64_t heard_ns;      /* its mesh host was noted as heard (strangers.h) */
-	uint64_t packets;       /* of data */
-	uint64_t bytes;         /* of payload, retransmissions included */
-	struct mp_path path;    /* as used for the latest sample */
-	uint32_t segment_bytes; /* payload of the largest data packet */
-	uint32_t stored_from;   /* down: all segments from here on are in the daemon's store */
-	uint8_t ttl;            /* of the latest packet from the mesh, 0: none yet */
-	uint8_t storing;        /* stored_from is valid */
-	uint8_t asked;          /* up: its sender asked for RTT_wired */
-	uint8_t pushed;         /* up: its sender had no more after the latest data */
-	uint8_t two_way;        /* there is, or was, a flow in the other direction too */
-	uint64_t first_ns;      /* first packet */
-	uint64_t paused_ns;     /* down: latest data that came when nothing was under way */
-	struct mp_sent sent;    /* T1: at the radio (down), at the wired side (up) */
-	struct mp_dupack dupack;
-	uint64_t floor_ns;      /* down: by goodput control; 0: not throttled */
-	uint64_t retransmits;   /* packets seen again */
-	uint64_t local_retransmits;
-	uint8_t window_scale;   /* down: one more than the shift of its receiver's windows; 0: not known */
-	uint32_t rtt_wired_us;  /* up: latest; down: of the handshake; 0: none yet */
+	struct mp_endpoint at;
 	uint32_t known_changes; /* host and floor_ns are as of so many mp_settings.changes */
 	struct mp_host host;    /* what the daemon knows of its path */
-	struct mp_estimate estimate; /* down: of RTT_wireless */
-	struct mp_wait wait;    /* down, under release by fq */
-	struct mp_told told;    /* up: that its host sends too much */
-	struct mp_shared shared; /* up: what its sender is told of others */
 	uint8_t pure_ack[MP_PURE_ACK_MAX]; /* up, law even: the latest, a frame to be sent again */
 	uint16_t pure_ack_bytes; /* 0: none */
 	uint8_t pure_ack_l3;     /* offset of the IP header in it */

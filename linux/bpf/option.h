@@ -17,8 +17,8 @@
 MP_INLINE long mp_lengthen_ip(struct __sk_buff *skb, const struct mp_packet *p)
 {
 	uint32_t header = p->v6 ? sizeof(struct ipv6hdr) : 0; /* not counted in IPv6's length */
-	uint16_t before = bpf_htons((uint16_t)(p->ip_bytes - header));
-	uint16_t after = bpf_htons((uint16_t)(p->ip_bytes - header + MP_OPTION_BYTES));
+	uint16_t before = bpf_htons((uint16_t)(p->segment.ip_bytes - header));
+	uint16_t after = bpf_htons((uint16_t)(p->segment.ip_bytes - header + MP_OPTION_BYTES));
 	uint32_t at = p->l3 + (p->v6 ? MP_IPV6_LENGTH_AT : MP_IPV4_LENGTH_AT);
 
 	if (!p->v6 && bpf_l3_csum_replace(skb, p->l3 + MP_IPV4_CHECKSUM_AT, before, after, 2))
@@ -31,7 +31,7 @@ MP_INLINE long mp_lengthen_tcp(struct __sk_buff *skb, const struct mp_packet *p,
 			       const uint8_t option[MP_OPTION_BYTES])
 {
 	uint32_t checksum = p->l4 + MP_TCP_CHECKSUM_AT;
-	uint32_t tcp = p->ip_bytes - (p->l4 - p->l3); /* pure ACK: all of it header */
+	uint32_t tcp = p->segment.ip_bytes - (p->l4 - p->l3); /* pure ACK: all of it header */
 	uint16_t before, after;
 	int64_t sum;
 
@@ -63,7 +63,7 @@ static __attribute__((noinline)) int mp_append_option(struct __sk_buff *skb, str
 	if (!p)
 		return true;
 	if (p->tcp_bytes + MP_OPTION_BYTES > MP_TCP_HEADER_MAX ||
-	    skb->len != p->l3 + p->ip_bytes) {
+	    skb->len != p->l3 + p->segment.ip_bytes) {
 		mp_count(MP_COUNT_OPTIONS_NO_ROOM);
 		return true;
 	}

@@ -28,7 +28,7 @@ MP_INLINE bool mp_other_waits(struct mp_packet *p)
 
 	if (!cap || !mp_settings.pace || mp_has_waited(p))
 		return true;
-	departure_ns = mp_cap_departure(cap, MP_DOWN, p->ready_ns, p->ip_bytes, MP_CAP_WAIT_NS,
+	departure_ns = mp_cap_departure(cap, MP_DOWN, p->ready_ns, p->segment.ip_bytes, MP_CAP_WAIT_NS,
 					MP_TOO_LONG_IS_REFUSED);
 	if (departure_ns && mp_settings.stamp)
 		p->departure_ns = departure_ns;
@@ -42,7 +42,7 @@ static __attribute__((noinline)) int mp_other_to_mesh(struct __sk_buff *skb, str
 {
 	struct mp_heard *host;
 
-	if (!p || !p->ip_bytes || !mp_is_unicast(skb, p))
+	if (!p || !p->segment.ip_bytes || !mp_is_unicast(skb, p))
 		return true;
 	host = mp_heard_of(p);
 	if (mp_settings.unanswered_bps && !mp_stranger_may(p, host))
@@ -52,7 +52,7 @@ static __attribute__((noinline)) int mp_other_to_mesh(struct __sk_buff *skb, str
 	if (!mp_other_waits(p))
 		return false;
 	if (host)
-		__sync_fetch_and_add(&host->other_bytes[MP_DOWN], p->ip_bytes);
+		__sync_fetch_and_add(&host->other_bytes[MP_DOWN], p->segment.ip_bytes);
 	return true;
 }
 
@@ -61,11 +61,11 @@ static __attribute__((noinline)) int mp_other_from_mesh(struct __sk_buff *skb, s
 {
 	struct mp_heard *host;
 
-	if (!p || !p->ip_bytes || !mp_is_unicast(skb, p))
+	if (!p || !p->segment.ip_bytes || !mp_is_unicast(skb, p))
 		return 0;
 	host = mp_note_heard(p);
 	if (host)
-		__sync_fetch_and_add(&host->other_bytes[MP_UP], p->ip_bytes);
+		__sync_fetch_and_add(&host->other_bytes[MP_UP], p->segment.ip_bytes);
 	return 0;
 }
 

@@ -16,44 +16,30 @@
 #define MP_VLAN_TAGS_MAX 2
 #define MP_VLAN_BYTES 4
 
-#define MP_TCP_FIN 0x01u
-#define MP_TCP_SYN 0x02u
-#define MP_TCP_RST 0x04u
-#define MP_TCP_PSH 0x08u
-#define MP_TCP_ACK 0x10u
-
 struct mp_packet {
 	struct mp_flow_key key; /* without direction */
-	uint64_t now_ns;
+	struct mp_segment segment; /* as core's endpoints look at it; of what is not TCP: now_ns, ip_bytes, segments, ttl */
 	uint64_t ready_ns;      /* now_ns, or when a socket of this host wants it to leave */
 	uint64_t departure_ns;  /* now_ns unless it has to wait */
 	uint64_t turn_ns;       /* that its bytes take by its host's cap; 0: no cap, or it does not wait here */
 	uint64_t l3, l4;        /* offsets of the headers; of 64 bits a verifier forgets none */
-	uint32_t seq, ack, window;
-	uint32_t ip_bytes;      /* from the IP header to the payload's end */
 	uint32_t tcp_bytes;     /* of the TCP header, options included */
-	uint32_t payload_bytes;
-	uint32_t segments;      /* in it; more than 1: a super packet */
-	uint32_t segment_bytes; /* payload of each */
 	uint32_t frame_bytes;
-	uint8_t flags, ttl;
 	uint8_t protocol;       /* above IP */
 	uint8_t ecn;            /* of the IP header */
 	bool v6;
 	bool own;               /* to the mesh: made by a process of this box, not forwarded */
 	bool asks;              /* its sender wants to know RTT_wired */
 	bool one_way;           /* known to have no flow in the other direction */
-	bool acks;              /* acknowledges data of a flow that is known */
-	bool bare;              /* an ACK that carries nothing else */
-	uint32_t options;       /* what its TCP options say, of enum mp_seen */
-	uint32_t window_scale;  /* of a SYN, one more than its shift; 0: none */
-	uint32_t told_at;       /* the first that tells something, from the TCP header on; 0: none */
 	bool heard;             /* from the mesh: its host has been noted as heard, lately */
 	bool met;               /* to the mesh: of a flow of which its host was heard lately */
-	uint32_t charged;       /* for it, of a flow that is not answered; or to its flow, which it answers */
-	bool tells_shared;      /* that, and not RTT_wired */
+	bool tells_shared;      /* its receiver is told of others, and not of RTT_wired */
+	uint8_t window_scale;   /* of a SYN, one more than its shift; 0: none */
+	uint32_t options;       /* what its TCP options say, of enum mp_seen */
+	uint32_t told_at;       /* the first that tells something, from the TCP header on; 0: none */
+	uint32_t charged;       /* for it, of a flow that is not answered */
+	struct mp_acked acked;  /* from the mesh: what it tells of a flow that is known */
 	struct mp_shared shared; /* what its receiver is told of others */
-	uint32_t rtt_ticks;     /* the sample that it gives; 0: none */
 };
 
 /*
@@ -113,8 +99,8 @@ MP_INLINE enum mp_counter mp_read_ipv4(struct __sk_buff *skb, struct mp_packet *
 	if (!mp_copy(skb, p->l3, &ip, sizeof(ip)) || ip.version != 4 || ip.ihl < 5)
 		return MP_COUNT_MALFORMED;
 	p->l4 = p->l3 + ip.ihl * 4u;
-	p->ip_bytes = bpf_ntohs(ip.tot_len);
-	p->ttl = ip.ttl;
+	p->segment.ip_bytes = bpf_ntohs(ip.tot_len);
+	p->segment.ttl = ip.ttl;
 	p->protocol = ip.protocol;
 	p->ecn = ip.tos & 3;
 	mp_map_ipv4(p->key.mesh, to_mesh ? ip.daddr : ip.saddr);
@@ -132,8 +118,8 @@ MP_INLINE enum mp_counter mp_read_ipv6(struct __sk_buff *skb, struct mp_packet *
 	if (!mp_copy(skb, p->l3, &ip, sizeof(ip)) || ip.version != 6)
 		return MP_COUNT_MALFORMED;
 	p->l4 = p->l3 + sizeof(ip);
-	p->ip_bytes = sizeof(ip) + bpf_ntohs(ip.payload_len);
-	p->ttl = ip.hop_limit;
+	p->segment.ip_bytes = sizeof(ip) + bpf_ntohs(ip.payload_len);
+	p->segment.ttl = ip.hop_limit;
 	p->protocol = ip.nexthdr;
 	p->ecn = ip.flow_lbl[0] >> 4 & 3;
 	p->v6 = true;
@@ -147,20 +133,22 @@ MP_INLINE enum mp_counter mp_read_tcp(struct __sk_buff *skb, struct mp_packet *p
 	uint32_t ip_header = p->l4 - p->l3;
 	struct tcphdr tcp;
 
-	if (p->segments > 1) /* the IP length of a super packet may be too large for its field */
-		p->ip_bytes = skb->len - p->l3;
+	if (p->segment.segments > 1) /* the IP length of a super packet may be too large for its field */
+		p->segment.ip_bytes = skb->len - p->l3;
 	if (!mp_copy(skb, p->l4, &tcp, sizeof(tcp)))
 		return MP_COUNT_MALFORMED;
 	p->tcp_bytes = tcp.doff * 4u;
-	if (p->tcp_bytes < sizeof(tcp) || p->ip_bytes < ip_header + p->tcp_bytes ||
-	    p->l3 + p->ip_bytes > skb->len)
+	if (p->tcp_bytes < sizeof(tcp) || p->segment.ip_bytes < ip_header + p->tcp_bytes ||
+	    p->l3 + p->segment.ip_bytes > skb->len)
 		return MP_COUNT_MALFORMED;
-	p->payload_bytes = p->ip_bytes - ip_header - p->tcp_bytes;
-	p->segment_bytes = p->segments > 1 ? p->payload_bytes / p->segments : p->payload_bytes;
-	p->seq = bpf_ntohl(tcp.seq);
-	p->ack = bpf_ntohl(tcp.ack_seq);
-	p->window = bpf_ntohs(tcp.window);
-	p->flags = ((const uint8_t *)&tcp)[13];
+	p->segment.payload_bytes = p->segment.ip_bytes - ip_header - p->tcp_bytes;
+	p->segment.segment_bytes = p->segment.payload_bytes;
+	if (p->segment.segments > 1)
+		p->segment.segment_bytes /= p->segment.segments;
+	p->segment.seq = bpf_ntohl(tcp.seq);
+	p->segment.ack = bpf_ntohl(tcp.ack_seq);
+	p->segment.window = bpf_ntohs(tcp.window);
+	p->segment.flags = ((const uint8_t *)&tcp)[13];
 	p->key.mesh_port = to_mesh ? tcp.dest : tcp.source;
 	p->key.wired_port = to_mesh ? tcp.source : tcp.dest;
 	return MP_COUNT_TCP;
@@ -175,9 +163,9 @@ MP_INLINE bool mp_read_packet(struct __sk_buff *skb, struct mp_packet *p, bool t
 	uint16_t protocol = mp_network_protocol(skb, p);
 	enum mp_counter is = MP_COUNT_OTHER;
 
-	p->ready_ns = p->departure_ns = p->now_ns;
+	p->ready_ns = p->departure_ns = p->segment.now_ns;
 	p->frame_bytes = skb->len;
-	p->segments = skb->gso_segs > 1 ? skb->gso_segs : 1;
+	p->segment.segments = skb->gso_segs > 1 ? skb->gso_segs : 1;
 	if (protocol == bpf_htons(ETH_P_IP))
 		is = mp_read_ipv4(skb, p, to_mesh);
 	else if (protocol == bpf_htons(ETH_P_IPV6))
@@ -188,15 +176,13 @@ MP_INLINE bool mp_read_packet(struct __sk_buff *skb, struct mp_packet *p, bool t
 	if (is == MP_COUNT_TCP)
 		return true;
 	/* Lengths that the sender states would be a lie's: what takes air counts. */
-	p->ip_bytes = p->ip_bytes ? p->frame_bytes - (uint32_t)p->l3 : 0;
+	p->segment.ip_bytes = p->segment.ip_bytes ? p->frame_bytes - (uint32_t)p->l3 : 0;
 	return false;
 }
 
-/* Carries nothing but an acknowledgement. */
 MP_INLINE bool mp_is_pure_ack(const struct mp_packet *p)
 {
-	return p->payload_bytes == 0 &&
-	       (p->flags & (MP_TCP_ACK | MP_TCP_SYN | MP_TCP_FIN | MP_TCP_RST)) == MP_TCP_ACK;
+	return mp_segment_is_pure_ack(&p->segment);
 }
 
 #endif

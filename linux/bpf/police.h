@@ -20,7 +20,7 @@ MP_INLINE bool mp_exceeds_cap(const struct mp_packet *p)
 	if (!cap)
 		return false;
 	bpf_spin_lock(&cap->lock);
-	exceeds = mp_police_exceeds(&cap->police, cap->cap_bps, p->payload_bytes, p->now_ns);
+	exceeds = mp_police_exceeds(&cap->police, cap->cap_bps, p->segment.payload_bytes, p->segment.now_ns);
 	bpf_spin_unlock(&cap->lock);
 	return exceeds;
 }
@@ -46,8 +46,7 @@ static __attribute__((noinline)) int mp_police_passes(struct __sk_buff *skb, str
 	if (!flow)
 		return true;
 	bpf_spin_lock(&flow->lock);
-	tell = mp_police_tells(&flow->told, &flow->progress, flow->sent.max_end, p->seq,
-			       p->payload_bytes);
+	tell = mp_endpoint_up_tells(&flow->at, &p->segment);
 	bpf_spin_unlock(&flow->lock);
 	if (!tell || mp_told_by_mark(skb, p))
 		return true;

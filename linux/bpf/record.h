@@ -30,11 +30,11 @@ MP_INLINE void mp_record_options(struct __sk_buff *skb, const struct mp_packet *
 MP_INLINE void mp_record_tcp(struct __sk_buff *skb, const struct mp_packet *p,
 			     struct mp_record *record)
 {
-	record->seq = p->seq;
-	record->ack = p->ack;
-	record->window = (uint16_t)p->window;
-	record->flags = p->flags;
-	record->payload_bytes = p->payload_bytes;
+	record->seq = p->segment.seq;
+	record->ack = p->segment.ack;
+	record->window = (uint16_t)p->segment.window;
+	record->flags = p->segment.flags;
+	record->payload_bytes = p->segment.payload_bytes;
 	mp_record_options(skb, p, record);
 }
 
@@ -44,7 +44,7 @@ MP_INLINE void mp_record(struct __sk_buff *skb, const struct mp_packet *p,
 {
 	struct mp_record *record;
 
-	if (!mp_limits.records || !p->ip_bytes)
+	if (!mp_limits.records || !p->segment.ip_bytes)
 		return;
 	record = bpf_ringbuf_reserve(&mp_records, sizeof(*record), 0);
 	if (!record) {
@@ -52,17 +52,17 @@ MP_INLINE void mp_record(struct __sk_buff *skb, const struct mp_packet *p,
 		return;
 	}
 	__builtin_memset(record, 0, sizeof(*record));
-	record->now_ns = p->now_ns;
+	record->now_ns = p->segment.now_ns;
 	record->key = p->key;
 	record->key.direction = direction;
-	record->bytes = p->ip_bytes;
-	record->segments = p->segments;
+	record->bytes = p->segment.ip_bytes;
+	record->segments = p->segment.segments;
 	record->protocol = is_tcp ? IPPROTO_TCP : IPPROTO_UDP;
-	record->ttl = p->ttl;
+	record->ttl = p->segment.ttl;
 	record->ecn = p->ecn;
 	record->again = skb->mark == MP_MARK_LOCAL;
-	if (direction == MP_DOWN && skb->ingress_ifindex == 0 && skb->tstamp > p->now_ns)
-		record->own_ns = skb->tstamp - p->now_ns;
+	if (direction == MP_DOWN && skb->ingress_ifindex == 0 && skb->tstamp > p->segment.now_ns)
+		record->own_ns = skb->tstamp - p->segment.now_ns;
 	if (is_tcp)
 		mp_record_tcp(skb, p, record);
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);

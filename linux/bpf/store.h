@@ -47,9 +47,9 @@ MP_INLINE uint64_t mp_wakeup(void)
 
 MP_INLINE uint32_t mp_store_kind(const struct mp_flow *flow)
 {
-	if (!flow->progress.seen)
+	if (!flow->at.progress.seen)
 		return MP_EVENT_STORE_FIRST;
-	return flow->progress.acked_bytes ? MP_EVENT_STORE : MP_EVENT_STORE_UNANSWERED;
+	return flow->at.progress.acked_bytes ? MP_EVENT_STORE : MP_EVENT_STORE_UNANSWERED;
 }
 
 /* Copies a flow's data packet for the retransmit cache. False: not copied. */
@@ -59,15 +59,15 @@ MP_INLINE bool mp_store(struct __sk_buff *skb, const struct mp_packet *p,
 	uint32_t bytes = p->frame_bytes;
 	struct mp_store_event *store;
 
-	if (bytes > MP_STORED_MAX || p->segments > 1 || skb->vlan_present)
+	if (bytes > MP_STORED_MAX || p->segment.segments > 1 || skb->vlan_present)
 		return false;
 	store = bpf_ringbuf_reserve(&mp_events, sizeof(*store), 0);
 	if (!store)
 		return false;
 	store->event.kind = mp_store_kind(flow);
-	store->event.seq = p->seq;
-	store->event.end = p->seq + p->payload_bytes;
-	store->event.ack = flow->progress.seen ? flow->progress.ack : p->seq;
+	store->event.seq = p->segment.seq;
+	store->event.end = p->segment.seq + p->segment.payload_bytes;
+	store->event.ack = flow->at.progress.seen ? flow->at.progress.ack : p->segment.seq;
 	store->event.key = *key;
 	store->bytes = bytes;
 	store->l3 = (uint16_t)p->l3;

@@ -79,12 +79,12 @@ MP_INLINE struct mp_heard *mp_heard_of(const struct mp_packet *p)
 /* A packet of a host of the mesh has come. */
 MP_INLINE struct mp_heard *mp_note_heard(const struct mp_packet *p)
 {
-	struct mp_heard *host = mp_heard_of(p), new = { .heard_ns = p->now_ns };
+	struct mp_heard *host = mp_heard_of(p), new = { .heard_ns = p->segment.now_ns };
 	uint8_t address[16];
 
 	if (host) {
-		if (mp_heard_to_note(host->heard_ns, p->now_ns))
-			host->heard_ns = p->now_ns;
+		if (mp_heard_to_note(host->heard_ns, p->segment.now_ns))
+			host->heard_ns = p->segment.now_ns;
 		return host;
 	}
 	__builtin_memcpy(address, p->key.mesh, sizeof(address));
@@ -117,7 +117,7 @@ MP_INLINE bool mp_unanswered_has_room(const struct mp_packet *p, struct mp_heard
 		return true;
 	bpf_spin_lock(&all->lock);
 	fits = mp_unanswered_fits(&all->queue, host ? &host->unanswered : NULL, bps,
-				  mp_unanswered_cost(p->ip_bytes, p->segments), p->now_ns);
+				  mp_unanswered_cost(p->segment.ip_bytes, p->segment.segments), p->segment.now_ns);
 	bpf_spin_unlock(&all->lock);
 	if (!fits)
 		mp_count(MP_COUNT_UNANSWERED_DROPPED);
@@ -127,7 +127,7 @@ MP_INLINE bool mp_unanswered_has_room(const struct mp_packet *p, struct mp_heard
 /* What is no data of a flow passes, to a host that was heard lately or within limits; false: it is to be dropped. */
 MP_INLINE bool mp_stranger_may(const struct mp_packet *p, struct mp_heard *host)
 {
-	if (host && mp_heard_lately(host->heard_ns, p->now_ns))
+	if (host && mp_heard_lately(host->heard_ns, p->segment.now_ns))
 		return true;
 	return mp_unanswered_has_room(p, host);
 }
@@ -153,8 +153,7 @@ __attribute__((noinline)) int mp_unanswered_passes(struct mp_packet *p)
 	flow = mp_flow_of(p, MP_DOWN);
 	if (flow) {
 		bpf_spin_lock(&flow->lock);
-		verdict = mp_unanswered_judge(&flow->unanswered, flow->bytes, p->payload_bytes,
-					      flow->progress.ack != flow->sent.max_end, p->now_ns);
+		verdict = mp_endpoint_down_judge(&flow->at, &p->segment);
 		bpf_spin_unlock(&flow->lock);
 	}
 	if (verdict == MP_UNANSWERED_PASSES || !mp_settings.unanswered_bps)
@@ -165,7 +164,7 @@ __attribute__((noinline)) int mp_unanswered_passes(struct mp_packet *p)
 	}
 	if (!mp_unanswered_has_room(p, mp_heard_of(p)))
 		return false;
-	p->charged = mp_unanswered_cost(p->ip_bytes, p->segments);
+	p->charged = mp_unanswered_cost(p->segment.ip_bytes, p->segment.segments);
 	return true;
 }
 
@@ -184,8 +183,8 @@ __attribute__((noinline)) int mp_unanswered_end(struct mp_packet *p)
 	if (!host || !all)
 		return 0;
 	bpf_spin_lock(&all->lock);
-	mp_unanswered_take_back(&all->queue, bps, p->charged, p->now_ns);
-	mp_unanswered_take_back(&host->unanswered, bps, p->charged, p->now_ns);
+	mp_unanswered_take_back(&all->queue, bps, p->acked.charged, p->segment.now_ns);
+	mp_unanswered_take_back(&host->unanswered, bps, p->acked.charged, p->segment.now_ns);
 	bpf_spin_unlock(&all->lock);
 	return 0;
 }

@@ -175,7 +175,7 @@ MP_INLINE bool mp_copy_options(struct __sk_buff *skb, const struct mp_packet *p,
 /* Reads the TCP options. Sets p->options, p->told_at and p->window_scale. */
 static __attribute__((noinline)) int mp_read_options(struct __sk_buff *skb, struct mp_packet *p)
 {
-	struct mp_options o = { .count = p->tcp_bytes - MP_TCP_HEADER_MIN, .ack = p->ack };
+	struct mp_options o = { .count = p->tcp_bytes - MP_TCP_HEADER_MIN, .ack = p->segment.ack };
 
 	if (mp_copy_options(skb, p, &o))
 		mp_walk_options(&o);

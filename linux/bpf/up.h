@@ -14,24 +14,19 @@ __attribute__((noinline)) int mp_up_data(struct mp_packet *p)
 {
 	struct mp_flow_key key;
 	struct mp_flow *flow;
-	bool new_data, asks;
+	bool asks;
 
 	if (!p)
 		return 0;
 	key = mp_key_of(p, MP_UP);
-	flow = mp_find_or_create_flow(&key, p->now_ns);
+	flow = mp_find_or_create_flow(&key, p->segment.now_ns);
 	if (!flow)
 		return 0;
-	p->one_way = !flow->two_way;
-	asks = p->asks || (flow->first_ns == 0 && mp_handshake_asked(p));
+	p->one_way = !flow->at.two_way;
+	asks = p->asks || (flow->at.first_ns == 0 && mp_handshake_asked(p));
 	bpf_spin_lock(&flow->lock);
-	new_data = mp_sent_record(&flow->sent, p->seq, p->payload_bytes, p->now_ns);
-	mp_count_data(flow, p, new_data);
-	flow->pushed = (p->flags & MP_TCP_PSH) != 0;
+	mp_endpoint_up_data(&flow->at, &p->segment, asks);
 	mp_hear_of_flow(flow, p);
-	flow->ttl = p->ttl;
-	if (asks)
-		flow->asked = 1;
 	bpf_spin_unlock(&flow->lock);
 	return 0;
 }
@@ -47,7 +42,7 @@ __attribute__((noinline)) int mp_up_fin(struct mp_packet *p)
 	if (!flow)
 		return 0;
 	bpf_spin_lock(&flow->lock);
-	mp_progress_fin(&flow->progress, flow->sent.max_end, p->seq);
+	mp_endpoint_fin(&flow->at, p->segment.seq);
 	bpf_spin_unlock(&flow->lock);
 	return 0;
 }
@@ -58,22 +53,22 @@ __attribute__((noinline)) int mp_up_fin(struct mp_packet *p)
  */
 MP_INLINE uint64_t mp_ack_departure(const struct mp_flow *flow, const struct mp_packet *p)
 {
-	uint32_t bytes = mp_progress_news(&flow->progress, flow->sent.max_end, p->ack);
+	uint32_t bytes = mp_endpoint_up_news(&flow->at, p->segment.ack);
 	uint64_t departure_ns = p->departure_ns;
 	struct mp_host_key host;
 	struct mp_cap *cap;
 
 	if (!mp_settings.stamp || !mp_settings.pace || !mp_is_pure_ack(p) ||
-	    !mp_progress_fits(&flow->progress, flow->sent.max_end, p->ack))
+	    !mp_endpoint_up_fits(&flow->at, p->segment.ack))
 		return p->departure_ns;
 	if (!bytes)
-		return mp_follow_ns(&flow->pacer, p->departure_ns);
+		return mp_follow_ns(&flow->at.pacer, p->departure_ns);
 	host = mp_capped_key_of(p, MP_UP);
 	cap = bpf_map_lookup_elem(&mp_caps, &host);
 	if (cap)
 		departure_ns = mp_cap_departure(cap, MP_UP, departure_ns, bytes, MP_CAP_WAIT_NS,
 						MP_TOO_LONG_LEAVES);
-	return mp_follow_ns(&flow->pacer, departure_ns);
+	return mp_follow_ns(&flow->at.pacer, departure_ns);
 }
 
 /*
@@ -85,7 +80,8 @@ MP_INLINE void mp_keep_ack(struct __sk_buff *skb, struct mp_packet *p, struct mp
 	uint32_t bytes = p->frame_bytes;
 
 	if (!mp_settings.law.hop_wait_ns || !mp_is_pure_ack(p) ||
-	    !mp_progress_fits(&flow->progress, flow->sent.max_end, p->ack) || skb->vlan_present || mp_is_signed(skb, p)) /* it is to be sent without its timestamp */
+	    !mp_endpoint_up_fits(&flow->at, p->segment.ack) || skb->vlan_present ||
+	    mp_is_signed(skb, p)) /* it is to be sent without its timestamp */
 		return;
 	/* The compiler knows the bounds already and would drop what the verifier needs. */
 	asm volatile("" : "+r"(bytes));
@@ -101,33 +97,29 @@ MP_INLINE void mp_keep_ack(struct __sk_buff *skb, struct mp_packet *p, struct mp
 static __attribute__((noinline)) uint32_t mp_up_ack(struct __sk_buff *skb, struct mp_packet *p)
 {
 	uint32_t rtt_wired_us = 0;
-	bool tell;
 	struct mp_flow *flow;
+	bool counts, tell;
 
 	if (!p)
 		return 0;
 	flow = mp_flow_of(p, MP_UP);
 	if (!flow)
 		return 0;
-	p->one_way = !flow->two_way;
-	if (mp_heard_lately(flow->data_ns, p->now_ns))
+	p->one_way = !flow->at.two_way;
+	if (mp_heard_lately(flow->at.data_ns, p->segment.now_ns))
 		p->met = true;
 	p->departure_ns = mp_ack_departure(flow, p);
 	mp_keep_ack(skb, p, flow);
 	bpf_spin_lock(&flow->lock);
 	if (mp_is_pure_ack(p))
-		flow->pacer.last_ns = p->departure_ns;
-	p->acks = mp_count_ack(flow, p);
-	if (p->acks)
-		rtt_wired_us = mp_rtt_wired_us(mp_sent_ack(&flow->sent, p->ack, p->departure_ns));
-	if (rtt_wired_us) {
-		flow->rtt_wired_us = rtt_wired_us;
-		flow->estimate.samples++;
-	}
+		flow->at.pacer.last_ns = p->departure_ns;
+	counts = mp_endpoint_ack(&flow->at, &p->segment);
+	if (counts)
+		rtt_wired_us = mp_endpoint_up_sample(&flow->at, &p->segment, p->departure_ns);
 	tell = mp_settings.option == MP_OPTION_ALWAYS ||
-	       (mp_settings.option == MP_OPTION_ASKED && flow->asked);
+	       (mp_settings.option == MP_OPTION_ASKED && flow->at.asked);
 	bpf_spin_unlock(&flow->lock);
-	if (!p->acks)
+	if (!counts)
 		mp_count(MP_COUNT_ACKS_IGNORED);
 	return tell ? rtt_wired_us : 0;
 }
@@ -152,10 +144,8 @@ __attribute__((noinline)) int mp_up_tell(struct mp_packet *p)
 	cap = bpf_map_lookup_elem(&mp_caps, &host);
 	flow_bps = cap ? cap->flow_bps : 0;
 	bpf_spin_lock(&flow->lock);
-	flow->shared.sharers = mp_settings.sharers;
-	flow->shared.bps = flow_bps;
-	p->tells_shared = mp_shared_turn(&flow->shared);
-	p->shared = flow->shared;
+	p->tells_shared = mp_endpoint_up_shares(&flow->at, mp_settings.sharers, flow_bps);
+	p->shared = flow->at.shared;
 	bpf_spin_unlock(&flow->lock);
 	return 0;
 }

@@ -35,17 +35,13 @@ MP_INLINE bool mp_mark(struct __sk_buff *skb)
 /* Whether this packet, of a flow that is paced here, waits too long: for its flow, and before for its host. */
 MP_INLINE bool mp_waits_too_long(struct mp_flow *flow, const struct mp_packet *p)
 {
-	struct mp_waits_for waits_for;
 	bool ends;
 
 	if (!mp_settings.stamp || !mp_settings.pace)
 		return false;
 	bpf_spin_lock(&flow->lock);
-	waits_for = mp_waits_for_of(&flow->estimate, flow->interval_ns, flow->rtt_wired_us);
-	waits_for.turn_ns = p->turn_ns;
-	ends = mp_wait_too_long(&flow->wait, &mp_settings.law, &waits_for,
-				mp_departure_ns(&flow->pacer, p->ready_ns, flow->interval_ns) - p->now_ns,
-				p->now_ns);
+	ends = mp_endpoint_down_waits_too_long(&flow->at, &mp_settings.law, p->turn_ns, p->ready_ns,
+					       p->segment.now_ns);
 	bpf_spin_unlock(&flow->lock);
 	return ends;
 }

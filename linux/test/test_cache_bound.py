@@ -81,7 +81,8 @@ def test_what_is_never_acknowledged_has_its_bound(
             grown = gateway.memory_kib() - at_first
             assert transfer.finish().intact
     print(f"{sent + more} packets, grown by {grown} KiB, {flow}, {counters}")
-    record("the daemon grows by", "MiB", grown / 1024, f"under {store_mib + BESIDE_MIB}")
+    what = f"the daemon grows by, store_mib = {store_mib}"
+    record(what, "MiB", grown / 1024, f"under {store_mib + BESIDE_MIB}")
     assert grown < (store_mib + BESIDE_MIB) * 1024
     assert counters["store_bytes"] <= store_mib << 20
     assert counters["segments_evicted"] > sent / 2

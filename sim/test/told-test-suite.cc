@@ -53,9 +53,9 @@ class TurnsTestCase : public TestCase
         for (uint32_t i = 0; i < acks; i++, m_seq += BYTES)
         {
             m_nowNs += 1'000'000;
-            connection.DataToWired(Segment(m_seq, 1, BYTES), m_nowNs);
+            connection.Upload().DataToWired(Segment(m_seq, 1, BYTES), m_nowNs);
             m_nowNs += 240'000'000;
-            const auto told = connection.Tell(Segment(1, m_seq + BYTES, 0), m_nowNs);
+            const auto told = connection.Upload().Tell(Segment(1, m_seq + BYTES, 0), m_nowNs);
             NS_TEST_EXPECT_MSG_EQ(told.has_value(), true, "each ACK tells something");
             mp_shared shared{};
             uint32_t rttWiredUs = 0;
@@ -89,7 +89,10 @@ class TurnsTestCase : public TestCase
     uint64_t m_nowNs{0};
 };
 
-/** A near sender of ours, which has a cap for a far one's sake, is as fair as another, and loses less for it. */
+/**
+ * A near sender of ours, which has a cap for a far one's sake, is as fair as another, and loses less for it: on the
+ * mean of some seeds, since a single run says little about the last percents.
+ */
 class KeepsToItTestCase : public TestCase
 {
   public:
@@ -99,6 +102,8 @@ class KeepsToItTestCase : public TestCase
     }
 
   private:
+    static constexpr uint32_t SEEDS = 4;
+
     /** What a near upload does beside a far one. */
     struct Outcome
     {
@@ -107,8 +112,8 @@ class KeepsToItTestCase : public TestCase
         double sentAgain; //!< by the near one
     };
 
-    /** @return it @param law of both senders */
-    static Outcome Beside(const std::string& law)
+    /** @return it @param law of both senders @param seed of the run */
+    static Outcome Beside(const std::string& law, uint32_t seed)
     {
         auto scenario = ChainScenario(4, "static", 90);
         scenario.warmup_s = 40;
@@ -120,22 +125,39 @@ class KeepsToItTestCase : public TestCase
         scenario.gateway.law = "even";
         scenario.gateway.goodput_control = true;
         RngSeedManager::ResetNextStreamIndex();
-        Simulation simulation(scenario, 1);
+        Simulation simulation(scenario, seed);
         simulation.Run();
-        const auto flows = MakeResult(simulation, 1)["flows"];
+        const auto flows = MakeResult(simulation, seed)["flows"];
         return {flows[0]["goodput_bytes"], flows[1]["goodput_bytes"], flows[0]["retransmits"]};
+    }
+
+    /** @return the mean over the seeds @param law of both senders */
+    static Outcome MeanBeside(const std::string& law)
+    {
+        Outcome mean{};
+        for (uint32_t seed = 1; seed <= SEEDS; seed++)
+        {
+            const auto outcome = Beside(law, seed);
+            mean.nearBytes += outcome.nearBytes / SEEDS;
+            mean.farBytes += outcome.farBytes / SEEDS;
+            mean.sentAgain += outcome.sentAgain / SEEDS;
+        }
+        return mean;
     }
 
     void DoRun() override
     {
-        const auto theirs = Beside("off");
-        const auto ours = Beside("even");
+        const auto theirs = MeanBeside("off");
+        const auto ours = MeanBeside("even");
         NS_TEST_EXPECT_MSG_GT(theirs.sentAgain, 5, "others are told by losses");
         NS_TEST_EXPECT_MSG_LT(ours.sentAgain, theirs.sentAgain / 2, "ours by ACKs");
         NS_TEST_EXPECT_MSG_LT(ours.nearBytes, 1.3 * ours.farBytes, "and keep to it");
-        // Four seeds: 649 + 598 kbit/s, and 634 + 616 with others, whose ACKs wait in its place.
+        // 649 + 598 kbit/s, and 634 + 616 with others, whose ACKs wait in its place: 0.998 of it. Ten seeds of twelve
+        // have 0.983 to 1.025, a deviation of 0.013, so that 2% is three deviations of a mean of four. In the other
+        // two (5 and 8) the cap rises for a while, since an attempt seems vain (law/trial.h): 1.03 and 1.20, at the
+        // far one's cost.
         NS_TEST_EXPECT_MSG_GT(ours.nearBytes + ours.farBytes,
-                              0.97 * (theirs.nearBytes + theirs.farBytes),
+                              0.98 * (theirs.nearBytes + theirs.farBytes),
                               "with as much for both");
     }
 };

@@ -8,38 +8,18 @@
 
 #include "trace.h"
 
-/* All that a gateway keeps of a flow and that the law comes to depend on. */
+/* Numbers of an endpoint that are written beside those of its parts. */
 #define REPLAY_NUMBERS(X)                                                                          \
-	X(interval_ns) X(last_ns) X(data_ns) X(heard_ns) X(packets) X(bytes) X(first_ns)    \
-	X(paused_ns) X(floor_ns) X(retransmits) X(local_retransmits)                \
-	X(segment_bytes) X(rtt_wired_us) X(ttl) X(asked) X(pushed) X(two_way)      \
+	X(interval_ns) X(last_ns) X(data_ns) X(heard_ns) X(packets) X(bytes) X(first_ns)           \
+	X(paused_ns) X(floor_ns) X(retransmits) X(local_retransmits)                               \
+	X(segment_bytes) X(rtt_wired_us) X(ttl) X(asked) X(pushed) X(two_way)                      \
 	X(storing) X(stored_from) X(window_scale)
-#define REPLAY_STRUCTS(X)                                                                          \
-	X(progress, struct mp_progress) X(pacer, struct mp_pacer) X(unanswered, struct mp_unanswered) X(path, struct mp_path)      \
-	X(sent, struct mp_sent) X(dupack, struct mp_dupack) X(estimate, struct mp_estimate)        \
-	X(wait, struct mp_wait) X(told, struct mp_told) X(shared, struct mp_shared)
 
+/* A flow as a gateway has it. */
 struct replay_flow {
 	bool known;
-#define REPLAY_DECLARE(name) uint64_t name;
-	REPLAY_NUMBERS(REPLAY_DECLARE)
-#undef REPLAY_DECLARE
-#define REPLAY_DECLARE(name, type) type name;
-	REPLAY_STRUCTS(REPLAY_DECLARE)
-#undef REPLAY_DECLARE
+	struct mp_endpoint at;
 };
-
-/* Of a flow as a gateway has it. */
-#define REPLAY_COPY_NUMBER(name) to_->name = from_->name;
-#define REPLAY_COPY_STRUCT(name, type) to_->name = from_->name;
-#define REPLAY_COPY(to, from)                                                                      \
-	do {                                                                                       \
-		struct replay_flow *to_ = (to);                                                    \
-		const __typeof__(*(from)) *from_ = (from);                                         \
-		to_->known = true;                                                                 \
-		REPLAY_NUMBERS(REPLAY_COPY_NUMBER)                                                 \
-		REPLAY_STRUCTS(REPLAY_COPY_STRUCT)                                                 \
-	} while (0)
 
 /* Of a host. */
 struct replay_host {
@@ -73,15 +53,15 @@ static inline void replay_write_told(const uint8_t told[MP_OPTION_BYTES])
 static inline void replay_write_sample(const struct replay_flow *before,
 				       const struct replay_flow *after, bool upload)
 {
-	const struct mp_window *window = &after->estimate.window;
+	const struct mp_window *window = &after->at.estimate.window;
 	uint32_t latest = (window->next ? window->next : window->count) + MP_WINDOW_MAX - 1;
 
-	if (after->estimate.discarded != before->estimate.discarded)
+	if (after->at.estimate.discarded != before->at.estimate.discarded)
 		printf(" discarded");
-	if (after->estimate.samples == before->estimate.samples)
+	if (after->at.estimate.samples == before->at.estimate.samples)
 		return;
 	if (upload)
-		printf(" sample=%" PRIu64 "us", after->rtt_wired_us);
+		printf(" sample=%" PRIu32 "us", after->at.rtt_wired_us);
 	else
 		printf(" sample=%" PRIu32, window->rtt_ticks[latest % MP_WINDOW_MAX]);
 }
@@ -94,11 +74,11 @@ static inline void replay_write_flow(const struct replay_flow *before,
 	if (!after->known)
 		return;
 	replay_write_sample(before, after, upload);
-	if (after->interval_ns != before->interval_ns)
-		printf(" interval=%" PRIu64, after->interval_ns);
-	if (after->retransmits != before->retransmits)
+	if (after->at.interval_ns != before->at.interval_ns)
+		printf(" interval=%" PRIu64, after->at.interval_ns);
+	if (after->at.retransmits != before->at.retransmits)
 		printf(" again");
-	if (after->progress.fin && !before->progress.fin)
+	if (after->at.progress.fin && !before->at.progress.fin)
 		printf(" fin%s", upload ? "-up" : "");
 }
 
@@ -132,12 +112,12 @@ static inline uint32_t replay_hash(const struct mp_sent *sent)
 /* Everything of a flow, in a comment: where a sample or a departure will differ, this differs before. */
 static inline void replay_write_state(const char *way, const struct replay_flow *flow)
 {
-	const struct mp_search *search = &flow->estimate.search;
+	const struct mp_search *search = &flow->at.estimate.search;
 
 	if (!flow->known)
 		return;
 	printf("# %s", way);
-#define REPLAY_PRINT(name) printf(" " #name "=%" PRIu64, (uint64_t)flow->name);
+#define REPLAY_PRINT(name) printf(" " #name "=%" PRIu64, (uint64_t)flow->at.name);
 	REPLAY_NUMBERS(REPLAY_PRINT)
 	REPLAY_PRINT(progress.ack)
 	REPLAY_PRINT(progress.acked_bytes)
@@ -182,7 +162,7 @@ static inline void replay_write_state(const char *way, const struct replay_flow 
 	printf(" base=%" PRIu64 " mean=%" PRIu64 " round=%" PRIu64 " sought=%" PRIu64
 	       " found=%d slots=%08" PRIx32 "\n",
 	       search->base_ns, search->mean_ns, search->round_ns, search->interval_ns,
-	       search->found, replay_hash(&flow->sent));
+	       search->found, replay_hash(&flow->at.sent));
 }
 
 static inline void replay_write_host(const struct replay_host *host)

@@ -1,50 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The plain gateway: what is counted of a flow, how a connection begins and ends. */
+/* The plain gateway: how a connection begins and ends. */
 #ifndef MESHPACE_REPLAY_PLAIN_CONNECTION_H
 #define MESHPACE_REPLAY_PLAIN_CONNECTION_H
 
 #include "plain-host.h"
 
-/* Counting. */
-
-static inline void touch(struct replay_flow *flow, const struct packet *p)
+static inline void hear_of_flow(struct flow *flow, struct packet *p)
 {
-	if (flow->first_ns == 0)
-		flow->first_ns = p->now_ns;
-	flow->last_ns = p->now_ns;
-}
-
-static inline void count_data(struct replay_flow *flow, const struct packet *p, bool new_data)
-{
-	touch(flow, p);
-	mp_progress_data(&flow->progress, flow->sent.max_end, p->in->seq, p->in->len,
-			 p->in->flags & TRACE_FIN, new_data);
-	flow->data_ns = p->now_ns;
-	flow->packets += p->in->segments;
-	flow->bytes += p->in->len;
-	if (!new_data)
-		flow->retransmits += p->in->segments;
-	flow->segment_bytes = mp_max_u64(flow->segment_bytes, p->segment_bytes);
-}
-
-static inline bool count_ack(struct replay_flow *flow, const struct packet *p)
-{
-	uint64_t acked_bytes = flow->progress.acked_bytes;
-
-	if (!mp_progress_ack(&flow->progress, flow->sent.max_end, p->in->ack))
-		return false;
-	touch(flow, p);
-	if (flow->progress.acked_bytes != acked_bytes || !flow->unanswered.since_ns)
-		mp_unanswered_ends(&flow->unanswered, flow->bytes, p->now_ns);
-	return true;
-}
-
-static inline void hear_of_flow(struct replay_flow *flow, struct packet *p)
-{
-	if (mp_heard_to_note(flow->heard_ns, p->now_ns))
-		flow->heard_ns = p->now_ns;
-	else
-		p->heard = true;
+	p->heard = !mp_endpoint_hears(&flow->state.at, p->now_ns) || p->heard;
 }
 
 /* How a connection begins, and breaks. */
@@ -77,11 +40,10 @@ static inline void connection_breaks(const struct packet *p, bool upwards)
 {
 	struct flow *flow = flow_of(p, upwards), *back = flow_of(p, !upwards);
 
-	if (!flow ||
-	    !mp_progress_reset(&flow->state.progress, flow->state.sent.max_end, p->in->seq))
+	if (!flow || !mp_endpoint_reset(&flow->state.at, p->in->seq))
 		return;
 	if (back)
-		back->state.progress.fin = 1;
+		back->state.at.progress.fin = 1;
 }
 
 /* Whether the packet does nothing else. */

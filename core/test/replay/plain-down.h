@@ -5,18 +5,6 @@
 
 #include "plain-connection.h"
 
-static inline bool waits_too_long(struct replay_flow *flow, const struct packet *p)
-{
-	struct mp_waits_for waits_for =
-		mp_waits_for_of(&flow->estimate, flow->interval_ns, flow->rtt_wired_us);
-	uint64_t leaves_ns = mp_departure_ns(&flow->pacer, p->ready_ns, flow->interval_ns);
-
-	waits_for.turn_ns = p->turn_ns;
-	return p->settings->stamp && p->settings->pace &&
-	       mp_wait_too_long(&flow->wait, &p->settings->law, &waits_for, leaves_ns - p->now_ns,
-				p->now_ns);
-}
-
 static inline bool wait_passes(const struct packet *p, struct replay_outcome *outcome)
 {
 	struct flow *flow = find_place(&p->in->flow, false);
@@ -29,96 +17,66 @@ static inline bool wait_passes(const struct packet *p, struct replay_outcome *ou
 		outcome->marked = true;
 		return true;
 	}
-	if (!flow || !flow->state.known || !waits_too_long(&flow->state, p))
+	if (!flow || !flow->state.known || !p->settings->stamp || !p->settings->pace ||
+	    !mp_endpoint_down_waits_too_long(&flow->state.at, &p->settings->law, p->turn_ns,
+					     p->ready_ns, p->now_ns))
 		return true;
 	outcome->marked = capable;
 	return capable;
 }
 
-static inline void note_stored(struct replay_flow *flow, const struct packet *p, bool stored, bool gap)
-{
-	if (stored && flow->storing && !gap)
-		return;
-	flow->stored_from = stored ? p->in->seq : p->in->seq + p->in->len;
-	flow->storing = stored;
-}
-
-static inline void take_handshake(struct replay_flow *flow, const struct packet *p)
+static inline void take_handshake(struct mp_endpoint *at, const struct packet *p)
 {
 	struct handshake *handshake = find_handshake(&p->in->flow);
 
-	if (!handshake)
-		return;
-	flow->rtt_wired_us = mp_handshake_answered(&handshake->known, p->now_ns);
-	flow->window_scale = handshake->known.window_scale;
-}
-
-static inline void set_departure(struct replay_flow *flow, struct packet *p)
-{
-	uint64_t interval_ns = p->settings->pace ? flow->interval_ns : 0;
-
-	if (p->settings->stamp)
-		p->departure_ns = mp_departure_ns(&flow->pacer, p->ready_ns, interval_ns);
-	mp_departed_together(&flow->pacer, p->departure_ns, interval_ns, p->in->segments);
+	if (handshake)
+		mp_endpoint_down_begins(at, mp_handshake_answered(&handshake->known, p->now_ns),
+					handshake->known.window_scale);
 }
 
 static inline bool down_data(struct packet *p)
 {
+	struct mp_segment segment = segment_of(p);
 	struct flow *found = flow_of(p, false);
-	struct replay_flow *flow;
-	bool new_data, gap, stored;
+	struct mp_endpoint *at;
+	bool stored;
 
-	if (!(found && mp_is_answered(&found->state.unanswered, p->now_ns)) && !unanswered_passes(p))
+	if (!(found && mp_endpoint_is_answered(&found->state.at, p->now_ns)) && !unanswered_passes(p))
 		return false;
-	flow = &find_or_create_flow(&p->in->flow, false)->state;
-	p->one_way = !flow->two_way;
-	if (flow->first_ns == 0)
-		take_handshake(flow, p);
+	at = &find_or_create_flow(&p->in->flow, false)->state.at;
+	p->one_way = !at->two_way;
+	if (at->first_ns == 0)
+		take_handshake(at, p);
 	stored = p->settings->copies && p->ip_bytes + 14 <= 1664 && p->in->segments == 1;
-	set_departure(flow, p);
-	if (flow->progress.ack == flow->sent.max_end)
-		flow->paused_ns = p->now_ns;
-	gap = mp_seq_before(flow->sent.max_end, p->in->seq);
-	new_data = mp_sent_record(&flow->sent, p->in->seq, p->in->len, p->departure_ns);
-	count_data(flow, p, new_data);
-	flow->unanswered.charged += p->charged;
-	if (new_data)
-		note_stored(flow, p, stored, gap);
-	flow->path.data_bytes = (uint32_t)mp_max_u64(
-		flow->path.data_bytes, p->ip_bytes - p->in->len + p->segment_bytes);
+	p->departure_ns = mp_endpoint_down_departure_ns(at, p->settings->pace, p->settings->stamp,
+							p->ready_ns, p->now_ns, p->in->segments);
+	mp_endpoint_down_data(at, &segment, p->departure_ns, stored, p->charged);
 	return true;
 }
 
 static inline void down_no_data(struct packet *p)
 {
-	struct flow *flow = flow_of(p, false);
 	struct handshake *handshake = find_handshake(&p->in->flow);
+	struct mp_segment segment = segment_of(p);
+	struct flow *flow = flow_of(p, false);
 
 	if (!flow) {
 		if (handshake)
 			mp_handshake_answered(&handshake->known, p->now_ns);
 		return;
 	}
-	if (flow->state.pacer.started)
-		p->departure_ns = mp_follow_ns(&flow->state.pacer, p->departure_ns);
-	if (mp_is_answered(&flow->state.unanswered, p->now_ns))
+	p->departure_ns = mp_endpoint_down_no_data_ns(&flow->state.at, &segment, p->departure_ns);
+	if (mp_endpoint_is_answered(&flow->state.at, p->now_ns))
 		p->met = true;
-	if (p->in->flags & TRACE_FIN)
-		mp_progress_fin(&flow->state.progress, flow->state.sent.max_end, p->in->seq);
 }
 
 static inline void down_again(const struct packet *p)
 {
-	struct flow *found = flow_of(p, false);
-	struct replay_flow *flow;
+	struct mp_segment segment = segment_of(p);
+	struct flow *flow = flow_of(p, false);
 
-	if (!found)
-		return;
-	flow = &found->state;
-	mp_departed(&flow->pacer, mp_follow_ns(&flow->pacer, p->now_ns));
-	mp_sent_record(&flow->sent, p->in->seq, p->in->len, p->now_ns);
-	mp_dupack_sent(&flow->dupack, p->in->seq + p->in->len);
-	flow->local_retransmits++;
+	if (flow)
+		mp_endpoint_down_again(&flow->state.at, &segment);
 }
 
 static inline void take_news(struct flow *flow)
@@ -131,55 +89,45 @@ static inline void take_news(struct flow *flow)
 	flow->hops = host->hops;
 	flow->kbps = host->kbps;
 	flow->outside = host->outside;
-	flow->state.floor_ns = *floor_for(&flow->id);
+	flow->state.at.floor_ns = *floor_for(&flow->id);
 }
 
 static inline enum mp_ack_verdict down_ack(struct packet *p)
 {
-	struct flow *found = flow_of(p, false);
-	enum mp_ack_verdict verdict = MP_ACK_FORWARD;
-	struct replay_flow *flow;
-	bool stored, bare;
+	struct mp_segment segment = segment_of(p);
+	struct flow *flow = flow_of(p, false);
+	enum mp_ack_verdict verdict;
+	bool bare;
 
-	if (!found)
+	if (!flow)
 		return MP_ACK_FORWARD;
-	flow = &found->state;
-	bare = is_pure_ack(p) && !(mp_dupack_repeats(&flow->dupack, p->in->ack) &&
+	bare = is_pure_ack(p) && !(mp_dupack_repeats(&flow->state.at.dupack, p->in->ack) &&
 				   (p->in->mptcp || p->in->dsack));
-	take_news(found);
+	take_news(flow);
 	hear_of_flow(flow, p);
-	p->acks = count_ack(flow, p);
-	if (!p->acks)
-		return MP_ACK_FORWARD;
-	p->rtt_ticks = mp_sent_ack(&flow->sent, p->in->ack, p->now_ns);
-	p->charged = flow->unanswered.charged;
-	flow->unanswered.charged = 0;
-	stored = p->settings->copies && flow->storing &&
-		 mp_seq_up_to((uint32_t)flow->stored_from, p->in->ack);
-	if (mp_dupack_count(&flow->dupack, p->in->ack, bare, p->in->window, flow->sent.max_end))
-		verdict = mp_dupack_verdict(&flow->dupack, stored, p->now_ns,
-					    mp_window_mean_ns(&flow->estimate.window));
-	if (found->unsent && found->unsent_seq == p->in->ack)
+	verdict = mp_endpoint_down_ack(&flow->state.at, &segment, bare,
+				       p->settings->copies &&
+					       mp_endpoint_has(&flow->state.at, p->in->ack),
+				       &p->acked);
+	if (flow->unsent && flow->unsent_seq == p->in->ack)
 		return MP_ACK_FORWARD;
 	return verdict;
 }
 
 static inline void down_learn(const struct packet *p)
 {
-	struct flow *found = flow_of(p, false);
-	struct replay_flow *flow = &found->state;
-	uint32_t hops = found->hops ? found->hops : mp_hops_of_ttl(p->in->ttl);
+	struct mp_segment segment = segment_of(p);
+	struct flow *flow = flow_of(p, false);
+	struct mp_endpoint *at = &flow->state.at;
+	uint32_t hops = flow->hops ? flow->hops : mp_hops_of_ttl(p->in->ttl);
 
-	flow->ttl = p->in->ttl;
-	flow->path.hops = hops ? hops : p->settings->hops;
-	flow->path.kbps = found->kbps ? found->kbps : p->settings->kbps;
-	flow->path.ack_bytes = p->ip_bytes - p->in->len;
-	mp_estimate_share(&flow->estimate, p->settings->sharers);
-	mp_estimate_add(&flow->estimate, &p->settings->law, &flow->path, p->rtt_ticks, p->now_ns,
-			p->in->ack);
-	flow->interval_ns = 0;
-	if (p->settings->pace && !found->outside)
-		flow->interval_ns = mp_interval_ns(&flow->estimate, &p->settings->law, flow->floor_ns);
+	at->ttl = p->in->ttl;
+	at->path.hops = hops ? hops : p->settings->hops;
+	at->path.kbps = flow->kbps ? flow->kbps : p->settings->kbps;
+	mp_endpoint_down_learn(at, &p->settings->law, &segment, p->acked.rtt_ticks, p->settings->sharers);
+	at->interval_ns = 0;
+	if (p->settings->pace && !flow->outside)
+		at->interval_ns = mp_interval_ns(&at->estimate, &p->settings->law, at->floor_ns);
 }
 
 #endif

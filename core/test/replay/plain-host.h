@@ -9,9 +9,9 @@ struct packet {
 	const struct trace_packet *in;
 	const struct trace_settings *settings;
 	uint64_t now_ns, ready_ns, departure_ns, turn_ns;
-	uint32_t ip_bytes, tcp_bytes, segment_bytes, charged, rtt_ticks, rtt_wired_us;
-	bool asks, one_way, acks, heard, met, tells_shared;
-	struct mp_shared shared;
+	uint32_t ip_bytes, tcp_bytes, segment_bytes, charged, rtt_wired_us;
+	bool asks, one_way, heard, met;
+	struct mp_acked acked;
 };
 
 static inline bool is_pure_ack(const struct packet *p)
@@ -28,6 +28,23 @@ static inline bool is_even(const struct packet *p)
 static inline struct flow *flow_of(const struct packet *p, bool upload)
 {
 	return find_flow(&p->in->flow, upload);
+}
+
+/* The packet as core's endpoints look at it. */
+static inline struct mp_segment segment_of(const struct packet *p)
+{
+	return (struct mp_segment){
+		.now_ns = p->now_ns,
+		.seq = p->in->seq,
+		.ack = p->in->ack,
+		.window = p->in->window,
+		.payload_bytes = p->in->len,
+		.ip_bytes = p->ip_bytes,
+		.segments = p->in->segments,
+		.segment_bytes = p->segment_bytes,
+		.flags = (uint8_t)p->in->flags,
+		.ttl = (uint8_t)p->in->ttl,
+	};
 }
 
 /* Who was heard lately, and what nobody answers. */
@@ -68,13 +85,12 @@ static inline bool stranger_passes(const struct packet *p)
 
 static inline bool unanswered_passes(struct packet *p)
 {
+	struct mp_segment segment = segment_of(p);
 	struct flow *flow = flow_of(p, false);
 	enum mp_unanswered_verdict verdict = MP_UNANSWERED_CHARGED;
 
 	if (flow)
-		verdict = mp_unanswered_judge(&flow->state.unanswered, flow->state.bytes, p->in->len,
-					      flow->state.progress.ack != flow->state.sent.max_end,
-					      p->now_ns);
+		verdict = mp_endpoint_down_judge(&flow->state.at, &segment);
 	if (verdict == MP_UNANSWERED_PASSES || !p->settings->unanswered_bps)
 		return true;
 	if (verdict == MP_UNANSWERED_LOST || !has_room(p))
@@ -90,8 +106,8 @@ static inline void unanswered_end(const struct packet *p)
 
 	if (!bps || !host->heard)
 		return;
-	mp_unanswered_take_back(&of_hosts, bps, p->charged, p->now_ns);
-	mp_unanswered_take_back(&host->unanswered, bps, p->charged, p->now_ns);
+	mp_unanswered_take_back(&of_hosts, bps, p->acked.charged, p->now_ns);
+	mp_unanswered_take_back(&host->unanswered, bps, p->acked.charged, p->now_ns);
 }
 
 /* Caps. */
@@ -110,6 +126,7 @@ static inline uint64_t cap_departure(struct cap *cap, bool up, uint64_t ready_ns
 static inline bool police_passes(const struct packet *p, struct replay_outcome *outcome)
 {
 	struct cap *cap = &standing_host(&p->in->flow)->cap[1];
+	struct mp_segment segment = segment_of(p);
 	struct flow *flow;
 
 	if (!p->settings->pace || !is_even(p) || !cap->set ||
@@ -118,8 +135,7 @@ static inline bool police_passes(const struct packet *p, struct replay_outcome *
 	flow = flow_of(p, true);
 	if (!flow)
 		return true;
-	if (!mp_police_tells(&flow->state.told, &flow->state.progress, flow->state.sent.max_end,
-			     p->in->seq, p->in->len))
+	if (!mp_endpoint_up_tells(&flow->state.at, &segment))
 		return true;
 	outcome->marked = p->in->ecn == 1 || p->in->ecn == 2;
 	return outcome->marked;

@@ -78,9 +78,9 @@ static void ack_from_mesh(struct packet *p, struct replay_outcome *outcome)
 {
 	enum mp_ack_verdict verdict = down_ack(p);
 
-	if (p->acks)
+	if (p->acked.counts)
 		down_learn(p);
-	if (p->charged)
+	if (p->acked.charged)
 		unanswered_end(p);
 	outcome->verdict = verdict == MP_ACK_FORWARD ? REPLAY_PASSES : REPLAY_WITHHELD;
 	outcome->copy = verdict == MP_ACK_RETRANSMIT;
@@ -110,7 +110,7 @@ static void from_mesh(struct packet *p, struct replay_outcome *outcome)
 		struct flow *flow = flow_of(p, true);
 
 		if (flow)
-			mp_progress_fin(&flow->state.progress, flow->state.sent.max_end, p->in->seq);
+			mp_endpoint_fin(&flow->state.at, p->in->seq);
 	}
 	if (p->in->flags & TRACE_ACK && !p->one_way)
 		ack_from_mesh(p, outcome);

@@ -117,7 +117,7 @@ static inline struct flow *find_or_create_flow(const struct trace_flow *id, bool
 	flow->state.known = true;
 	other = find_flow(id, !upload);
 	if (other)
-		flow->state.two_way = other->state.two_way = 1;
+		flow->state.at.two_way = other->state.at.two_way = 1;
 	return flow;
 }
 
@@ -150,7 +150,7 @@ static inline void end_flow(const struct trace_flow *id, bool upload)
 	if (!flow)
 		return;
 	flow->state.known = false;
-	host_of(id->v6, id->host)->ended[upload] += flow->state.progress.acked_bytes;
+	host_of(id->v6, id->host)->ended[upload] += flow->state.at.progress.acked_bytes;
 }
 
 static inline struct handshake *find_handshake(const struct trace_flow *id)

@@ -51,26 +51,25 @@ def _parser() -> argparse.ArgumentParser:
         "--keep", metavar="GROUP/NAME", help="write the figures into results/GROUP/NAME.json, too"
     )
 
+    runs = _Parser(add_help=False)
+    runs.add_argument("--seeds", type=_positive, default=1, metavar="N", help="seeds 1 .. N")
+    runs.add_argument("--out", type=Path, metavar="DIR", help="results, figures and report")
+    runs.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings")
+
     workers = _Parser(add_help=False)
     workers.add_argument("--jobs", type=_positive, help="runs at a time (default: all cores)")
     workers.add_argument("--scheduler", metavar="ADDR", help="Dask scheduler to run on")
     workers.add_argument("--json", action="store_true", help="print one JSON document")
 
-    run = commands.add_parser("run", parents=[workers, kept], help="simulate scenario files")
+    run = commands.add_parser("run", parents=[runs, workers, kept], help="simulate scenario files")
     run.add_argument("files", nargs="+", metavar="FILE")
-    run.add_argument("--seeds", type=_positive, default=1, metavar="N", help="seeds 1 .. N")
-    run.add_argument("--out", type=Path, metavar="DIR", help="results, figures and report")
-    run.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings")
     run.add_argument("--no-cache", action="store_true", help="simulate even what is known")
     run.set_defaults(act=_run)
 
     emulate = commands.add_parser(
-        "emulate", parents=[kept], help="run a scenario with real kernels and gateway"
+        "emulate", parents=[runs, kept], help="run a scenario with real kernels and gateway"
     )
     emulate.add_argument("file", metavar="FILE")
-    emulate.add_argument("--seeds", type=_positive, default=1, metavar="N", help="seeds 1 .. N")
-    emulate.add_argument("--out", type=Path, metavar="DIR", help="results, figures and report")
-    emulate.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings")
     emulate.add_argument("--json", action="store_true", help="print one JSON document")
     emulate.set_defaults(act=_emulate)
 

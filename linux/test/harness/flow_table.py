@@ -124,11 +124,11 @@ class FlowTable:
     def __init__(self, gateway: Gateway) -> None:
         shown = shown_map(gateway.pid, "mp_flows")
         layout = Layout("mp_flow", shown["btf_id"])
-        self._interval = layout.offset("interval_ns")
-        self._cov = layout.offset("estimate.cov_q16")
-        self._samples = layout.offset("estimate.samples")
-        self._next = layout.offset("estimate.window.next")
-        self._rtts = layout.offset("estimate.window.rtt_ticks")
+        self._interval = layout.offset("at.interval_ns")
+        self._cov = layout.offset("at.estimate.cov_q16")
+        self._samples = layout.offset("at.estimate.samples")
+        self._next = layout.offset("at.estimate.window.next")
+        self._rtts = layout.offset("at.estimate.window.rtt_ticks")
         self._value = ctypes.create_string_buffer(layout.size)
         self._fd = _bpf(_MAP_GET_FD_BY_ID, _Attributes(map=shown["id"]))
 

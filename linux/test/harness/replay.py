@@ -6,7 +6,6 @@ that differs.
 
 import contextlib
 import difflib
-import os
 import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -76,18 +75,20 @@ def with_test_clock(built: Path, out: Path) -> Path:
 
 @contextlib.contextmanager
 def in_bpf(built: Path, folder: Path, name: str = "replay") -> Iterator[Replay]:
-    """The BPF programs of an object; with all states. Root's."""
-    pins = Path(f"/sys/fs/bpf/meshpace-{name}-{os.getpid()}")
+    """The BPF programs of an object; with all states. Root's, in a file system of its own."""
+    mounted = folder / f"bpf-{name}"
+    pins = mounted / "pins"
     clocked = with_test_clock(built, folder / "replay.o")  # names the map of its variables
     program = _compile(BPF_SOURCE, folder / "replay-bpf")
-    pins.mkdir()
+    mounted.mkdir()
+    run("mount", "-t", "bpf", "bpf", str(mounted))
     try:
+        pins.mkdir()
         run("bpftool", "prog", "loadall", str(clocked), str(pins), "pinmaps", str(pins / "maps"))
         yield lambda trace: run(str(program), str(pins), "-s", str(trace))
     finally:
-        for path in sorted(pins.rglob("*"), reverse=True):
-            path.rmdir() if path.is_dir() else path.unlink()
-        pins.rmdir()
+        run("umount", str(mounted))
+        mounted.rmdir()
 
 
 def events(replayed: str) -> str:

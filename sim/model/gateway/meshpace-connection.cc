@@ -20,38 +20,13 @@ constexpr uint32_t DEFAULT_SEGMENT_BYTES = 1460;
 
 } // namespace
 
-void
-MeshpaceStatistics::Count(const mp_estimate& estimate, uint64_t intervalNs, bool taken)
-{
-    if (!taken)
-    {
-        discarded++;
-        return;
-    }
-    samples++;
-    rateSumPps += mp_rate_mpps(intervalNs) / 1e3;
-    covSum += estimate.cov_q16 / double{MP_ONE_Q16};
-    delaySumS += estimate.delay_ns.value / double{MP_NS_PER_S};
-}
-
-void
-MeshpaceStatistics::Add(const MeshpaceStatistics& other)
-{
-    samples += other.samples;
-    discarded += other.discarded;
-    rateSumPps += other.rateSumPps;
-    covSum += other.covSum;
-    delaySumS += other.delaySumS;
-    localRetransmits += other.localRetransmits;
-}
-
 MeshpaceConnection::MeshpaceConnection(const MeshpaceSettings& settings,
                                        uint32_t hops,
                                        const mp_link& link)
     : m_settings(settings)
 {
-    mp_path_set_rate(&m_path, hops, settings.bitRateKbps);
-    m_path.link = link;
+    mp_path_set_rate(&m_down.path, hops, settings.bitRateKbps);
+    m_down.path.link = link;
 }
 
 bool
@@ -60,7 +35,7 @@ MeshpaceConnection::SetHops(uint32_t hops)
     const bool before = std::exchange(m_elsewhere, hops == 0);
     if (!m_elsewhere)
     {
-        m_path.hops = hops;
+        m_down.path.hops = hops;
     }
     return m_elsewhere != before;
 }
@@ -71,23 +46,10 @@ MeshpaceConnection::Elsewhere() const
     return m_elsewhere;
 }
 
-Ptr<QueueDiscItem>
-MeshpaceConnection::CopyOf(Ptr<const QueueDiscItem> item)
-{
-    auto ipv4 = StaticCast<const Ipv4QueueDiscItem>(item);
-    auto copy = Create<Ipv4QueueDiscItem>(item->GetPacket()->Copy(),
-                                          item->GetAddress(),
-                                          item->GetProtocol(),
-                                          ipv4->GetHeader());
-    copy->SetTxQueueIndex(item->GetTxQueueIndex());
-    return copy;
-}
-
 uint32_t
 MeshpaceConnection::AdvertisedSegments() const
 {
-    const auto segmentBytes = m_downSegmentBytes ? m_downSegmentBytes : DEFAULT_SEGMENT_BYTES;
-    return std::max((m_meshWindow << m_meshWindowScale) / segmentBytes, 1U);
+    return std::max((m_meshWindow << m_meshWindowScale) / DownSegmentBytes(), 1U);
 }
 
 bool
@@ -110,9 +72,9 @@ MeshpaceConnection::Hold(Ptr<QueueDiscItem> item, uint64_t nowNs, uint32_t acked
 bool
 MeshpaceConnection::WaitsTooLong(uint64_t capIntervalNs, uint64_t nowNs)
 {
-    auto waitsFor = mp_waits_for_of(&m_estimate, IntervalNs(), m_handshake.rtt_us);
+    auto waitsFor = mp_waits_for_of(&m_down.estimate, IntervalNs(), m_handshake.rtt_us);
     waitsFor.turn_ns = capIntervalNs;
-    return mp_wait_too_long(&m_wait,
+    return mp_wait_too_long(&m_down.wait,
                             &m_settings.law,
                             &waitsFor,
                             mp_wait_behind_ns(&waitsFor, m_held.size()),
@@ -135,35 +97,34 @@ MeshpaceConnection::HeadAcknowledges() const
 uint64_t
 MeshpaceConnection::DownBytes() const
 {
-    return m_down.acked_bytes;
+    return m_down.progress.acked_bytes;
 }
 
-uint64_t
-MeshpaceConnection::UpBytes() const
+MeshpaceUpload&
+MeshpaceConnection::Upload()
 {
-    return m_up.acked_bytes;
+    return m_upload;
 }
 
 mp_demand
 MeshpaceConnection::DownDemand(uint64_t nowNs) const
 {
     const bool waits = Holds() && !HeadAcknowledges();
-    auto demand = mp_demand_of(&m_down, m_downSent.max_end, false, waits, m_downPausedNs, nowNs);
-    demand.window_bytes = m_down.seen ? m_meshWindow << m_meshWindowScale : 0;
-    demand.segment_bytes = m_downSegmentBytes;
+    auto demand = mp_demand_of(&m_down.progress,
+                               m_down.sent.max_end,
+                               false,
+                               waits,
+                               m_down.paused_ns,
+                               nowNs);
+    demand.window_bytes = m_down.progress.seen ? m_meshWindow << m_meshWindowScale : 0;
+    demand.segment_bytes = m_down.segment_bytes;
     return demand;
-}
-
-mp_demand
-MeshpaceConnection::UpDemand(uint64_t nowNs) const
-{
-    return mp_demand_of(&m_up, m_upSent.max_end, true, false, m_upDataNs, nowNs);
 }
 
 uint32_t
 MeshpaceConnection::DownSegmentBytes() const
 {
-    return m_downSegmentBytes ? m_downSegmentBytes : DEFAULT_SEGMENT_BYTES;
+    return m_down.segment_bytes ? m_down.segment_bytes : DEFAULT_SEGMENT_BYTES;
 }
 
 bool
@@ -184,11 +145,11 @@ MeshpaceConnection::IntervalNs() const
     if (m_settings.law.constant)
     {
         const auto law =
-            mp_law_shaper(mp_shaper_interval_ns(m_downSegmentBytes, m_settings.shaperBps),
+            mp_law_shaper(mp_shaper_interval_ns(m_down.segment_bytes, m_settings.shaperBps),
                           m_settings.law.bucket);
-        return mp_interval_ns(&m_estimate, &law, m_goodput.floor_ns);
+        return mp_interval_ns(&m_down.estimate, &law, m_goodput.floor_ns);
     }
-    return mp_interval_ns(&m_estimate, &m_settings.law, m_goodput.floor_ns);
+    return mp_interval_ns(&m_down.estimate, &m_settings.law, m_goodput.floor_ns);
 }
 
 uint64_t
@@ -206,19 +167,19 @@ MeshpaceConnection::Departed(mp_pacer& pacer, uint64_t readyNs, uint64_t nowNs) 
 void
 MeshpaceConnection::SetLinkRates(const std::vector<uint32_t>& kbps)
 {
-    mp_law_set_links(&m_settings.law, &m_path, kbps.data(), kbps.size());
+    mp_law_set_links(&m_settings.law, &m_down.path, kbps.data(), kbps.size());
 }
 
 const mp_path&
 MeshpaceConnection::Path() const
 {
-    return m_path;
+    return m_down.path;
 }
 
 const mp_link&
 MeshpaceConnection::Link() const
 {
-    return m_path.link;
+    return m_down.path.link;
 }
 
 uint64_t
@@ -229,7 +190,7 @@ MeshpaceConnection::HeadReadyNs() const
     {
         return head.sinceNs;
     }
-    return m_settings.onArrival ? head.departureNs : DueNs(m_pacer, head.sinceNs);
+    return m_settings.onArrival ? head.departureNs : DueNs(m_down.pacer, head.sinceNs);
 }
 
 Departure
@@ -240,33 +201,16 @@ MeshpaceConnection::Release(uint64_t nowNs)
     const auto segment = TcpSegment::Read(item);
     if (segment->payloadBytes > 0)
     {
-        m_path.data_bytes = std::max(m_path.data_bytes, segment->packetBytes);
-        m_downSegmentBytes = std::max(m_downSegmentBytes, segment->payloadBytes);
-        if (m_down.ack == m_downSent.max_end)
+        const auto at = segment->At(nowNs);
+        // Before the interval, which may go by the largest segment.
+        mp_endpoint_down_data(&m_down, &at, nowNs, m_settings.localRetransmission, 0);
+        Departed(m_down.pacer, sinceNs, nowNs);
+        if (m_settings.localRetransmission)
         {
-            m_downPausedNs = nowNs;
+            m_store.Keep(*segment, item);
         }
-        Departed(m_pacer, sinceNs, nowNs);
-        const bool isNew =
-            mp_sent_record(&m_downSent, segment->Seq(), segment->payloadBytes, nowNs);
-        Count(m_down, m_downSent, *segment, isNew);
-        Store(*segment, item);
     }
-    return {item, Tell(*segment, nowNs)};
-}
-
-void
-MeshpaceConnection::Count(mp_progress& progress,
-                          const mp_sent& sent,
-                          const TcpSegment& segment,
-                          bool isNew)
-{
-    mp_progress_data(&progress,
-                     sent.max_end,
-                     segment.Seq(),
-                     segment.payloadBytes,
-                     segment.Flags() & TcpHeader::FIN,
-                     isNew);
+    return {item, m_upload.Tell(*segment, nowNs)};
 }
 
 mp_turn&
@@ -275,150 +219,71 @@ MeshpaceConnection::HeadTurn()
     return HeadAcknowledges() ? m_ackTurn : m_dataTurn;
 }
 
-void
-MeshpaceConnection::Store(const TcpSegment& segment, Ptr<QueueDiscItem> item)
-{
-    if (!m_settings.localRetransmission ||
-        (!m_stored.empty() && mp_seq_before(segment.Seq(), m_stored.back().end)))
-    {
-        return; // sent again by the wired end: the first copy is still here
-    }
-    m_stored.push_back({segment.Seq(), segment.Seq() + segment.payloadBytes, CopyOf(item)});
-}
-
-void
-MeshpaceConnection::DropAcknowledged(uint32_t ack)
-{
-    while (!m_stored.empty() && mp_seq_up_to(m_stored.front().end, ack))
-    {
-        m_stored.pop_front();
-    }
-}
-
 mp_ack_verdict
 MeshpaceConnection::AckFromMesh(const TcpSegment& segment, uint64_t nowNs)
 {
     const auto ack = segment.Ack();
-    m_meshWindow = segment.Window();
-    m_path.ack_bytes = segment.packetBytes - segment.payloadBytes;
-    if (!mp_progress_ack(&m_down, m_downSent.max_end, ack))
-    {
-        return MP_ACK_FORWARD;
-    }
+    const auto at = segment.At(nowNs);
     const bool bare = segment.payloadBytes == 0;
-    const bool duplicate =
-        mp_dupack_count(&m_dupack, ack, bare, m_meshWindow, m_downSent.max_end) > 0;
-    if (const auto rttTicks = mp_sent_ack(&m_downSent, ack, nowNs))
+    mp_acked acked{};
+    m_meshWindow = segment.Window();
+    const auto verdict =
+        mp_endpoint_down_ack(&m_down, &at, bare, m_store.Has(ack), &acked);
+    if (acked.counts)
     {
+        m_store.DropAcknowledged(ack);
+    }
+    if (acked.rtt_ticks)
+    {
+        const auto sharers = m_down.estimate.search.sharers;
         const bool taken =
-            mp_estimate_add(&m_estimate, &m_settings.law, &m_path, rttTicks, nowNs, ack);
-        m_statistics.Count(m_estimate, IntervalNs(), taken || m_settings.law.constant);
+            mp_endpoint_down_learn(&m_down, &m_settings.law, &at, acked.rtt_ticks, sharers);
+        m_statistics.Count(m_down.estimate, IntervalNs(), taken || m_settings.law.constant);
     }
-    DropAcknowledged(ack);
-    if (!duplicate)
-    {
-        return MP_ACK_FORWARD;
-    }
-    const bool stored = !m_stored.empty() && m_stored.front().seq == ack;
-    return mp_dupack_verdict(&m_dupack, stored, nowNs, mp_window_mean_ns(&m_estimate.window));
+    return verdict;
 }
 
 bool
 MeshpaceConnection::IsToProbe(uint64_t nowNs)
 {
-    return !(m_settings.law.omit & MP_OMIT_PROBES) && !m_stored.empty() && m_held.empty() &&
-           mp_probe_due(&m_probe, m_stored.front().seq, nowNs - m_pacer.last_ns, m_down.acked_bytes, nowNs);
+    return !(m_settings.law.omit & MP_OMIT_PROBES) && !m_store.Empty() && m_held.empty() &&
+           mp_probe_due(&m_probe,
+                        m_store.First().seq,
+                        nowNs - m_down.pacer.last_ns,
+                        m_down.progress.acked_bytes,
+                        nowNs);
 }
 
 bool
 MeshpaceConnection::IsToPrompt(uint64_t nowNs)
 {
-    return !(m_settings.law.omit & MP_OMIT_PROBES) && m_upDataNs && !Ended() &&
-           mp_prompt_due(&m_prompt,
-                         m_up.ack,
-                         nowNs - m_upDataNs,
-                         m_up.acked_bytes,
-                         m_upPushed,
-                         nowNs);
+    return !(m_settings.law.omit & MP_OMIT_PROBES) && !Ended() && m_upload.IsToPrompt(nowNs);
 }
 
 mp_probe&
 MeshpaceConnection::Asks(bool down)
 {
-    return down ? m_probe : m_prompt;
-}
-
-uint32_t
-MeshpaceConnection::UpAck() const
-{
-    return m_up.ack;
-}
-
-Ptr<QueueDiscItem>
-MeshpaceConnection::AckAgain() const
-{
-    return m_pureAck ? CopyOf(m_pureAck) : nullptr;
+    return down ? m_probe : m_upload.Prompts();
 }
 
 Ptr<QueueDiscItem>
 MeshpaceConnection::Retransmit(uint64_t nowNs)
 {
-    const auto& stored = m_stored.front();
-    mp_departed(&m_pacer, nowNs);
-    mp_sent_record(&m_downSent, stored.seq, stored.end - stored.seq, nowNs);
-    mp_dupack_sent(&m_dupack, stored.end);
+    const auto& stored = m_store.First();
+    const auto at = TcpSegment::Read(stored.item)->At(nowNs);
+    mp_endpoint_down_again(&m_down, &at);
     m_statistics.localRetransmits++;
     return CopyOf(stored.item);
-}
-
-void
-MeshpaceConnection::DataToWired(const TcpSegment& segment, uint64_t nowNs)
-{
-    m_upDataNs = nowNs;
-    m_upPushed = segment.Flags() & TcpHeader::PSH;
-    const bool isNew = mp_sent_record(&m_upSent, segment.Seq(), segment.payloadBytes, nowNs);
-    Count(m_up, m_upSent, segment, isNew);
-    m_upSegmentBytes = std::max(m_upSegmentBytes, segment.payloadBytes);
-}
-
-void
-MeshpaceConnection::AckFromWired(const TcpSegment& segment, Ptr<const QueueDiscItem> item)
-{
-    if (mp_progress_ack(&m_up, m_upSent.max_end, segment.Ack()) && segment.IsPureAck())
-    {
-        m_pureAck = CopyOf(item);
-    }
-}
-
-MeshpaceTold
-MeshpaceConnection::Tell(const TcpSegment& segment, uint64_t nowNs)
-{
-    const bool acks = (segment.Flags() & TcpHeader::ACK) &&
-                      mp_progress_fits(&m_up, m_upSent.max_end, segment.Ack());
-    const auto rttTicks = acks ? mp_sent_ack(&m_upSent, segment.Ack(), nowNs) : 0;
-    if (rttTicks == 0 || !segment.IsPureAck())
-    {
-        return std::nullopt;
-    }
-    MeshpaceTold told{std::in_place};
-    if (mp_shared_turn(&m_upShared))
-    {
-        mp_shared_write(told->data(), &m_upShared);
-    }
-    else
-    {
-        mp_option_write(told->data(), mp_rtt_wired_us(rttTicks));
-    }
-    return told;
 }
 
 void
 MeshpaceConnection::Share(const mp_shared& down, const mp_shared& up)
 {
     const auto omit = m_settings.law.omit;
-    mp_estimate_share(&m_estimate, omit & MP_OMIT_LOSSY ? 0 : down.sharers);
-    m_upShared.sharers = omit & MP_OMIT_LOSSY ? 0 : up.sharers;
-    m_upShared.bps = omit & MP_OMIT_TOLD ? 0 : up.bps;
+    mp_estimate_share(&m_down.estimate, omit & MP_OMIT_LOSSY ? 0 : down.sharers);
+    m_upload.Share({.bps = omit & MP_OMIT_TOLD ? 0 : up.bps,
+                    .sharers = omit & MP_OMIT_LOSSY ? 0 : up.sharers,
+                    .acks = 0});
 }
 
 void
@@ -470,15 +335,15 @@ MeshpaceConnection::LastSeen() const
 bool
 MeshpaceConnection::IsDown() const
 {
-    return m_down.acked_bytes >= m_up.acked_bytes;
+    return DownBytes() >= m_upload.Bytes();
 }
 
 mp_goodput_flow&
 MeshpaceConnection::GoodputEntry()
 {
     const bool down = IsDown();
-    m_goodput.delivered_bytes = down ? m_down.acked_bytes : m_up.acked_bytes;
-    m_goodput.segment_bytes = down ? m_downSegmentBytes : m_upSegmentBytes;
+    m_goodput.delivered_bytes = down ? DownBytes() : m_upload.Bytes();
+    m_goodput.segment_bytes = down ? m_down.segment_bytes : m_upload.SegmentBytes();
     if (m_goodput.paced_here != down)
     {
         m_goodput.paced_here = down;

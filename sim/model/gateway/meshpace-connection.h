@@ -5,34 +5,22 @@
 #ifndef MESHPACE_CONNECTION_H
 #define MESHPACE_CONNECTION_H
 
+#include "meshpace-statistics.h"
+#include "meshpace-store.h"
+#include "meshpace-upload.h"
+
 #include "../tcp/tcp-wire.h"
 
 #include "meshpace/meshpace.h"
 
 #include "ns3/nstime.h"
 
-#include <compare>
 #include <cstdint>
 #include <deque>
 #include <vector>
 
 namespace ns3
 {
-
-/**
- * @ingroup meshpace
- *
- * A TCP connection through the gateway, by its two ends.
- */
-struct MeshpaceKey
-{
-    uint32_t meshAddress;  //!< of the end in the mesh
-    uint32_t wiredAddress; //!< of the end in the wired network
-    uint16_t meshPort;     //!< of the end in the mesh
-    uint16_t wiredPort;    //!< of the end in the wired network
-
-    auto operator<=>(const MeshpaceKey&) const = default;
-};
 
 /**
  * @ingroup meshpace
@@ -59,36 +47,6 @@ struct MeshpaceSettings
     bool onArrival{false};         //!< whether departures are fixed on arrival, as with sch_fq
     uint32_t bitRateKbps{0};       //!< bit rate of the wireless links
     uint64_t shaperBps{0};         //!< of the law `shaper`: payload rate of each flow, bit/s
-};
-
-/**
- * @ingroup meshpace
- *
- * The law's mean state over the samples counted since ResetStatistics.
- */
-struct MeshpaceStatistics
-{
-    uint64_t samples{0};          //!< RTT samples taken
-    uint64_t discarded{0};        //!< samples above the delay bound
-    double rateSumPps{0};         //!< sum of R over the samples, packets/s
-    double covSum{0};             //!< sum of CoV over the samples
-    double delaySumS{0};          //!< sum of the smoothed delay over the samples, s
-    uint64_t localRetransmits{0}; //!< segments sent again by the gateway
-
-    /**
-     * Counts the state after a sample.
-     *
-     * @param estimate the estimate
-     * @param intervalNs the interval in force, ns
-     * @param taken whether the sample was taken or discarded
-     */
-    void Count(const mp_estimate& estimate, uint64_t intervalNs, bool taken);
-
-    /**
-     * Adds another connection's statistics.
-     * @param other the other's
-     */
-    void Add(const MeshpaceStatistics& other);
 };
 
 /**
@@ -151,20 +109,14 @@ class MeshpaceConnection
     /** @return acknowledged by the end in the mesh so far, bytes */
     uint64_t DownBytes() const;
 
-    /** @return acknowledged by the wired end so far, bytes */
-    uint64_t UpBytes() const;
+    /** @return the data the other way, out of the mesh */
+    MeshpaceUpload& Upload();
 
     /**
      * @param nowNs now, ns
      * @return what is known of the demand for down data
      */
     mp_demand DownDemand(uint64_t nowNs) const;
-
-    /**
-     * @param nowNs now, ns
-     * @return what is known of the demand for up data
-     */
-    mp_demand UpDemand(uint64_t nowNs) const;
 
     /** @return payload of the largest down segment, bytes */
     uint32_t DownSegmentBytes() const;
@@ -218,43 +170,6 @@ class MeshpaceConnection
      * @return when its stall began, and when it was asked last
      */
     mp_probe& Asks(bool down);
-
-    /** @return up to which the wired host has acknowledged the upload */
-    uint32_t UpAck() const;
-
-    /** @return a copy of the upload's latest pure ACK, null if there was none */
-    Ptr<QueueDiscItem> AckAgain() const;
-
-    /**
-     * Up data leaves for the wired network (T1).
-     * @param segment the segment
-     * @param nowNs now, ns
-     */
-    void DataToWired(const TcpSegment& segment, uint64_t nowNs);
-
-    /**
-     * Up data comes of a host that sends more than it may.
-     * @param segment the segment
-     * @return whether the sender is told so by its loss: not with what it sends again, nor
-     *         before it has answered
-     */
-    bool IsTold(const TcpSegment& segment);
-
-    /**
-     * An acknowledgement of up data arrives from the wired network.
-     * @param segment the segment that carries it
-     * @param item the packet that it is
-     */
-    void AckFromWired(const TcpSegment& segment, Ptr<const QueueDiscItem> item);
-
-    /**
-     * A segment from the wired network leaves for the mesh (T2): what it waited here is not the mesh's.
-     * @param segment the segment
-     * @param nowNs now, ns
-     * @return what it is to tell the sender of up data, if it is a pure ACK that gives a sample:
-     *         RTT_wired, or now and then what the flow shares with others
-     */
-    MeshpaceTold Tell(const TcpSegment& segment, uint64_t nowNs);
 
     /**
      * What the connection has to know of others.
@@ -315,20 +230,6 @@ class MeshpaceConnection
     const mp_path& Path() const;
 
   private:
-    /** A released segment, kept until it is acknowledged. */
-    struct Stored
-    {
-        uint32_t seq;            //!< its first byte
-        uint32_t end;            //!< after its last byte
-        Ptr<QueueDiscItem> item; //!< the packet, IP header not added
-    };
-
-    /**
-     * @param item a packet whose IP header has not been added
-     * @return a copy that can be sent independently
-     */
-    static Ptr<QueueDiscItem> CopyOf(Ptr<const QueueDiscItem> item);
-
     /** @return how many segments the mesh end's advertised window holds, at least 1 */
     uint32_t AdvertisedSegments() const;
 
@@ -336,17 +237,9 @@ class MeshpaceConnection
     uint64_t DueNs(const mp_pacer& pacer, uint64_t readyNs) const;
     /** A packet of a pacer that was ready since then leaves. */
     void Departed(mp_pacer& pacer, uint64_t readyNs, uint64_t nowNs) const;
-    /** Counts data of one direction; isNew: it was not sent before. */
-    static void Count(mp_progress& progress,
-                      const mp_sent& sent,
-                      const TcpSegment& segment,
-                      bool isNew);
-    void Store(const TcpSegment& segment, Ptr<QueueDiscItem> item);
-    void DropAcknowledged(uint32_t ack);
 
     const MeshpaceSettings& m_settings;
 
-    // Down: paced here.
     /** A packet in the pacing queue. */
     struct Held
     {
@@ -356,38 +249,22 @@ class MeshpaceConnection
         uint32_t ackedBytes;     //!< of up data, if it waits for that
     };
 
-    std::deque<Held> m_held;               //!< the pacing queue
-    mp_pacer m_arrivals{};                 //!< departures fixed on arrival
-    std::deque<Stored> m_stored;           //!< released, not yet acknowledged
-    mp_sent m_downSent{};                  //!< T1 at the gateway's radio
-    mp_estimate m_estimate{};
-    mp_pacer m_pacer{};
+    // Down: paced here.
+    std::deque<Held> m_held;       //!< the pacing queue
+    mp_pacer m_arrivals{};         //!< departures fixed on arrival
+    MeshpaceStore m_store;         //!< released, not yet acknowledged
+    mp_endpoint m_down{};          //!< T1 at the gateway's radio
     mp_turn m_dataTurn{};
     mp_turn m_ackTurn{};
-    mp_dupack m_dupack{};
-    mp_probe m_probe{};            //!< of the download
-    mp_probe m_prompt{};           //!< of the upload
-    Ptr<QueueDiscItem> m_pureAck;  //!< the latest of the upload
-    mp_wait m_wait{};
-    mp_path m_path{};
-    uint32_t m_meshWindow{0xffff};  //!< the mesh end's advertised window, unscaled
-    uint32_t m_meshWindowScale{0};  //!< its shift
-    mp_progress m_down{};           //!< as far as the mesh end has acknowledged
+    mp_probe m_probe{};            //!< of its path
+    uint32_t m_meshWindow{0xffff}; //!< the mesh end's advertised window, unscaled
+    uint32_t m_meshWindowScale{0}; //!< its shift
 
-    // Up: paced at the sender.
-    mp_sent m_upSent{}; //!< T1 at the gateway's wired side
-    mp_told m_told{};   //!< that its host sends too much
-    mp_shared m_upShared{}; //!< what its sender is to know of others
-    mp_progress m_up{}; //!< as far as the wired end has acknowledged
+    MeshpaceUpload m_upload;
 
-    uint32_t m_downSegmentBytes{0}; //!< payload of down data packets
-    uint32_t m_upSegmentBytes{0};   //!< payload of up data packets
     mp_goodput_flow m_goodput{};
     MeshpaceStatistics m_statistics;
     Time m_lastSeen;
-    uint64_t m_upDataNs{0};   //!< when up data came last
-    bool m_upPushed{false};   //!< whether its sender had no more then
-    uint64_t m_downPausedNs{0}; //!< when down data left last with nothing under way
     mp_handshake m_handshake{}; //!< RTT_wired of the connection's beginning
     uint32_t m_radio{0};
     bool m_elsewhere{false};

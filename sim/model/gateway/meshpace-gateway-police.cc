@@ -4,8 +4,8 @@
 
 // The law `even`: a host that sends more than its cap, and its senders, which are told so.
 
-#include "meshpace-connection.h"
 #include "meshpace-hosts.h"
+#include "meshpace-upload.h"
 
 namespace ns3
 {
@@ -20,12 +20,6 @@ MeshpaceHosts::Exceeds(const Key& key, uint32_t bytes, uint64_t nowNs)
     }
     auto& host = found->second;
     return mp_police_exceeds(&host.police, host.share.cap_bps, bytes, nowNs);
-}
-
-bool
-MeshpaceConnection::IsTold(const TcpSegment& segment)
-{
-    return mp_police_tells(&m_told, &m_up, m_upSent.max_end, segment.Seq(), segment.payloadBytes);
 }
 
 } // namespace ns3

@@ -41,7 +41,8 @@ MeshpaceGateway::GetTypeId()
             .AddAttribute("ShaperRate",
                           "Under the law shaper, the payload rate of each flow in bit/s.",
                           UintegerValue(0),
-                          MakeUintegerAccessor(&MeshpaceGateway::SetShaperBps),
+                          MakeUintegerAccessor(
+                              &MeshpaceGateway::Set<uint64_t, &MeshpaceSettings::shaperBps>),
                           MakeUintegerChecker<uint64_t>())
             .AddAttribute("Bucket",
                           "Under the law shaper, how many packets of a flow may leave together.",
@@ -67,23 +68,27 @@ MeshpaceGateway::GetTypeId()
             .AddAttribute("BitRate",
                           "Bit rate of the wireless links in kbit/s (b in the papers).",
                           UintegerValue(11000),
-                          MakeUintegerAccessor(&MeshpaceGateway::SetBitRateKbps),
+                          MakeUintegerAccessor(
+                              &MeshpaceGateway::Set<uint32_t, &MeshpaceSettings::bitRateKbps>),
                           MakeUintegerChecker<uint32_t>())
             .AddAttribute("GoodputControl",
                           "Whether fast wired-to-wireless flows are throttled to the mean.",
                           BooleanValue(true),
-                          MakeBooleanAccessor(&MeshpaceGateway::SetGoodputControl),
+                          MakeBooleanAccessor(
+                              &MeshpaceGateway::Set<bool, &MeshpaceSettings::goodputControl>),
                           MakeBooleanChecker())
             .AddAttribute("LocalRetransmission",
                           "Whether the gateway answers duplicate ACKs from the mesh itself.",
                           BooleanValue(true),
-                          MakeBooleanAccessor(&MeshpaceGateway::SetLocalRetransmission),
+                          MakeBooleanAccessor(
+                              &MeshpaceGateway::Set<bool, &MeshpaceSettings::localRetransmission>),
                           MakeBooleanChecker())
             .AddAttribute("DeparturesOnArrival",
                           "Whether a packet's departure is fixed when it arrives, as sch_fq "
                           "releases it; else when it is the next.",
                           BooleanValue(false),
-                          MakeBooleanAccessor(&MeshpaceGateway::SetDeparturesOnArrival),
+                          MakeBooleanAccessor(
+                              &MeshpaceGateway::Set<bool, &MeshpaceSettings::onArrival>),
                           MakeBooleanChecker())
             .AddAttribute("DelayBound",
                           "RTT samples above this are discarded; zero takes all of them.",
@@ -102,36 +107,6 @@ MeshpaceGateway::GetTypeId()
                           MakeUintegerAccessor(&MeshpaceGateway::m_bufferPackets),
                           MakeUintegerChecker<uint32_t>(1));
     return tid;
-}
-
-void
-MeshpaceGateway::SetBitRateKbps(uint32_t kbps)
-{
-    m_settings.bitRateKbps = kbps;
-}
-
-void
-MeshpaceGateway::SetShaperBps(uint64_t bps)
-{
-    m_settings.shaperBps = bps;
-}
-
-void
-MeshpaceGateway::SetGoodputControl(bool on)
-{
-    m_settings.goodputControl = on;
-}
-
-void
-MeshpaceGateway::SetLocalRetransmission(bool on)
-{
-    m_settings.localRetransmission = on;
-}
-
-void
-MeshpaceGateway::SetDeparturesOnArrival(bool on)
-{
-    m_settings.onArrival = on;
 }
 
 void

@@ -146,7 +146,7 @@ MeshpaceGateway::ShareStep()
         if (!connection->Elsewhere())
         {
             m_hostShares.Demands({key.meshAddress, true}, connection->DownDemand(NowNs()));
-            m_hostShares.Demands({key.meshAddress, false}, connection->UpDemand(NowNs()));
+            m_hostShares.Demands({key.meshAddress, false}, connection->Upload().Demand(NowNs()));
         }
     }
     m_throttles += m_hostShares.Step(NowNs());
@@ -199,11 +199,11 @@ MeshpaceGateway::AskSilentPaths()
             continue;
         }
         mp_probe_sent(&connection->Asks(false), NowNs());
-        if (auto ack = connection->AckAgain())
+        if (auto ack = connection->Upload().AckAgain())
         {
             m_urgent.at(connection->Radio())(ack);
         }
-        m_prompt(*key, connection->UpAck());
+        m_prompt(*key, connection->Upload().Ack());
     }
 }
 

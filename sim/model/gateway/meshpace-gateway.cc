@@ -139,12 +139,13 @@ MeshpaceGateway::ToMesh(Ptr<QueueDiscItem> item, uint32_t radio)
     }
     connection->See(*segment, false, Simulator::Now());
     connection->SetRadio(radio);
-    const auto upBytes = connection->UpBytes();
+    auto& upload = connection->Upload();
+    const auto upBytes = upload.Bytes();
     if (segment->Flags() & TcpHeader::ACK)
     {
-        connection->AckFromWired(*segment, item);
+        upload.AckFromWired(*segment, item, Simulator::Now().GetNanoSeconds());
     }
-    const auto ackedBytes = connection->UpBytes() - upBytes;
+    const auto ackedBytes = upload.Bytes() - upBytes;
     m_hostShares.Delivered({key.meshAddress, false}, ackedBytes);
     // An upload is slowed by its ACKs.
     const bool slowed = segment->IsPureAck() && ackedBytes > 0 &&
@@ -152,7 +153,7 @@ MeshpaceGateway::ToMesh(Ptr<QueueDiscItem> item, uint32_t radio)
     // What carries no data waits only so as not to overtake data that does.
     if (segment->payloadBytes == 0 && !slowed && !connection->Holds())
     {
-        return {Verdict::PASS, connection->Tell(*segment, NowNs())};
+        return {Verdict::PASS, upload.Tell(*segment, NowNs())};
     }
     return Hold(key, *connection, item, slowed ? ackedBytes : 0);
 }
@@ -177,14 +178,14 @@ MeshpaceGateway::ToWired(Ptr<const QueueDiscItem> item)
         return Verdict::PASS;
     }
     if (segment->payloadBytes > 0 && m_hostShares.Exceeds({key.meshAddress, false}, segment->payloadBytes, NowNs()) &&
-        connection->IsTold(*segment))
+        connection->Upload().IsTold(*segment))
     {
         return Verdict::WITHHELD;
     }
     connection->See(*segment, true, Simulator::Now());
     if (segment->payloadBytes > 0)
     {
-        connection->DataToWired(*segment, NowNs());
+        connection->Upload().DataToWired(*segment, NowNs());
     }
     if (!(segment->Flags() & TcpHeader::ACK))
     {

@@ -8,6 +8,7 @@
 #include "meshpace-asks.h"
 #include "meshpace-connection.h"
 #include "meshpace-hosts.h"
+#include "meshpace-key.h"
 
 #include "ns3/event-id.h"
 #include "ns3/ipv4-address.h"
@@ -170,11 +171,13 @@ class MeshpaceGateway : public Object
     void DoDispose() override;
 
   private:
-    void SetBitRateKbps(uint32_t kbps);
-    void SetShaperBps(uint64_t bps);
-    void SetGoodputControl(bool on);
-    void SetLocalRetransmission(bool on);
-    void SetDeparturesOnArrival(bool on);
+    /** Sets one of m_settings, for an attribute: ns-3's accessors take no member of a member. */
+    template <typename T, T MeshpaceSettings::*MEMBER>
+    void Set(T value)
+    {
+        m_settings.*MEMBER = value;
+    }
+
     bool InMesh(Ipv4Address address) const;
     /**
      * What leaves next. Hosts take turns, from the one after the last: before the first samples all are

@@ -5,7 +5,7 @@
 #ifndef MESHPACE_TCP_MESHPACE_H
 #define MESHPACE_TCP_MESHPACE_H
 
-#include "../gateway/meshpace-connection.h"
+#include "../gateway/meshpace-statistics.h"
 
 #include "ns3/tcp-congestion-ops.h"
 #include "ns3/tcp-socket-base.h"

@@ -5,7 +5,7 @@
 #ifndef MESHPACE_TCP_PROMPT_H
 #define MESHPACE_TCP_PROMPT_H
 
-#include "../gateway/meshpace-connection.h"
+#include "../gateway/meshpace-key.h"
 
 #include "ns3/node.h"
 #include "ns3/socket.h"

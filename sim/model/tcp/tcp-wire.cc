@@ -149,6 +149,21 @@ TcpSegment::IsPureAck() const
                                             TcpHeader::ACK)) == TcpHeader::ACK;
 }
 
+mp_segment
+TcpSegment::At(uint64_t nowNs) const
+{
+    return {.now_ns = nowNs,
+            .seq = Seq(),
+            .ack = Ack(),
+            .window = Window(),
+            .payload_bytes = payloadBytes,
+            .ip_bytes = packetBytes,
+            .segments = 1,
+            .segment_bytes = payloadBytes,
+            .flags = Flags(),
+            .ttl = 0};
+}
+
 std::optional<uint8_t>
 TcpSegment::WindowScale() const
 {
@@ -228,6 +243,18 @@ Ptr<QueueDiscItem>
 InsertTold(Ptr<QueueDiscItem> item, const MeshpaceTold& told)
 {
     return told ? InsertOption(item, *TcpSegment::Read(item), told->data(), told->size()) : item;
+}
+
+Ptr<QueueDiscItem>
+CopyOf(Ptr<const QueueDiscItem> item)
+{
+    auto ipv4 = StaticCast<const Ipv4QueueDiscItem>(item);
+    auto copy = Create<Ipv4QueueDiscItem>(item->GetPacket()->Copy(),
+                                          item->GetAddress(),
+                                          item->GetProtocol(),
+                                          ipv4->GetHeader());
+    copy->SetTxQueueIndex(item->GetTxQueueIndex());
+    return copy;
 }
 
 } // namespace ns3

@@ -5,6 +5,7 @@
 #ifndef MESHPACE_TCP_WIRE_H
 #define MESHPACE_TCP_WIRE_H
 
+#include "meshpace/endpoint/endpoint.h"
 #include "meshpace/endpoint/option.h"
 
 #include "ns3/ipv4-queue-disc-item.h"
@@ -55,6 +56,11 @@ struct TcpSegment
     uint8_t Flags() const;
     /** @return true when it carries nothing but an acknowledgement */
     bool IsPureAck() const;
+    /**
+     * @param nowNs now, ns
+     * @return the segment as core's endpoints look at it
+     */
+    mp_segment At(uint64_t nowNs) const;
     /** @return the window scale that a SYN offers, nothing when there is none */
     std::optional<uint8_t> WindowScale() const;
 };
@@ -104,6 +110,14 @@ using MeshpaceTold = std::optional<std::array<uint8_t, MP_OPTION_BYTES>>;
  * @return the packet to send instead, as InsertOption
  */
 Ptr<QueueDiscItem> InsertTold(Ptr<QueueDiscItem> item, const MeshpaceTold& told);
+
+/**
+ * @ingroup meshpace
+ *
+ * @param item a packet whose IP header has not been added
+ * @return a copy that can be sent independently
+ */
+Ptr<QueueDiscItem> CopyOf(Ptr<const QueueDiscItem> item);
 
 } // namespace ns3
 

@@ -37,7 +37,7 @@ fn main() {
         if error.chain().any(broken_pipe) {
             return;
         }
-        eprintln!("meshpace: {error:#}");
+        eprintln!("meshpace: {}", errors::words(&error));
         std::process::exit(errors::exit_status(&error));
     }
 }

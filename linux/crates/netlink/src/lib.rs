@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Netlink: the wire format of its messages, and a socket that asks and is answered. What the messages of a
+//! Netlink: the wire format of its messages, a socket that asks and is answered, and how its errors, as all
+//! of the system's, are told. What the messages of a
 //! family mean is in the crates that ask: routes, radios and batman-adv in `meshpace-paths`, netfilter's
 //! queue in `meshpace`.
 
@@ -8,3 +9,4 @@ pub mod link;
 pub mod socket;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+pub mod words;

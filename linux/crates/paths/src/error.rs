@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The crate's error: what could not be read, why, and what helps.
 
+use meshpace_netlink::words::words;
 use std::{fmt, io};
 
 pub type Result<T> = std::result::Result<T, Error>;
@@ -45,7 +46,7 @@ impl Error {
 /// One line: what, why, remedy.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.what, reason(&self.cause))?;
+        write!(f, "{}: {}", self.what, words(&self.cause))?;
         match self.remedy() {
             Some(remedy) => write!(f, "; {remedy}"),
             None => Ok(()),
@@ -56,14 +57,5 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         Some(&self.cause)
-    }
-}
-
-/// What went wrong in words, without the number that Rust appends.
-pub(crate) fn reason(cause: &io::Error) -> String {
-    let text = cause.to_string();
-    match text.find(" (os error") {
-        Some(end) => text[..end].to_owned(),
-        None => text,
     }
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the first reading means to an operator.
 
-use crate::error::{reason, Error};
+use crate::error::Error;
 use crate::finding::Finding;
 use crate::tables::{Air, Batman, Tables};
+use meshpace_netlink::words::words;
 use std::io;
 
 const UNKNOWN_HOPS: &str = "hops come from the TTL of packets from the mesh";
@@ -103,7 +104,7 @@ fn echo(echoes: &io::Result<()>) -> Finding {
             "batman-adv echoes: hops of its nodes, three small packets a node and minute in use",
         ),
         Err(cause) => Finding::missing(
-            format!("no batman-adv echoes: {}", reason(cause)),
+            format!("no batman-adv echoes: {}", words(cause)),
             &format!("beyond the neighbours {UNKNOWN_HOPS}"),
             "run as root or with CAP_NET_RAW",
         ),
@@ -133,7 +134,7 @@ fn radio(mesh_if: &str, tables: &Tables) -> Finding {
 
 fn trouble(error: &Error) -> Finding {
     Finding::missing(
-        format!("{}: {}", error.what(), reason(error.cause())),
+        format!("{}: {}", error.what(), words(error.cause())),
         "hops or bit rates of hosts that only it knows are unknown",
         error.remedy().unwrap_or_default(),
     )

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Errors of the user's, which end with status 2, beside all others, which end with 1.
 pub use anyhow::{anyhow, bail, Context, Error, Result};
+pub use meshpace_netlink::words::words;
 
 /// What the user gave cannot be used: one line that says what, where and the remedy.
 #[derive(Debug)]

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
 
+use crate::base::errors::words;
+
 /// Lines that wait while standard error takes none, at most: those of a start with all that libbpf tells.
 const WAITING: usize = 1024;
 /// How long the end of the program waits for lines to be written.
@@ -40,6 +42,7 @@ fn priority(level: Level) -> u8 {
 
 impl Logger {
     fn line(&self, level: Level, message: &std::fmt::Arguments) -> String {
+        let message = words(message);
         match (self.journal, level) {
             (true, _) => format!("<{}>{message}\n", priority(level)),
             (false, Level::Info) => format!("{message}\n"),
@@ -130,4 +133,21 @@ pub fn wait_for_nobody() -> std::io::Result<()> {
         .spawn(move || logger.write_all(&orders))?;
     let _ = logger.writer.set(writer);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_the_words_of_an_error_alone() {
+        let logger = Logger {
+            journal: true,
+            writer: OnceLock::new(),
+            lost: AtomicU64::new(0),
+        };
+        let error = std::io::Error::from_raw_os_error(libc::ENOENT);
+        let line = logger.line(Level::Warn, &format_args!("tc: {error}; install it"));
+        assert_eq!(line, "<4>tc: No such file or directory; install it\n");
+    }
 }

@@ -40,40 +40,41 @@ pub struct FlowState {
 
 /// What a download's receiver offered with its latest ACK; 0: not known.
 fn window_bytes(flow: &mp_flow) -> u32 {
-    match flow.window_scale.checked_sub(1) {
-        Some(shift) if flow.dupack.started => flow.dupack.window << shift,
+    match flow.at.window_scale.checked_sub(1) {
+        Some(shift) if flow.at.dupack.started => flow.at.dupack.window << shift,
         _ => 0,
     }
 }
 
 impl From<&mp_flow> for FlowState {
     fn from(flow: &mp_flow) -> Self {
-        let estimate = &flow.estimate;
+        let at = &flow.at;
+        let estimate = &at.estimate;
         Self {
-            progress: flow.progress,
-            max_end: flow.sent.max_end,
-            hops: flow.path.hops,
-            kbps: flow.path.kbps,
+            progress: at.progress,
+            max_end: at.sent.max_end,
+            hops: at.path.hops,
+            kbps: at.path.kbps,
             mean_rtt_ns: law::window_mean_ns(&estimate.window),
             cov_q16: estimate.cov_q16,
             samples: estimate.samples,
             discarded: estimate.discarded,
-            segment_bytes: flow.segment_bytes,
+            segment_bytes: at.segment_bytes,
             window_bytes: window_bytes(flow),
-            rtt_wired_us: flow.rtt_wired_us,
-            interval_ns: flow.interval_ns,
-            floor_ns: flow.floor_ns,
-            first_ns: flow.first_ns,
-            last_ns: flow.last_ns,
-            data_ns: flow.data_ns,
-            packets: flow.packets,
-            bytes: flow.bytes,
-            retransmits: flow.retransmits,
-            local_retransmits: flow.local_retransmits,
-            ttl: flow.ttl,
-            paused_ns: flow.paused_ns,
+            rtt_wired_us: at.rtt_wired_us,
+            interval_ns: at.interval_ns,
+            floor_ns: at.floor_ns,
+            first_ns: at.first_ns,
+            last_ns: at.last_ns,
+            data_ns: at.data_ns,
+            packets: at.packets,
+            bytes: at.bytes,
+            retransmits: at.retransmits,
+            local_retransmits: at.local_retransmits,
+            ttl: at.ttl,
+            paused_ns: at.paused_ns,
             waits: false,
-            pushed: flow.pushed != 0,
+            pushed: at.pushed != 0,
             outside: flow.host.outside != 0,
         }
     }

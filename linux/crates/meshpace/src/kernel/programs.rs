@@ -280,7 +280,9 @@ impl Maps {
 
     /// Forgets a flow, but for what was delivered; one that is not there is as good.
     pub fn remove_flow(&self, key: &mp_flow_key) {
-        let acked_bytes = self.flow(key).map_or(0, |flow| flow.progress.acked_bytes);
+        let acked_bytes = self
+            .flow(key)
+            .map_or(0, |flow| flow.at.progress.acked_bytes);
         if self.flows.delete(key.bytes()).is_ok() && acked_bytes > 0 {
             self.add_expired(key, acked_bytes);
         }

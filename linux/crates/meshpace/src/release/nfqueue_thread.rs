@@ -9,7 +9,7 @@ use nix::poll::{ppoll, PollFd, PollFlags};
 use nix::sys::prctl;
 use nix::sys::time::TimeSpec;
 
-use crate::base::errors::{anyhow, bail, Context, Result};
+use crate::base::errors::{anyhow, bail, words, Context, Result};
 use crate::base::system::now_ns;
 use crate::config::Config;
 use crate::kernel::intf::{mp_flow, mp_flow_key};
@@ -98,7 +98,7 @@ pub fn start(
                 arrived: Vec::new(),
             };
             if let Err(error) = thread.run() {
-                panic!("the netfilter queue failed: {error:#}");
+                panic!("the netfilter queue failed: {}", words(error));
             }
         })
         .map_err(|error| anyhow!("thread: {error}"))?;

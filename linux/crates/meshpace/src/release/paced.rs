@@ -12,8 +12,8 @@ const FRESH_NS: u64 = 250_000;
 /// Whether somebody in the mesh answers, so that its data may be held.
 pub fn is_answered(flow: &mp_flow, now: u64) -> bool {
     law::may_hold(
-        &flow.unanswered,
-        flow.progress.ack != flow.sent.max_end,
+        &flow.at.unanswered,
+        flow.at.progress.ack != flow.at.sent.max_end,
         now,
     )
 }
@@ -94,7 +94,8 @@ impl Paced {
         let flow = flow();
         self.answered = flow.as_ref().is_some_and(|flow| is_answered(flow, now));
         self.waits_for = flow.map_or_else(mp_waits_for::default, |flow| {
-            law::waits_for_of(&flow.estimate, flow.interval_ns, flow.rtt_wired_us)
+            let at = &flow.at;
+            law::waits_for_of(&at.estimate, at.interval_ns, at.rtt_wired_us)
         });
     }
 
@@ -128,8 +129,8 @@ pub struct Own {
 impl From<&mp_flow> for Own {
     fn from(flow: &mp_flow) -> Self {
         Self {
-            progress: flow.progress,
-            max_end: flow.sent.max_end,
+            progress: flow.at.progress,
+            max_end: flow.at.sent.max_end,
         }
     }
 }

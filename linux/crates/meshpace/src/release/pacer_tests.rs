@@ -46,11 +46,9 @@ fn segment(host: u8, payload_bytes: u32) -> Option<Packet> {
 
 /// Whose flow to host 1 has an interval of 10 ms.
 fn pacer() -> Pacer<Fake> {
-    let mut flow = mp_flow {
-        interval_ns: 10 * MS,
-        ..Default::default()
-    };
-    flow.unanswered.since_ns = START;
+    let mut flow = mp_flow::default();
+    flow.at.interval_ns = 10 * MS;
+    flow.at.unanswered.since_ns = START;
     let mut fake = Fake::default();
     fake.flows.insert(key(1), flow);
     let mut pacer = Pacer::new(fake, Arc::default(), 100);
@@ -97,7 +95,7 @@ fn the_interval_of_the_moment_of_departure_counts() {
         pacer.arrive(id, segment(1, 1000).as_ref(), START);
     }
     let flow = pacer.world.flows.get_mut(&key(1)).unwrap();
-    flow.interval_ns = 30 * MS;
+    flow.at.interval_ns = 30 * MS;
     assert_eq!(run(&mut pacer, START + 1000 * MS), [(0, 0), (1, 30)]);
 }
 

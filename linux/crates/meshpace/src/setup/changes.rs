@@ -43,6 +43,23 @@ pub enum Change {
     Sysctl { path: String, was: String },
 }
 
+/// The interface that a change is about, borrowed as the change is: to be read, or to be another.
+macro_rules! interface_of {
+    ($change:expr) => {
+        match $change {
+            Self::Offload { interface, .. }
+            | Self::Fq { interface, .. }
+            | Self::GsoSegs { interface, .. }
+            | Self::Filters { interface, .. } => Some(interface),
+            Self::Rule { .. }
+            | Self::Table { .. }
+            | Self::Pin { .. }
+            | Self::BpfFs { .. }
+            | Self::Sysctl { .. } => None,
+        }
+    };
+}
+
 impl Change {
     fn undo(&self) -> Result<()> {
         match self {
@@ -74,31 +91,11 @@ impl Change {
 
     /// The interface that it is about; when that is gone, so is the change.
     fn interface(&self) -> Option<&str> {
-        match self {
-            Self::Offload { interface, .. }
-            | Self::Fq { interface, .. }
-            | Self::GsoSegs { interface, .. }
-            | Self::Filters { interface, .. } => Some(interface),
-            Self::Rule { .. }
-            | Self::Table { .. }
-            | Self::Pin { .. }
-            | Self::BpfFs { .. }
-            | Self::Sysctl { .. } => None,
-        }
+        interface_of!(self).map(String::as_str)
     }
 
     fn interface_mut(&mut self) -> Option<&mut String> {
-        match self {
-            Self::Offload { interface, .. }
-            | Self::Fq { interface, .. }
-            | Self::GsoSegs { interface, .. }
-            | Self::Filters { interface, .. } => Some(interface),
-            Self::Rule { .. }
-            | Self::Table { .. }
-            | Self::Pin { .. }
-            | Self::BpfFs { .. }
-            | Self::Sysctl { .. } => None,
-        }
+        interface_of!(self)
     }
 }
 

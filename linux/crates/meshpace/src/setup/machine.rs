@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::base::errors::Result;
+use crate::base::errors::{words, Result};
 use crate::kernel::port::Port;
 use crate::setup::bypass::{Bypass, Counts, Look};
 use crate::setup::changes::Changes;
@@ -131,7 +131,8 @@ impl Machine {
                 None
             }
             Err(error) => Some(format!(
-                "its rules are gone and cannot be put back: {error:#}"
+                "its rules are gone and cannot be put back: {}",
+                words(error)
             )),
         };
         match (&self.unpaced, &why) {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use meshpace_paths::{InterfaceState, Interfaces};
 
-use crate::base::errors::{bail, usage, Context, Result};
+use crate::base::errors::{bail, usage, words, Context, Result};
 use crate::base::system;
 use crate::kernel::attach::{Attachment, Hooks};
 use crate::kernel::intf::mp_limits;
@@ -227,7 +227,7 @@ impl Watch {
         }
         let were_there = self.attachment.take().is_some();
         let put = self.put_hooks(changes);
-        put.map_err(|error| Fault::Unhooked(format!("{error:#}")))?;
+        put.map_err(|error| Fault::Unhooked(words(error)))?;
         if were_there {
             self.put_back += 1;
             log::warn!(
@@ -291,7 +291,7 @@ impl Watch {
                 );
                 None
             }
-            Err(error) => Some(Fault::NotFq(format!("{error:#}"))),
+            Err(error) => Some(Fault::NotFq(words(error))),
         }
     }
 }

@@ -6,7 +6,7 @@ use meshpace_paths::{FirstHop, Interfaces, Sources};
 use nix::sched::{unshare, CloneFlags};
 use serde::Serialize;
 
-use crate::base::errors::Result;
+use crate::base::errors::{words, Result};
 use crate::base::system;
 use crate::cli::DoctorArgs;
 use crate::config::{Config, Radio};
@@ -44,7 +44,7 @@ fn finding(
     Finding {
         what,
         grade,
-        found: found.into(),
+        found: words(found.into()),
         cost: cost.into(),
     }
 }

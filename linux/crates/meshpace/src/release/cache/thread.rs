@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use libbpf_rs::{MapHandle, RingBufferBuilder};
 
 use super::{Cache, Gauge, New, Of, Round, Way};
-use crate::base::errors::{Context, Result};
+use crate::base::errors::{words, Context, Result};
 use crate::base::system::now_ns;
 use crate::kernel::intf::{
     mp_event, mp_event_kind_MP_EVENT_RETRANSMIT, mp_event_kind_MP_EVENT_STORE,
@@ -90,7 +90,7 @@ pub fn start(
         .spawn(move || {
             let cache = Cache::new(budget, gauge, Out { port, maps });
             if let Err(error) = serve(cache, &events, &living, &liveness) {
-                panic!("the retransmit cache failed: {error:#}");
+                panic!("the retransmit cache failed: {}", words(error));
             }
         })
         .context("thread")?;

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Data to the mesh, which is paced at the gateway, and its acknowledgements, by which the law learns (GAP figure 7). */
+#ifndef MESHPACE_DOWN_H
+#define MESHPACE_DOWN_H
+
+#include "endpoint.h"
+
+/* A download's first data: what its handshake has told. */
+MP_INLINE void mp_endpoint_down_begins(struct mp_endpoint *endpoint, uint32_t rtt_wired_us,
+				       uint32_t window_scale)
+{
+	endpoint->rtt_wired_us = rtt_wired_us;
+	endpoint->window_scale = (uint8_t)window_scale;
+}
+
+/* What becomes of data, before it counts as sent, where it is not known whether anybody answers. */
+MP_INLINE enum mp_unanswered_verdict mp_endpoint_down_judge(struct mp_endpoint *endpoint,
+							    const struct mp_segment *segment)
+{
+	return mp_unanswered_judge(&endpoint->unanswered, endpoint->bytes, segment->payload_bytes,
+				   !mp_endpoint_is_idle(endpoint), segment->now_ns);
+}
+
+/*
+ * When data leaves that is ready at ready_ns, said on arrival: where nothing holds it, at once. paced: the
+ * law is on. When pacing ends a packet still waits for those before it, so that none overtakes.
+ */
+MP_INLINE uint64_t mp_endpoint_down_departure_ns(struct mp_endpoint *endpoint, bool paced, bool holds,
+						 uint64_t ready_ns, uint64_t now_ns, uint32_t segments)
+{
+	uint64_t interval_ns = paced ? endpoint->interval_ns : 0;
+	uint64_t departure_ns = now_ns;
+
+	if (holds)
+		departure_ns = mp_departure_ns(&endpoint->pacer, ready_ns, interval_ns);
+	mp_departed_together(&endpoint->pacer, departure_ns, interval_ns, segments);
+	return departure_ns;
+}
+
+/*
+ * Whether data that comes has waited, or would wait, too long, for its host's turns of turn_ns and for the flow,
+ * until it leaves as mp_endpoint_down_departure_ns will say.
+ */
+MP_INLINE bool mp_endpoint_down_waits_too_long(struct mp_endpoint *endpoint, const struct mp_law *law,
+					       uint64_t turn_ns, uint64_t ready_ns, uint64_t now_ns)
+{
+	struct mp_waits_for waits_for = mp_waits_for_of(&endpoint->estimate, endpoint->interval_ns,
+							endpoint->rtt_wired_us);
+	uint64_t leaves_ns = mp_departure_ns(&endpoint->pacer, ready_ns, endpoint->interval_ns);
+
+	waits_for.turn_ns = turn_ns;
+	return mp_wait_too_long(&endpoint->wait, law, &waits_for, leaves_ns - now_ns, now_ns);
+}
+
+/*
+ * From here on the retransmit cache has every segment: without a copy, from the next one on; behind a gap, from
+ * this one on, since what was lost on the way here the cache never saw.
+ */
+MP_INLINE void mp_endpoint_note_stored(struct mp_endpoint *endpoint, const struct mp_segment *segment,
+				       bool stored, bool gap)
+{
+	if (stored && endpoint->storing && !gap)
+		return;
+	endpoint->stored_from = segment->seq + (stored ? 0 : segment->payload_bytes);
+	endpoint->storing = stored;
+}
+
+/*
+ * Data passes and leaves at departure_ns; stored: the retransmit cache has a copy; charged: bytes that wait for it in
+ * the queues of what nobody answers.
+ */
+MP_INLINE void mp_endpoint_down_data(struct mp_endpoint *endpoint, const struct mp_segment *segment,
+				     uint64_t departure_ns, bool stored, uint32_t charged)
+{
+	uint64_t under_way = endpoint->progress.ack ^ endpoint->sent.max_end;
+	bool gap = mp_seq_before(endpoint->sent.max_end, segment->seq);
+
+	endpoint->unanswered.charged += charged;
+	/* Without a branch, for each of which a verifier would walk through all that follows. */
+	endpoint->paused_ns = mp_select_u64((uint32_t)((under_way - 1) >> 63), segment->now_ns,
+					    endpoint->paused_ns);
+	if (mp_endpoint_data(endpoint, segment, departure_ns))
+		mp_endpoint_note_stored(endpoint, segment, stored, gap);
+	endpoint->path.data_bytes = (uint32_t)mp_max_u64(
+		endpoint->path.data_bytes,
+		segment->ip_bytes - segment->payload_bytes + segment->segment_bytes);
+}
+
+/* A segment from the retransmit cache leaves at once, and its ACK gives no sample (Karn). */
+MP_INLINE void mp_endpoint_down_again(struct mp_endpoint *endpoint, const struct mp_segment *segment)
+{
+	mp_departed(&endpoint->pacer, mp_follow_ns(&endpoint->pacer, segment->now_ns));
+	mp_sent_record(&endpoint->sent, segment->seq, segment->payload_bytes, segment->now_ns);
+	mp_dupack_sent(&endpoint->dupack, segment->seq + segment->payload_bytes);
+	endpoint->local_retransmits++;
+}
+
+/*
+ * What carries no data passes, but must not overtake data that waits: returns when it leaves that would leave at
+ * departure_ns.
+ */
+MP_INLINE uint64_t mp_endpoint_down_no_data_ns(struct mp_endpoint *endpoint,
+					       const struct mp_segment *segment, uint64_t departure_ns)
+{
+	if (segment->flags & MP_TCP_FIN)
+		mp_endpoint_fin(endpoint, segment->seq);
+	return endpoint->pacer.started ? mp_follow_ns(&endpoint->pacer, departure_ns) : departure_ns;
+}
+
+/* What an ACK from the mesh tells. */
+struct mp_acked {
+	uint32_t rtt_ticks; /* the sample that it gives; 0: none */
+	uint32_t charged;   /* bytes that need not wait any more in the queues of what nobody answers */
+	bool counts;        /* else it does not fit, and nothing has changed */
+};
+
+/* Whether the retransmit cache has what an ACK asks for, as far as copies were made. */
+MP_INLINE bool mp_endpoint_has(const struct mp_endpoint *endpoint, uint32_t ack)
+{
+	return endpoint->storing && mp_seq_up_to(endpoint->stored_from, ack);
+}
+
+/*
+ * An ACK from the mesh; bare: it carries nothing else; stored: the segment that it asks for can be sent again from
+ * here. Returns what becomes of it, and fills in acked, all zero, of which the sample is mp_endpoint_down_learn's.
+ */
+MP_INLINE enum mp_ack_verdict mp_endpoint_down_ack(struct mp_endpoint *endpoint,
+						   const struct mp_segment *segment, bool bare,
+						   bool stored, struct mp_acked *acked)
+{
+	if (!mp_endpoint_ack(endpoint, segment))
+		return MP_ACK_FORWARD;
+	acked->counts = true;
+	acked->rtt_ticks = mp_sent_ack(&endpoint->sent, segment->ack, segment->now_ns);
+	acked->charged = endpoint->unanswered.charged;
+	endpoint->unanswered.charged = 0;
+	if (!mp_dupack_count(&endpoint->dupack, segment->ack, bare, segment->window,
+			     endpoint->sent.max_end))
+		return MP_ACK_FORWARD;
+	return mp_dupack_verdict(&endpoint->dupack, stored, segment->now_ns,
+				 mp_window_mean_ns(&endpoint->estimate.window));
+}
+
+/*
+ * The sample, if any, of an ACK that counts, over a path that is up to date but for its ACKs; sharers: hosts that share a
+ * mesh which loses routes. Returns whether it was taken.
+ */
+MP_INLINE bool mp_endpoint_down_learn(struct mp_endpoint *endpoint, const struct mp_law *law,
+				      const struct mp_segment *segment, uint32_t rtt_ticks,
+				      uint32_t sharers)
+{
+	endpoint->path.ack_bytes = segment->ip_bytes - segment->payload_bytes;
+	mp_estimate_share(&endpoint->estimate, sharers);
+	return mp_estimate_add(&endpoint->estimate, law, &endpoint->path, rtt_ticks, segment->now_ns,
+			       segment->ack);
+}
+
+#endif

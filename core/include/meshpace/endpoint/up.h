@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Data from the mesh, which is paced at its sender, and its acknowledgements, by which the sender is told RTT_wired (GAP 4.2). */
+#ifndef MESHPACE_UP_H
+#define MESHPACE_UP_H
+
+#include "endpoint.h"
+#include "hostpace.h"
+
+/* Data from the mesh passes: T1 at the wired side is now. asks: its sender wants to know RTT_wired. */
+MP_INLINE void mp_endpoint_up_data(struct mp_endpoint *endpoint, const struct mp_segment *segment,
+				   bool asks)
+{
+	mp_endpoint_data(endpoint, segment, segment->now_ns);
+	endpoint->pushed = (segment->flags & MP_TCP_PSH) != 0;
+	endpoint->ttl = segment->ttl;
+	endpoint->asked = endpoint->asked | asks;
+}
+
+/* Whether the sender of data that exceeds its host's cap is told so by the loss of this packet, or a mark. */
+MP_INLINE bool mp_endpoint_up_tells(struct mp_endpoint *endpoint, const struct mp_segment *segment)
+{
+	return mp_police_tells(&endpoint->told, &endpoint->progress, endpoint->sent.max_end,
+			       segment->seq, segment->payload_bytes);
+}
+
+/* Whether an ACK of the wired end fits. */
+MP_INLINE bool mp_endpoint_up_fits(const struct mp_endpoint *endpoint, uint32_t ack)
+{
+	return mp_progress_fits(&endpoint->progress, endpoint->sent.max_end, ack);
+}
+
+/* Bytes that an ACK which fits is the first to acknowledge. */
+MP_INLINE uint32_t mp_endpoint_up_news(const struct mp_endpoint *endpoint, uint32_t ack)
+{
+	return mp_progress_news(&endpoint->progress, endpoint->sent.max_end, ack);
+}
+
+/*
+ * An ACK that counts leaves for the mesh at departure_ns: what it waited here is not the mesh's. Returns RTT_wired in us,
+ * the sample that it gives; 0: none.
+ */
+MP_INLINE uint32_t mp_endpoint_up_sample(struct mp_endpoint *endpoint, const struct mp_segment *segment,
+					 uint64_t departure_ns)
+{
+	uint32_t rtt_wired_us =
+		mp_rtt_wired_us(mp_sent_ack(&endpoint->sent, segment->ack, departure_ns));
+
+	if (rtt_wired_us) {
+		endpoint->rtt_wired_us = rtt_wired_us;
+		endpoint->estimate.samples++;
+	}
+	return rtt_wired_us;
+}
+
+/* A pure ACK is going to tell the sender something: whether of others (sharers, bps, shared.h), and not RTT_wired. */
+MP_INLINE bool mp_endpoint_up_shares(struct mp_endpoint *endpoint, uint32_t sharers, uint64_t bps)
+{
+	endpoint->shared.sharers = sharers;
+	endpoint->shared.bps = bps;
+	return mp_shared_turn(&endpoint->shared);
+}
+
+#endif

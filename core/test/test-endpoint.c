@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What packets do to a gateway's endpoint: samples, copies, answers. */
+#include "check.h"
+
+#include <meshpace/endpoint/down.h>
+#include <meshpace/endpoint/up.h>
+
+#include <string.h>
+
+#define BYTES 1000u
+
+static const uint64_t ms = 1000000;
+
+/* A full data packet, or an ACK of nothing else. */
+static struct mp_segment packet(uint32_t seq, uint32_t ack, uint32_t bytes, uint64_t now_ns)
+{
+	struct mp_segment segment = {
+		.now_ns = now_ns,
+		.seq = seq,
+		.ack = ack,
+		.window = 500,
+		.payload_bytes = bytes,
+		.ip_bytes = 40 + bytes,
+		.segments = 1,
+		.segment_bytes = bytes,
+		.flags = MP_TCP_ACK,
+		.ttl = 64,
+	};
+
+	return segment;
+}
+
+static void sends(struct mp_endpoint *down, uint32_t seq, uint64_t now_ns, bool stored)
+{
+	struct mp_segment data = packet(seq, 1, BYTES, now_ns);
+
+	mp_endpoint_down_data(down, &data, now_ns, stored, 0);
+}
+
+static enum mp_ack_verdict acknowledges(struct mp_endpoint *down, uint32_t ack, uint64_t now_ns,
+					struct mp_acked *acked)
+{
+	struct mp_segment pure = packet(1, ack, 0, now_ns);
+
+	memset(acked, 0, sizeof(*acked));
+	return mp_endpoint_down_ack(down, &pure, true, mp_endpoint_has(down, ack), acked);
+}
+
+/* Of T1 to T2, and the interval that follows; nothing of an ACK for what was never sent. */
+static void test_a_sample(void)
+{
+	struct mp_law law = mp_law_gap();
+	struct mp_endpoint down = { .path = { .hops = 4, .kbps = 11000 } };
+	struct mp_segment pure = packet(1, 1000, 0, 30 * ms);
+	struct mp_acked acked;
+
+	sends(&down, 0, 10 * ms, false);
+	CHECK_EQUAL(acknowledges(&down, 5000, 20 * ms, &acked), MP_ACK_FORWARD);
+	CHECK(!acked.counts, "never sent");
+	CHECK_EQUAL(acknowledges(&down, 1000, 30 * ms, &acked), MP_ACK_FORWARD);
+	CHECK(acked.counts, "fits");
+	CHECK_NEAR(acked.rtt_ticks << MP_TICK_SHIFT, 20 * ms, 0, 2 << MP_TICK_SHIFT);
+	CHECK(mp_endpoint_down_learn(&down, &law, &pure, acked.rtt_ticks, 0), "taken");
+	CHECK(mp_interval_ns(&down.estimate, &law, 0) > 0, "paced from now on");
+	CHECK_EQUAL(down.path.data_bytes, 1040);
+	CHECK_EQUAL(down.path.ack_bytes, 40);
+	CHECK(mp_endpoint_is_idle(&down), "nothing is under way");
+}
+
+/* A duplicate ACK is answered from the cache if that has had every segment since; the copy gives no sample. */
+static void test_a_copy(void)
+{
+	struct mp_endpoint down = { 0 };
+	struct mp_segment again = packet(1000, 1, BYTES, 50 * ms);
+	struct mp_acked acked;
+	uint32_t i;
+
+	for (i = 0; i < 4; i++)
+		sends(&down, i * BYTES, 10 * ms, true);
+	acknowledges(&down, 1000, 30 * ms, &acked);
+	CHECK_EQUAL(acknowledges(&down, 1000, 40 * ms, &acked), MP_ACK_RETRANSMIT);
+	mp_endpoint_down_again(&down, &again);
+	CHECK_EQUAL(down.local_retransmits, 1);
+	CHECK_EQUAL(acknowledges(&down, 4000, 70 * ms, &acked), MP_ACK_FORWARD);
+	CHECK_EQUAL(acked.rtt_ticks, 0);
+	CHECK_EQUAL(down.progress.acked_bytes, 4000);
+}
+
+/* What the cache never saw it does not have: a segment without a copy, or what was lost before it came here. */
+static void test_what_the_cache_has(void)
+{
+	struct mp_endpoint down = { 0 };
+	struct mp_acked acked;
+
+	sends(&down, 0, ms, true);
+	sends(&down, 1000, ms, false);
+	CHECK(!mp_endpoint_has(&down, 1000), "no copy");
+	sends(&down, 2000, 2 * ms, true);
+	CHECK(mp_endpoint_has(&down, 2000) && !mp_endpoint_has(&down, 1000), "from here on");
+	sends(&down, 9000, 3 * ms, true);
+	CHECK(mp_endpoint_has(&down, 9000) && !mp_endpoint_has(&down, 3000), "behind a gap");
+	acknowledges(&down, 1000, 5 * ms, &acked);
+	CHECK_EQUAL(acknowledges(&down, 1000, 6 * ms, &acked), MP_ACK_FORWARD);
+}
+
+/* By the interval, behind what waits; where nothing holds it, at once. */
+static void test_departures(void)
+{
+	struct mp_endpoint down = { .interval_ns = 10 * ms };
+	struct mp_segment pure = packet(1, 1, 0, 100 * ms);
+
+	CHECK_EQUAL(mp_endpoint_down_departure_ns(&down, true, true, 100 * ms, 100 * ms, 1), 100 * ms);
+	CHECK_EQUAL(mp_endpoint_down_departure_ns(&down, true, true, 100 * ms, 100 * ms, 3), 110 * ms);
+	CHECK_EQUAL(mp_endpoint_down_departure_ns(&down, true, true, 100 * ms, 100 * ms, 1), 140 * ms);
+	CHECK_EQUAL(mp_endpoint_down_departure_ns(&down, false, true, 101 * ms, 101 * ms, 1), 140 * ms);
+	CHECK_EQUAL(mp_endpoint_down_no_data_ns(&down, &pure, 100 * ms), 140 * ms);
+	CHECK_EQUAL(mp_endpoint_down_departure_ns(&down, true, false, 100 * ms, 102 * ms, 1), 102 * ms);
+}
+
+/* RTT_wired of data and its ACK, once; who asked is remembered; one of four ACKs tells of others. */
+static void test_an_upload(void)
+{
+	struct mp_endpoint up = { 0 };
+	struct mp_segment data = packet(0, 1, BYTES, 10 * ms), pure = packet(1, 1000, 0, 30 * ms);
+	uint32_t tells = 0, i;
+
+	data.flags |= MP_TCP_PSH;
+	mp_endpoint_up_data(&up, &data, true);
+	data.seq = 1000;
+	data.flags = MP_TCP_ACK;
+	mp_endpoint_up_data(&up, &data, false);
+	CHECK(up.asked && !up.pushed, "as its sender has said");
+	CHECK_EQUAL(mp_endpoint_up_news(&up, 1000), 1000);
+	CHECK(!mp_endpoint_up_fits(&up, 5000), "never sent");
+	CHECK(mp_endpoint_ack(&up, &pure), "fits");
+	CHECK_NEAR(mp_endpoint_up_sample(&up, &pure, 30 * ms), 20000, 0, 1);
+	CHECK_EQUAL(mp_endpoint_up_sample(&up, &pure, 40 * ms), 0);
+	CHECK_NEAR(up.rtt_wired_us, 20000, 0, 1);
+	for (i = 0; i < 8; i++)
+		tells += mp_endpoint_up_shares(&up, 0, 5000);
+	CHECK_EQUAL(tells, 2);
+}
+
+int main(int argc, char **argv)
+{
+	check_begin(argc, argv);
+	test_a_sample();
+	test_a_copy();
+	test_what_the_cache_has();
+	test_departures();
+	test_an_upload();
+	return check_end();
+}

@@ -1,0 +1,54 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "meshpace-store.h"
+
+#include "meshpace/meshpace.h"
+
+#include <algorithm>
+
+namespace ns3
+{
+
+void
+MeshpaceStore::Keep(const TcpSegment& segment, Ptr<QueueDiscItem> item)
+{
+    if (!m_stored.empty() && mp_seq_before(segment.Seq(), m_stored.back().end))
+    {
+        return; // sent again by the wired end: the first copy is still here
+    }
+    m_stored.push_back({segment.Seq(), segment.Seq() + segment.payloadBytes, CopyOf(item)});
+}
+
+void
+MeshpaceStore::DropAcknowledged(uint32_t ack)
+{
+    while (!m_stored.empty() && mp_seq_up_to(m_stored.front().end, ack))
+    {
+        m_stored.pop_front();
+    }
+}
+
+bool
+MeshpaceStore::Empty() const
+{
+    return m_stored.empty();
+}
+
+const MeshpaceStore::Stored&
+MeshpaceStore::First() const
+{
+    return m_stored.front();
+}
+
+bool
+MeshpaceStore::Has(uint32_t ack) const
+{
+    const auto open = std::ranges::find_if(m_stored, [ack](const Stored& stored) {
+        return mp_seq_before(ack, stored.end);
+    });
+    return open != m_stored.end() && open->seq == ack;
+}
+
+} // namespace ns3

@@ -1,0 +1,64 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef MESHPACE_STORE_H
+#define MESHPACE_STORE_H
+
+#include "../tcp/tcp-wire.h"
+
+#include <cstdint>
+#include <deque>
+
+namespace ns3
+{
+
+/**
+ * @ingroup meshpace
+ *
+ * Copies of the segments that have left for the mesh and are not acknowledged yet, from which the
+ * gateway answers duplicate ACKs.
+ */
+class MeshpaceStore
+{
+  public:
+    /** A segment that has left. */
+    struct Stored
+    {
+        uint32_t seq;            //!< its first byte
+        uint32_t end;            //!< after its last byte
+        Ptr<QueueDiscItem> item; //!< the packet, IP header not added
+    };
+
+    /**
+     * Keeps a copy of a segment that leaves.
+     * @param segment the segment
+     * @param item the packet that it is
+     */
+    void Keep(const TcpSegment& segment, Ptr<QueueDiscItem> item);
+
+    /**
+     * Drops what is acknowledged.
+     * @param ack up to which
+     */
+    void DropAcknowledged(uint32_t ack);
+
+    /** @return whether nothing is kept */
+    bool Empty() const;
+
+    /** @return the oldest segment; there must be one */
+    const Stored& First() const;
+
+    /**
+     * @param ack up to which all is acknowledged
+     * @return whether the segment is here that an acknowledgement of that asks for
+     */
+    bool Has(uint32_t ack) const;
+
+  private:
+    std::deque<Stored> m_stored; //!< in their order
+};
+
+} // namespace ns3
+
+#endif // MESHPACE_STORE_H

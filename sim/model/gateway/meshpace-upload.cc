@@ -1,0 +1,117 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "meshpace-upload.h"
+
+#include "ns3/tcp-header.h"
+
+#include <utility>
+
+namespace ns3
+{
+
+void
+MeshpaceUpload::DataToWired(const TcpSegment& segment, uint64_t nowNs)
+{
+    const auto at = segment.At(nowNs);
+    mp_endpoint_up_data(&m_up, &at, false);
+}
+
+bool
+MeshpaceUpload::IsTold(const TcpSegment& segment)
+{
+    const auto at = segment.At(0); // the sender is told by numbers alone
+    return mp_endpoint_up_tells(&m_up, &at);
+}
+
+void
+MeshpaceUpload::AckFromWired(const TcpSegment& segment,
+                             Ptr<const QueueDiscItem> item,
+                             uint64_t nowNs)
+{
+    const auto at = segment.At(nowNs);
+    if (mp_endpoint_ack(&m_up, &at) && segment.IsPureAck())
+    {
+        m_pureAck = CopyOf(item);
+    }
+}
+
+MeshpaceTold
+MeshpaceUpload::Tell(const TcpSegment& segment, uint64_t nowNs)
+{
+    const auto at = segment.At(nowNs);
+    const bool acks =
+        (segment.Flags() & TcpHeader::ACK) && mp_endpoint_up_fits(&m_up, segment.Ack());
+    const auto rttWiredUs = acks ? mp_endpoint_up_sample(&m_up, &at, nowNs) : 0;
+    if (rttWiredUs == 0 || !segment.IsPureAck())
+    {
+        return std::nullopt;
+    }
+    MeshpaceTold told{std::in_place};
+    if (mp_endpoint_up_shares(&m_up, m_up.shared.sharers, m_up.shared.bps))
+    {
+        mp_shared_write(told->data(), &m_up.shared);
+    }
+    else
+    {
+        mp_option_write(told->data(), rttWiredUs);
+    }
+    return told;
+}
+
+void
+MeshpaceUpload::Share(const mp_shared& shared)
+{
+    m_up.shared.sharers = shared.sharers;
+    m_up.shared.bps = shared.bps; // not its count of ACKs, which is this upload's own
+}
+
+bool
+MeshpaceUpload::IsToPrompt(uint64_t nowNs)
+{
+    return m_up.data_ns && mp_prompt_due(&m_prompts,
+                                     m_up.progress.ack,
+                                     nowNs - m_up.data_ns,
+                                     m_up.progress.acked_bytes,
+                                     m_up.pushed,
+                                     nowNs);
+}
+
+mp_probe&
+MeshpaceUpload::Prompts()
+{
+    return m_prompts;
+}
+
+uint32_t
+MeshpaceUpload::Ack() const
+{
+    return m_up.progress.ack;
+}
+
+Ptr<QueueDiscItem>
+MeshpaceUpload::AckAgain() const
+{
+    return m_pureAck ? CopyOf(m_pureAck) : nullptr;
+}
+
+uint64_t
+MeshpaceUpload::Bytes() const
+{
+    return m_up.progress.acked_bytes;
+}
+
+uint32_t
+MeshpaceUpload::SegmentBytes() const
+{
+    return m_up.segment_bytes;
+}
+
+mp_demand
+MeshpaceUpload::Demand(uint64_t nowNs) const
+{
+    return mp_demand_of(&m_up.progress, m_up.sent.max_end, true, false, m_up.data_ns, nowNs);
+}
+
+} // namespace ns3

@@ -1,0 +1,99 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef MESHPACE_UPLOAD_H
+#define MESHPACE_UPLOAD_H
+
+#include "../tcp/tcp-wire.h"
+
+#include "meshpace/meshpace.h"
+
+#include <cstdint>
+
+namespace ns3
+{
+
+/**
+ * @ingroup meshpace
+ *
+ * A connection's data out of the mesh, as the gateway sees it. Its sender paces it; the gateway tells
+ * the sender RTT_wired and what it shares with others, and prompts it when it is silent.
+ */
+class MeshpaceUpload
+{
+  public:
+    /**
+     * Data leaves for the wired network (T1).
+     * @param segment the segment
+     * @param nowNs now, ns
+     */
+    void DataToWired(const TcpSegment& segment, uint64_t nowNs);
+
+    /**
+     * Data comes of a host that sends more than it may.
+     * @param segment the segment
+     * @return whether the sender is told so by its loss: not with what it sends again, nor
+     *         before it has answered
+     */
+    bool IsTold(const TcpSegment& segment);
+
+    /**
+     * An acknowledgement arrives from the wired network.
+     * @param segment the segment that carries it
+     * @param item the packet that it is
+     * @param nowNs now, ns
+     */
+    void AckFromWired(const TcpSegment& segment, Ptr<const QueueDiscItem> item, uint64_t nowNs);
+
+    /**
+     * A segment from the wired network leaves for the mesh (T2): what it waited here is not the mesh's.
+     * @param segment the segment
+     * @param nowNs now, ns
+     * @return what it is to tell the sender, if it is a pure ACK that gives a sample: RTT_wired, or
+     *         now and then what the flow shares with others
+     */
+    MeshpaceTold Tell(const TcpSegment& segment, uint64_t nowNs);
+
+    /**
+     * What the sender is to be told of others.
+     * @param shared it
+     */
+    void Share(const mp_shared& shared);
+
+    /**
+     * @param nowNs now; asked once a second
+     * @return whether the upload is silent and its sender is to be prompted (mp_prompt_due)
+     */
+    bool IsToPrompt(uint64_t nowNs);
+
+    /** @return when its stall began, and when its sender was prompted last */
+    mp_probe& Prompts();
+
+    /** @return up to which the wired end has acknowledged */
+    uint32_t Ack() const;
+
+    /** @return a copy of the latest pure ACK, null if there was none */
+    Ptr<QueueDiscItem> AckAgain() const;
+
+    /** @return acknowledged by the wired end so far, bytes */
+    uint64_t Bytes() const;
+
+    /** @return payload of the largest segment, bytes; 0 before there was one */
+    uint32_t SegmentBytes() const;
+
+    /**
+     * @param nowNs now, ns
+     * @return what is known of the demand
+     */
+    mp_demand Demand(uint64_t nowNs) const;
+
+  private:
+    mp_endpoint m_up{};           //!< T1 at the gateway's wired side
+    mp_probe m_prompts{};         //!< of its sender
+    Ptr<QueueDiscItem> m_pureAck; //!< the latest
+};
+
+} // namespace ns3
+
+#endif // MESHPACE_UPLOAD_H
