@@ -60,7 +60,7 @@ class Collector:
         """After each test, so that what an interrupted run has measured is there."""
         self.folder.mkdir(parents=True, exist_ok=True)
         for file, rows in self.values.items():
-            command = "pytest linux/test " + " ".join(sys.argv[1:])
+            command = ".venv/bin/python -m pytest " + " ".join(sys.argv[1:])
             self.write_one(title(file), command, file, rows)
 
     def write_one(
