@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
+use crate::kernel::address::is_of_many_or_link_local;
 use crate::kernel::intf::{
     self, mp_flow_key, mp_host, mp_host_key, mp_record, mp_settings, MP_TCP_OPTIONS_MAX,
 };
@@ -56,8 +57,12 @@ impl Names {
         )
     }
 
-    /// A packet as it came; None: one that the gateway itself sends, which carries no data.
+    /// A packet as it came; None: one that the gateway itself sends, which carries no data, or of no one
+    /// host, which a replay would take for a host's.
     pub fn packet(&mut self, packet: &mp_record) -> Option<String> {
+        if packet.protocol != TCP && is_of_many_or_link_local(&packet.key.mesh) {
+            return None;
+        }
         let flow = self.flow(&packet.key);
         if packet.again != 0 {
             let line = format!(
@@ -227,6 +232,15 @@ mod tests {
             ttl: 63,
             ..Default::default()
         }
+    }
+
+    #[test]
+    fn what_is_of_no_one_host_is_left_out() {
+        let mut packet = record();
+        packet.protocol = 17;
+        assert!(Names::default().packet(&packet).is_some());
+        packet.key.mesh[12..].copy_from_slice(&[224, 0, 0, 251]);
+        assert!(Names::default().packet(&packet).is_none());
     }
 
     /// Else whoever reports a fault gives away who talked to whom.

@@ -8,3 +8,6 @@ pub mod nfnetlink;
 pub mod nfqueue_thread;
 pub mod paced;
 pub mod pacer;
+
+#[cfg(test)]
+mod hold_traces;
