@@ -69,9 +69,13 @@ def left_behind(namespace: Namespace, before: Traces) -> dict[str, tuple[str, st
 
 
 def _pins() -> Iterator[Path]:
-    """Pinned BPF objects, without those of the sender's tests, which run beside."""
+    """
+    Pinned BPF objects, without those of the sender's tests, which run beside, and those with which
+    the kernel fills the file system when somebody mounts it.
+    """
     for path in _BPF.rglob("*"):
-        if not {SENDER_PINS, CALLBACKS_PIN} & {path, *path.parents}:
+        others = {SENDER_PINS, CALLBACKS_PIN} & {path, *path.parents}
+        if not others and path.suffix != ".debug":
             yield path
 
 
