@@ -17,7 +17,7 @@ packages+=(iproute2 iptables iperf3 curl)
 # The sanitizers' run time; what the gateway's tests set up here, and in other kernels under QEMU; systemd
 # for its systemd-analyze, which judges the units without running.
 [ "${1:-build}" = test ] && packages+=(libclang-rt-14-dev bpftool
-    iputils-ping systemd qemu-system-x86 busybox-static kmod cpio xz-utils iw batctl)
+    iputils-ping nftables systemd qemu-system-x86 busybox-static kmod cpio xz-utils iw batctl)
 # Debian's own cargo is too old; the one that it builds browsers with is not.
 cargo_works() { cargo --version 2>/dev/null | awk '{ split($2, v, "."); exit !(v[1] > 1 || v[2] >= 85) }'; }
 cargo_works || packages+=(cargo-web rustc-web)
