@@ -94,6 +94,7 @@ __attribute__((noinline)) int mp_down_no_data(struct mp_packet *p)
  */
 __attribute__((noinline)) int mp_down_news(struct mp_packet *p)
 {
+	uint32_t changes = mp_settings.changes; /* what is set from now on is news again */
 	struct mp_host host = { .link = mp_settings.default_link };
 	const struct mp_host *known;
 	const uint64_t *floor_ns;
@@ -113,7 +114,7 @@ __attribute__((noinline)) int mp_down_news(struct mp_packet *p)
 		host = *known;
 	least_ns = floor_ns ? *floor_ns : 0;
 	bpf_spin_lock(&flow->lock);
-	flow->known_changes = mp_settings.changes;
+	flow->known_changes = changes;
 	flow->host = host;
 	flow->at.path.link = host.link;
 	flow->at.floor_ns = least_ns;
