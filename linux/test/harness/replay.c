@@ -5,14 +5,33 @@
  * the packet and from the maps.
  *
  * usage: replay-bpf PINS [-s] TRACE...    PINS: where bpftool has pinned programs, and maps in maps/
+ *
+ * With REPLAY_AT_TICKS one tick of the kernel's clock passes before each event. The maps' memory comes as flows do
+ * (BPF_F_NO_PREALLOC): the kernel keeps a few elements ready and fetches more by an interrupt to itself. MIPS has
+ * none, so the next tick does it, and a trace's seconds are over before that.
  */
 #include "replay-frames.h"
+
+#include <time.h>
 
 #define PLACES 256u /* mp_limits.max_flows, as harness/replay.py sets it */
 
 static int to_mesh, from_mesh;
 static uint32_t changes;
 static bool aliases;
+
+static void wait_for_tick(void)
+{
+#ifdef REPLAY_AT_TICKS
+	struct timespec before, now;
+
+	/* This clock goes on at ticks only. */
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &before);
+	do
+		clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	while (now.tv_nsec == before.tv_nsec);
+#endif
+}
 
 static void replay_packet(const struct trace_event *event, struct replay_outcome *outcome)
 {
@@ -22,6 +41,7 @@ static void replay_packet(const struct trace_event *event, struct replay_outcome
 	uint32_t bytes = write_frame(frame, &event->packet, down);
 	union bpf_attr attr = { 0 };
 
+	wait_for_tick();
 	*beat_ns = event->now_ns;
 	attr.test.prog_fd = (uint32_t)(down ? to_mesh : from_mesh);
 	attr.test.data_in = (uintptr_t)frame;
@@ -119,6 +139,7 @@ static void replay_configure(const struct trace_event *event)
 	struct mp_flow_key key = key_of(&event->packet.flow, false);
 	uint32_t number = (uint32_t)event->number;
 
+	wait_for_tick();
 	switch (event->kind) {
 	case TRACE_HOST:
 		set_host(event);

@@ -29,8 +29,8 @@ class Differ(AssertionError):
     """Two hosts do not do the same."""
 
 
-def _compile(source: Path, out: Path, *flags: str) -> Path:
-    words = ("cc", "-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror")
+def _compile(source: Path, out: Path, *flags: str, compiler: str = "cc") -> Path:
+    words = (compiler, "-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror")
     run(*words, f"-I{CORE}", f"-I{REPLAY}", *flags, str(source), "-o", str(out))
     return out
 
@@ -42,6 +42,11 @@ def build_plain(folder: Path) -> Path:
 def plain(program: Path) -> Replay:
     """The gateway over core/ alone; with all states."""
     return lambda trace: run(str(program), "-s", str(trace))
+
+
+def build_for_bpf(out: Path, *flags: str, compiler: str = "cc") -> Path:
+    """What has the BPF programs replay; by a cross compiler for another machine."""
+    return _compile(BPF_SOURCE, out, *flags, compiler=compiler)
 
 
 def gateway_object() -> Path:
@@ -79,7 +84,7 @@ def in_bpf(built: Path, folder: Path, name: str = "replay") -> Iterator[Replay]:
     mounted = folder / f"bpf-{name}"
     pins = mounted / "pins"
     clocked = with_test_clock(built, folder / "replay.o")  # names the map of its variables
-    program = _compile(BPF_SOURCE, folder / "replay-bpf")
+    program = build_for_bpf(folder / "replay-bpf")
     mounted.mkdir()
     run("mount", "-t", "bpf", "bpf", str(mounted))
     try:
