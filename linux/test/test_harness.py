@@ -164,3 +164,23 @@ def test_a_recorded_file_keeps_what_was_before(tmp_path: Path) -> None:
 def test_a_variant_is_said_in_words() -> None:
     assert record.variant("test_who_leaves[process stopped-2-3]") == "who leaves: process stopped"
     assert record.variant("test_who_leaves[2-3]") == "who leaves"
+
+
+def test_what_an_attempt_measured_counts_once(tmp_path: Path) -> None:
+    """A further attempt reports it again, beside its own."""
+    collector = record.Collector(tmp_path, "new", "newer", "2026-11-25")
+    properties: list[tuple[str, object]] = []
+    for value in (0.8, 0.9):
+        record.Recorder(properties)("kept", "", value)
+        collector.add(
+            pytest.TestReport(
+                nodeid="test_leave.py::test_it",
+                location=("test_leave.py", 1, "test_it"),
+                keywords={},
+                outcome="failed",
+                longrepr=None,
+                when="call",
+                user_properties=list(properties),
+            )
+        )
+    assert collector.values["leave"]["it", "kept", "", ""] == [0.8, 0.9]

@@ -43,6 +43,8 @@ class Collector:
     made: str
     # By file, then by variant, figure, unit and what is wanted.
     values: dict[str, dict[tuple[str, str, str, str], list[float]]] = field(default_factory=dict)
+    # By test, how much of what it noted has been taken.
+    noted: dict[str, int] = field(default_factory=dict)
     # The files as they were when the run began.
     there: dict[Path, dict[str, Any]] = field(default_factory=dict)
 
@@ -50,7 +52,10 @@ class Collector:
         if report.when != "call":
             return
         file = Path(report.location[0]).stem.removeprefix("test_")
-        for name, found in report.user_properties:
+        # A further attempt's report has what the attempts before it noted, too.
+        noted = self.noted.get(report.nodeid, 0)
+        self.noted[report.nodeid] = len(report.user_properties)
+        for name, found in report.user_properties[noted:]:
             if name == PROPERTY:
                 figure, unit, value, wanted = cast(tuple[str, str, float, str], found)
                 key = (variant(report.location[2]), figure, unit, wanted)
