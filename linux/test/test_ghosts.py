@@ -68,9 +68,15 @@ WIRES = [
     Ghosts(LINE_RATE, "tcp", payload=FULL, flows=1000, address=net.host4(0)),
 ]
 NAMES = ["tcp", "udp", "one-flow", "one-flow-to-a-living-host", "1000-flows-to-a-living-host"]
+# What is poured in at line rate takes a good part of the processors from whoever runs beside.
+MARKS = [[], [], [], [], [pytest.mark.alone]]
+FROM_THE_WIRES = [
+    pytest.param(ghosts, id=name, marks=marks)
+    for ghosts, name, marks in zip(WIRES, NAMES, MARKS, strict=True)
+]
 
 
-@pytest.mark.parametrize("ghosts", WIRES, ids=NAMES)
+@pytest.mark.parametrize("ghosts", FROM_THE_WIRES)
 def test_from_the_wires(
     network: net.Network, start: StartGateway, record: Recorder, ghosts: Ghosts, full: bool
 ) -> None:

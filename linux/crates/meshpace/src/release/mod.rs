@@ -10,4 +10,4 @@ pub mod paced;
 pub mod pacer;
 
 #[cfg(test)]
-mod hold_traces;
+mod hold_tests;
