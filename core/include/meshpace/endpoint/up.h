@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Data from the mesh, which is paced at its sender, and its acknowledgements, by which the sender is told RTT_wired (GAP 4.2). */
+/*
+ * Data from the mesh, which is paced at its sender, and its acknowledgements, by which the sender is told RTT_wired
+ * (GAP 4.2).
+ */
 #ifndef MESHPACE_UP_H
 #define MESHPACE_UP_H
 
 #include "endpoint.h"
-#include "hostpace.h"
 
 /* Data from the mesh passes: T1 at the wired side is now. asks: its sender wants to know RTT_wired. */
 MP_INLINE void mp_endpoint_up_data(struct mp_endpoint *endpoint, const struct mp_segment *segment,
