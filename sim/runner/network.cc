@@ -8,6 +8,7 @@
 #include "aodv-stack.h"
 #include "host-gateways.h"
 #include "link-rates.h"
+#include "mesh-links.h"
 #include "mobility.h"
 #include "olsr-stack.h"
 #include "queueing.h"
@@ -99,10 +100,9 @@ MeshNetwork::Olsr() const
 void
 MeshNetwork::FindRoutes()
 {
-    const auto reachM = LinkReachM(m_scenario);
-    const auto find = [this, reachM](uint32_t destination) {
-        m_trees.try_emplace(destination,
-                            FindShortestPaths(m_scenario.nodes, destination, reachM));
+    const MeshLinks links(m_scenario);
+    const auto find = [this, &links](uint32_t destination) {
+        m_trees.try_emplace(destination, links.PathsTo(destination));
     };
     std::for_each(m_gateways.begin(), m_gateways.end(), find);
     std::vector<std::string> ends;
@@ -128,7 +128,11 @@ MeshNetwork::FindRoutes()
         {
             throw ScenarioError("node \"" + node.name +
                                 "\" cannot be reached from the gateway; links reach " +
-                                std::to_string(std::lround(reachM)) + " m, place nodes nearer");
+                                std::to_string(std::lround(links.ReachM())) +
+                                " m, place nodes nearer" +
+                                (m_scenario.radio.shadowing_db > 0 ? ", or try another "
+                                                                     "mesh.topology_seed"
+                                                                   : ""));
         }
     }
     m_hostGateways = FindHostGateways(m_scenario, m_trees);

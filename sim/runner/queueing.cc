@@ -6,6 +6,7 @@
 
 #include "wifi-parts.h"
 
+#include "../model/radio/station-queue-disc.h"
 #include "../model/sender/yang-queue-disc.h"
 
 #include "ns3/queue-size.h"
@@ -13,6 +14,8 @@
 #include "ns3/traffic-control-layer.h"
 #include "ns3/wifi-mac.h"
 #include "ns3/wifi-net-device.h"
+
+#include <cmath>
 
 namespace ns3
 {
@@ -26,6 +29,9 @@ constexpr uint32_t FRAMES_BELOW = 2;
 /** The same where frames are sent as aggregates of up to 64. */
 constexpr uint32_t AGGREGATED_BELOW = 128;
 
+/** The same where airtime is bounded: no bound, even of short frames at a high rate. */
+constexpr uint32_t BOUNDED_BELOW = 4096;
+
 void
 InstallCoDel(Ptr<NetDevice> device, const std::string& type)
 {
@@ -34,6 +40,26 @@ InstallCoDel(Ptr<NetDevice> device, const std::string& type)
     helper.Install(device);
     const auto radio = DynamicCast<WifiNetDevice>(device);
     SetQueue(radio, radio->GetMac()->GetQosSupported() ? AGGREGATED_BELOW : FRAMES_BELOW);
+}
+
+/**
+ * fq_codel as mac80211 has it. Its limits keep the proportions of mac80211's defaults, 5000 to
+ * 12000 us for a neighbour and 24000 us for all.
+ */
+void
+InstallStations(Ptr<Node> node, Ptr<NetDevice> device, double aqlUs)
+{
+    const auto limit = MicroSeconds(std::lround(aqlUs));
+    auto disc = CreateObjectWithAttributes<StationQueueDisc>("Limit",
+                                                             TimeValue(limit),
+                                                             "BusyLimit",
+                                                             TimeValue(limit * 5 / 12),
+                                                             "BusyFrom",
+                                                             TimeValue(limit * 2));
+    const auto radio = DynamicCast<WifiNetDevice>(device);
+    disc->SetRadio(radio);
+    node->GetObject<TrafficControlLayer>()->SetRootQueueDiscOnDevice(device, disc);
+    SetQueue(radio, BOUNDED_BELOW);
 }
 
 void
@@ -76,6 +102,10 @@ InstallQueueing(const Scenario& scenario,
             if (queueing == "codel")
             {
                 InstallCoDel(radios.Get(i), "ns3::CoDelQueueDisc");
+            }
+            else if (queueing == "fq_codel" && scenario.radio.aql_us > 0)
+            {
+                InstallStations(mesh.Get(i), radios.Get(i), scenario.radio.aql_us);
             }
             else if (queueing == "fq_codel")
             {

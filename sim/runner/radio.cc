@@ -5,6 +5,7 @@
 #include "radio.h"
 
 #include "range-radio.h"
+#include "sinr-links.h"
 #include "sinr-radio.h"
 
 #include <algorithm>

@@ -4,6 +4,8 @@
 
 #include "scenario.h"
 
+#include "sinr-phy.h"
+
 #include "meshpace/meshpace.h"
 
 #include <algorithm>
@@ -39,8 +41,16 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RadioConfig,
                                    path_loss_exponent,
                                    tx_power_dbm,
                                    sense_dbm,
+                                   lock_dbm,
+                                   fading,
+                                   shadowing_db,
+                                   topology_seed,
+                                   capture,
+                                   rate_control,
                                    mcs,
-                                   aggregation)
+                                   channel_mhz,
+                                   aggregation,
+                                   aql_us)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RoutingConfig, protocol, hello_s, tc_s, search_pause_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WiredConfig, mbps, delay_ms)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NodeConfig, name, x_m, y_m, gateway)
@@ -154,11 +164,9 @@ CheckRange(const std::string& key, double value, double least, double most)
 /** Bounds only to keep times and sizes representable, and integers from having been negative. */
 constexpr double LEAST = 1e-6;
 constexpr double MOST = 1e6;
-// Of one stream and 20 MHz.
-constexpr double MOST_HT_MCS = 7;
-constexpr double MOST_VHT_MCS = 8;
 constexpr double MOST_EXPONENT = 10;
 constexpr double MOST_DBM = 120;
+constexpr double MOST_SHADOWING_DB = 30;
 constexpr double MOST_SEGMENT_BYTES = 1460; // fills a packet of 1500
 constexpr double MOST_RADIOS = 2;
 constexpr double MOST_FILE_BYTES = 1e9;
@@ -178,6 +186,9 @@ CheckNumbers(const Scenario& scenario)
     CheckRange("radio.path_loss_exponent", scenario.radio.path_loss_exponent, 1, MOST_EXPONENT);
     CheckRange("radio.tx_power_dbm", scenario.radio.tx_power_dbm, -MOST_DBM, MOST_DBM);
     CheckRange("radio.sense_dbm", scenario.radio.sense_dbm, -MOST_DBM, 0);
+    CheckRange("radio.lock_dbm", scenario.radio.lock_dbm, scenario.radio.sense_dbm, 0);
+    CheckRange("radio.shadowing_db", scenario.radio.shadowing_db, 0, MOST_SHADOWING_DB);
+    CheckRange("radio.aql_us", scenario.radio.aql_us, 0, MOST);
     CheckRange("map.assumed_exponent", scenario.map.assumed_exponent, 1, MOST_EXPONENT);
     CheckRange("map.least_h_cs", scenario.map.least_h_cs, 1, MP_REACH_HOPS);
     CheckRange("routing.hello_s", scenario.routing.hello_s, LEAST, MOST);
@@ -428,19 +439,34 @@ CheckClients(const Scenario& scenario)
     }
 }
 
+/** Checks what only the sinr radio has. */
+void
+CheckSinr(const RadioConfig& radio)
+{
+    CheckKnown("radio.standard",
+               radio.standard,
+               {"802.11b", "802.11g", "802.11n", "802.11ac", "802.11ax"});
+    CheckKnown("radio.fading", radio.fading, {"none", "nakagami"});
+    CheckKnown("radio.rate_control", radio.rate_control, {"minstrel", "fixed"});
+    if (SinrAggregates(radio))
+    {
+        CheckKnown("radio.channel_mhz", std::to_string(radio.channel_mhz), SinrWidths(radio));
+        CheckRange("radio.mcs", radio.mcs, 0, SinrMostMcs(radio));
+    }
+}
+
 void
 Check(const Scenario& scenario)
 {
     CheckKnown("radio.model", scenario.radio.model, {"range", "sinr"});
-    const auto sinr = scenario.radio.model == "sinr";
-    const std::vector<std::string> standards{"802.11b", "802.11g", "802.11n", "802.11ac"};
-    CheckKnown("radio.standard",
-               scenario.radio.standard,
-               sinr ? standards : std::vector<std::string>{"802.11b", "802.11g"});
-    CheckRange("radio.mcs",
-               scenario.radio.mcs,
-               0,
-               scenario.radio.standard == "802.11ac" ? MOST_VHT_MCS : MOST_HT_MCS);
+    if (scenario.radio.model == "sinr")
+    {
+        CheckSinr(scenario.radio);
+    }
+    else
+    {
+        CheckKnown("radio.standard", scenario.radio.standard, {"802.11b", "802.11g"});
+    }
     CheckKnown("radio.interference", scenario.radio.interference, {"additive", "pairwise"});
     if (scenario.radio.cts_ignores_nav && scenario.radio.cts_when_idle)
     {

@@ -23,7 +23,7 @@ namespace ns3
 struct RadioConfig
 {
     std::string model;      //!< "range", "sinr"
-    std::string standard;   //!< "802.11b", "802.11g"; of sinr also "802.11n", "802.11ac"
+    std::string standard;   //!< "802.11b", "802.11g"; of sinr also "802.11n", "802.11ac", "802.11ax"
     double data_mbps;       //!< bit rate of data frames
     double control_mbps;    //!< bit rate of control frames
     double broadcast_mbps;  //!< bit rate of broadcast frames; 0: as control_mbps
@@ -47,8 +47,17 @@ struct RadioConfig
     double path_loss_exponent; //!< of the log-distance loss
     double tx_power_dbm;       //!< transmit power
     double sense_dbm;          //!< carrier-sense threshold
-    uint32_t mcs;              //!< bit rate of data frames, 802.11n and 802.11ac
-    bool aggregation;          //!< A-MPDU, likewise
+    double lock_dbm;           //!< weakest frame that a receiver locks on; weaker ones are noise
+    std::string fading;        //!< "none", "nakagami": anew for each frame
+    double shadowing_db;       //!< standard deviation of a link's log-normal shadowing
+    uint32_t topology_seed;    //!< which shadowing of many
+    bool capture;              //!< a receiver leaves a preamble for a stronger one
+    // Of "sinr", 802.11n and later.
+    std::string rate_control; //!< "minstrel", "fixed"
+    uint32_t mcs;             //!< bit rate of data frames where it is fixed
+    uint32_t channel_mhz;     //!< width of the channel
+    bool aggregation;         //!< A-MPDU
+    double aql_us;            //!< airtime that the MAC holds for a neighbour at most; 0: no bound
 };
 
 /** The routing in the mesh. */

@@ -17,6 +17,8 @@
 #include "ns3/test.h"
 #include "ns3/traffic-control-layer.h"
 
+#include <cmath>
+
 using namespace ns3;
 
 namespace
@@ -42,7 +44,10 @@ class MeshTreeTestCase : public TestCase
   private:
     void DoRun() override
     {
-        const auto tree = FindShortestPaths(m_nodes, 0, 250);
+        const auto distanceM = [this](uint32_t a, uint32_t b) {
+            return std::hypot(m_nodes[a].x_m - m_nodes[b].x_m, m_nodes[a].y_m - m_nodes[b].y_m);
+        };
+        const auto tree = FindShortestPaths(m_nodes.size(), 0, 250, distanceM);
         for (uint32_t i = 0; i < m_nodes.size(); i++)
         {
             NS_TEST_EXPECT_MSG_EQ(tree.hops[i], m_hops[i], "hops of " << i);

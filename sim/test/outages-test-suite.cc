@@ -65,6 +65,7 @@ Chain(const Kind& kind)
         radio.standard = kind.standard;
         radio.path_loss_exponent = 3.3;
         radio.sense_dbm = -89;
+        radio.lock_dbm = -89;
         radio.rts_cts = false;
         radio.aggregation = kind.aggregation;
         for (auto& node : scenario.nodes)

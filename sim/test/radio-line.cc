@@ -87,16 +87,19 @@ RadioLine::BroadcastAt(Time at, uint32_t from)
 }
 
 void
-RadioLine::Saturate(uint32_t from, uint32_t to)
+RadioLine::Saturate(uint32_t from, uint32_t to, uint32_t frames)
 {
-    Simulator::ScheduleWithContext(from, Seconds(0), &RadioLine::Refill, this, from, to);
+    Simulator::ScheduleWithContext(from, Seconds(0), &RadioLine::Refill, this, from, to, frames);
 }
 
 void
-RadioLine::Refill(uint32_t from, uint32_t to)
+RadioLine::Refill(uint32_t from, uint32_t to, uint32_t frames)
 {
-    Send(from, Mac48Address::ConvertFrom(Device(to)->GetAddress()));
-    Simulator::Schedule(REFILL_INTERVAL, &RadioLine::Refill, this, from, to);
+    for (uint32_t i = 0; i < frames; i++)
+    {
+        Send(from, Mac48Address::ConvertFrom(Device(to)->GetAddress()));
+    }
+    Simulator::Schedule(REFILL_INTERVAL, &RadioLine::Refill, this, from, to, frames);
 }
 
 void

@@ -53,8 +53,8 @@ class RadioLine
     void SendAt(Time at, uint32_t from, Mac48Address to);
     /** Has a node send a broadcast frame of FRAME_BYTES at a time. */
     void BroadcastAt(Time at, uint32_t from);
-    /** Keeps a node's queue full of frames for another from the start on. */
-    void Saturate(uint32_t from, uint32_t to);
+    /** Keeps a node's queue full of frames for another from the start on: so many each ms. */
+    void Saturate(uint32_t from, uint32_t to, uint32_t frames = 1);
 
     /** Simulates from time 0 to a time. */
     void RunUntil(Time end);
@@ -72,7 +72,7 @@ class RadioLine
 
   private:
     void Send(uint32_t from, Mac48Address to);
-    void Refill(uint32_t from, uint32_t to);
+    void Refill(uint32_t from, uint32_t to, uint32_t frames);
     bool Receive(Ptr<NetDevice> device, Ptr<const Packet> packet, uint16_t, const Address&);
     void Begun(uint32_t node, WifiConstPsduMap psdus, WifiTxVector vector, double watts);
     void Drop(uint32_t node, WifiMacDropReason reason, Ptr<const WifiMpdu> mpdu);

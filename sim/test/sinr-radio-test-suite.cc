@@ -6,7 +6,7 @@
 #include "test-scenarios.h"
 
 #include "../runner/radio.h"
-#include "../runner/sinr-radio.h"
+#include "../runner/sinr-links.h"
 
 #include "ns3/test.h"
 
@@ -45,6 +45,7 @@ class DeliveryTestCase : public TestCase
     {
         auto radio = SinrRadio("802.11b");
         radio.sense_dbm = -93; // so that it is the error model which decides
+        radio.lock_dbm = -93;
         const auto distanceM = SinrReachM(radio, RadioLine::FRAME_BYTES, m_success);
         RadioLine line({0, distanceM}, radio);
         line.Saturate(0, 1);
@@ -76,6 +77,7 @@ class ReachTestCase : public TestCase
     {
         auto radio = SinrRadio(m_standard);
         radio.sense_dbm = -89;
+        radio.lock_dbm = -89;
         if (m_standard == "802.11g")
         {
             radio.data_mbps = 54;
@@ -176,6 +178,7 @@ class DeafTestCase : public TestCase
     {
         auto radio = SinrRadio("802.11n");
         radio.sense_dbm = -92;
+        radio.lock_dbm = -92;
         std::string message;
         try
         {

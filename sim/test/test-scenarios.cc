@@ -33,8 +33,16 @@ PapersRadio()
             .path_loss_exponent = 3,
             .tx_power_dbm = 16,
             .sense_dbm = -82,
+            .lock_dbm = -82,
+            .fading = "none",
+            .shadowing_db = 0,
+            .topology_seed = 1,
+            .capture = false,
+            .rate_control = "fixed",
             .mcs = 4,
-            .aggregation = true};
+            .channel_mhz = 20,
+            .aggregation = true,
+            .aql_us = 0};
 }
 
 Scenario

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pacelab.scenario import roaming, topology
 from pacelab.scenario.ends import WIRED_HOST
 from pacelab.scenario.mesh import Mesh, Node
@@ -10,11 +12,16 @@ from pacelab.scenario.models import ScenarioFile
 from pacelab.scenario.radio import Radio
 from pacelab.scenario.schema import Where
 
+# At more branches the first nodes of two are nearer to each other than to the gateway.
+MOST_BRANCHES = 6
+MOST_HOPS = 100
+
 # What [mesh] may say beside the topology.
 MESH_KEYS = {
     "chain": ("hops", "spacing_m"),
     "parallel": ("hops", "spacing_m"),
     "cross": ("hops", "spacing_m"),
+    "tree": ("branches", "spacing_m"),
     "grid": ("rows", "columns", "spacing_m"),
     "random": ("nodes", "gateways", "width_m", "height_m", "reach_m", "topology_seed"),
     "nodes": (),
@@ -25,7 +32,8 @@ def laid_out(file: ScenarioFile, radio: Radio, where: Where) -> list[Node]:
     """The nodes of the mesh, the clients that walk last; InputError where some reach no gateway."""
     mesh = file.mesh
     for key in Mesh.model_fields:
-        if mesh.stated(key) and key not in ("topology", *MESH_KEYS[mesh.topology]):
+        drawn = key == "topology_seed" and radio.shadowing_db > 0
+        if mesh.stated(key) and key not in ("topology", *MESH_KEYS[mesh.topology]) and not drawn:
             raise where.at("mesh", key).error(
                 f'has no meaning with topology "{mesh.topology}"; remove it'
             )
@@ -52,6 +60,8 @@ def laid_out(file: ScenarioFile, radio: Radio, where: Where) -> list[Node]:
 
 
 def _layout(mesh: Mesh, radio: Radio, where: Where) -> list[Node]:
+    if mesh.topology == "tree":
+        return topology.tree(_branches(mesh.branches, where.at("branches")), mesh.spacing_m)
     if mesh.topology == "grid":
         return topology.grid(mesh.rows, mesh.columns, mesh.spacing_m)
     if mesh.topology != "random":
@@ -79,6 +89,16 @@ def _layout(mesh: Mesh, radio: Radio, where: Where) -> list[Node]:
             f"hops of {reach_m:g} m in {topology.DRAWS} draws; give more nodes, or a smaller area"
         )
     return nodes
+
+
+def _branches(stated: list[Any], where: Where) -> list[int]:
+    """The hops of a tree's branches, checked: with more of them, first nodes crowd together."""
+    if not 1 <= len(stated) <= MOST_BRANCHES:
+        raise where.error(f"{len(stated)} branches; give 1 to {MOST_BRANCHES}")
+    for hops in stated:
+        if not isinstance(hops, int) or isinstance(hops, bool) or not 1 <= hops <= MOST_HOPS:
+            raise where.error(f"{hops!r} is no number of hops; give 1 to {MOST_HOPS}")
+    return stated
 
 
 def _check_nodes(nodes: list[Node], where: Where) -> None:

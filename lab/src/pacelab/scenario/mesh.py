@@ -15,11 +15,15 @@ from pacelab.scenario.schema import Model, Name, Where
 class Mesh(Model):
     """``[mesh]``."""
 
-    topology: Literal["chain", "parallel", "cross", "grid", "random", "nodes"] = Field(
+    topology: Literal["chain", "parallel", "cross", "tree", "grid", "random", "nodes"] = Field(
         default="chain"
     )
     hops: int = Field(default=8, ge=1, le=100, description="of each chain")
     spacing_m: float = Field(default=200.0, gt=0, le=1e5, description="between neighbours")
+    branches: list[Any] = Field(
+        default_factory=lambda: [1, 2, 4],
+        description="of tree: hops of each, at most 6 around the gateway",
+    )
     rows: int = Field(default=3, ge=1, le=30, description="of grid")
     columns: int = Field(default=7, ge=2, le=30, description="of grid: nodes in each row")
     nodes: int = Field(
@@ -35,7 +39,7 @@ class Mesh(Model):
         description="of random: neighbours stand as near; 0: tx_range_m, of range only",
     )
     topology_seed: int = Field(
-        default=1, ge=0, le=2**31 - 1, description="of random: which of many"
+        default=1, ge=0, le=2**31 - 1, description="of random, and of shadowing: which of many"
     )
 
 

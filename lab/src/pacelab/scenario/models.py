@@ -9,7 +9,7 @@ from pacelab.scenario.flows import Flow, Tcp
 from pacelab.scenario.gateway import Gateway, Map
 from pacelab.scenario.mesh import Client, Link, LinkRate, Mesh, Node
 from pacelab.scenario.pings import Ping
-from pacelab.scenario.radio import Radio, Routing, Wired
+from pacelab.scenario.radio import PlacedRadio, Radio, Routing, Wired
 from pacelab.scenario.schema import Model, Name
 
 
@@ -51,7 +51,7 @@ class ScenarioFile(_Times):
 class Scenario(_Times):
     """A scenario with every default filled in and its topology laid out."""
 
-    radio: Radio
+    radio: PlacedRadio
     routing: Routing
     wired: Wired
     nodes: list[Node]

@@ -12,6 +12,8 @@ from pacelab.scenario.schema import Model, Where, one_of
 # How packets wait for a radio.
 Queueing = Literal["fifo", "fq_codel", "codel", "yang"]
 
+Standard = Literal["802.11b", "802.11g", "802.11n", "802.11ac", "802.11ax"]
+
 ControlRate = one_of(1.0, 2.0, 5.5, 11.0, 6.0, 12.0, 24.0)
 DataRate = one_of(1.0, 2.0, 5.5, 11.0, 6.0, 9.0, 12.0, 18.0, 24.0, 36.0, 48.0, 54.0)
 BroadcastRate = one_of(0.0, 1.0, 2.0, 5.5, 11.0, 6.0, 12.0, 24.0)
@@ -21,9 +23,7 @@ class Radio(Model):
     """``[radio]``: of every node."""
 
     model: Literal["range", "sinr"] = Field(default="range", description="radio model; see below")
-    standard: Literal["802.11b", "802.11g", "802.11n", "802.11ac"] = Field(
-        default="802.11b", description="see below"
-    )
+    standard: Standard = Field(default="802.11b", description="see below")
     data_mbps: Annotated[float, DataRate] = Field(
         default=11.0, description="bit rate of data frames; 802.11g: 54 unless stated"
     )
@@ -84,10 +84,48 @@ class Radio(Model):
     sense_dbm: float = Field(
         default=-82.0, ge=-93.5, le=0, description="of sinr: carrier-sense threshold of every PHY"
     )
-    mcs: int = Field(
-        default=4, ge=0, le=8, description="of 802.11n, 802.11ac: bit rate of data frames"
+    lock_dbm: float = Field(
+        default=0.0,
+        ge=-93.5,
+        le=0,
+        description="of sinr: weakest frame that a receiver locks on; 0: see below",
     )
-    aggregation: bool = Field(default=True, description="of 802.11n, 802.11ac: A-MPDU")
+    fading: Literal["none", "nakagami"] = Field(
+        default="none", description="of sinr: anew for each frame; see below"
+    )
+    shadowing_db: float = Field(
+        default=0.0,
+        ge=0,
+        le=30,
+        description="of sinr: standard deviation of a link's, drawn by `topology_seed`",
+    )
+    capture: bool = Field(
+        default=False,
+        description="of sinr: a receiver leaves a preamble for a stronger one; see below",
+    )
+    rate_control: Literal["minstrel", "fixed"] = Field(
+        default="fixed",
+        description="of 802.11n and later: who chooses the bit rate; see below",
+    )
+    mcs: int = Field(
+        default=4, ge=0, le=11, description="of 802.11n and later: bit rate of data frames, fixed"
+    )
+    channel_mhz: Annotated[int, one_of(20, 40, 80)] = Field(
+        default=20, description="of 802.11n and later: width of the channel"
+    )
+    aggregation: bool = Field(default=True, description="of 802.11n and later: A-MPDU")
+    aql_us: float = Field(
+        default=0.0,
+        ge=0,
+        le=1e6,
+        description="of fq_codel, 802.11n and later: airtime the MAC holds for a neighbour; 0: any",
+    )
+
+
+class PlacedRadio(Radio):
+    """The radio as the simulator takes it: with what draws its links."""
+
+    topology_seed: int
 
 
 class Routing(Model):
@@ -147,15 +185,25 @@ MODEL_KEYS = {
     "path_loss_exponent": "sinr",
     "tx_power_dbm": "sinr",
     "sense_dbm": "sinr",
+    "lock_dbm": "sinr",
+    "fading": "sinr",
+    "shadowing_db": "sinr",
+    "capture": "sinr",
 }
+
+# Standards with aggregates, and bit rates that an MCS names.
+AGGREGATING = ("802.11n", "802.11ac", "802.11ax")
 
 # Keys that mean something to some standards only, and bit rates that only some have.
 STANDARD_KEYS = {
     "data_mbps": ("802.11b", "802.11g"),
     "control_mbps": ("802.11b", "802.11g"),
     "broadcast_mbps": ("802.11b", "802.11g"),
-    "mcs": ("802.11n", "802.11ac"),
-    "aggregation": ("802.11n", "802.11ac"),
+    "rate_control": AGGREGATING,
+    "mcs": AGGREGATING,
+    "channel_mhz": AGGREGATING,
+    "aggregation": AGGREGATING,
+    "aql_us": AGGREGATING,
 }
 DATA_MBPS = {
     "802.11b": (11.0, 5.5, 2.0, 1.0),
@@ -165,7 +213,13 @@ DATA_MBPS = {
 CONTROL_MBPS = {"802.11b": (1.0, 2.0, 5.5, 11.0), "802.11g": (6.0, 12.0, 24.0)}
 # What the range radio knows.
 RANGE_STANDARDS = ("802.11b", "802.11g")
-MOST_MCS = {"802.11n": 7, "802.11ac": 8}  # one stream, 20 MHz
+# Of one stream. VHT-MCS 9 does not fill whole symbols over 20 MHz (IEEE 802.11-2020, 21.5).
+MOST_MCS = {"802.11n": 7, "802.11ac": 9, "802.11ax": 11}
+MOST_MHZ = {"802.11n": 40, "802.11ac": 80, "802.11ax": 80}
+# What a receiver has to notice (IEEE 802.11-2020, 17.3.10.6), and ns-3's default.
+LOCK_DBM = -82.0
+# mac80211's IEEE80211_DEFAULT_AQL_TXQ_LIMIT_H, include/net/cfg80211.h.
+AQL_US = 12000.0
 
 
 def completed_radio(stated: Radio, where: Where) -> Radio:
@@ -182,7 +236,31 @@ def completed_radio(stated: Radio, where: Where) -> Radio:
     if radio.cts_ignores_nav and radio.cts_when_idle:
         raise where.at("cts_when_idle").error("excludes cts_ignores_nav; set one of them")
     _check_standard(stated, where)
-    return radio.model_copy(update=_rates(stated))
+    if stated.lock_dbm and stated.lock_dbm < stated.sense_dbm:
+        raise where.at("lock_dbm").error("is below sense_dbm; give at least that")
+    return radio.model_copy(update=_rates(stated) | _today(stated, where))
+
+
+def _today(stated: Radio, where: Where) -> dict[str, Any]:
+    """What the standards with aggregates have unless stated; who states an mcs fixes it."""
+    if stated.standard not in AGGREGATING:
+        return {"lock_dbm": stated.lock_dbm or stated.sense_dbm}
+    today: dict[str, Any] = {"lock_dbm": stated.lock_dbm or max(stated.sense_dbm, LOCK_DBM)}
+    if not stated.stated("capture"):
+        today["capture"] = True
+    if not stated.stated("rate_control") and not stated.stated("mcs"):
+        today["rate_control"] = "minstrel"
+    if stated.stated("mcs") and stated.rate_control == "minstrel":
+        raise where.at("mcs").error(
+            'has no meaning with rate_control = "minstrel"; remove it, or set "fixed"'
+        )
+    if stated.queueing == "fq_codel" and not stated.stated("aql_us"):
+        today["aql_us"] = AQL_US
+    if stated.aql_us and stated.queueing != "fq_codel":
+        raise where.at("aql_us").error(
+            f'has no meaning with queueing "{stated.queueing}"; remove it, or set "fq_codel"'
+        )
+    return today
 
 
 def _rates(stated: Radio) -> dict[str, float]:
@@ -210,10 +288,22 @@ def _check_standard(radio: Radio, where: Where) -> None:
     if radio.stated("data_mbps"):
         check_data_rate(radio.data_mbps, standard, where.at("data_mbps"))
     _check_control(radio, where)
-    if radio.mcs > MOST_MCS.get(standard, radio.mcs):
-        raise where.at("mcs").error(
-            f"{standard} has none such of one stream; give at most {MOST_MCS[standard]}"
+    if standard in AGGREGATING:
+        _check_aggregating(radio, where)
+
+
+def _check_aggregating(radio: Radio, where: Where) -> None:
+    """MCS and width of the channel."""
+    standard = radio.standard
+    if radio.channel_mhz > MOST_MHZ[standard]:
+        raise where.at("channel_mhz").error(
+            f"{standard} has no such channels; give at most {MOST_MHZ[standard]}"
         )
+    most = MOST_MCS[standard]
+    if standard == "802.11ac" and radio.channel_mhz == 20:
+        most -= 1
+    if radio.mcs > most:
+        raise where.at("mcs").error(f"{standard} has none such of one stream; give at most {most}")
 
 
 def check_data_rate(mbps: float, standard: str, where: Where) -> None:

@@ -20,7 +20,7 @@ from pacelab.scenario.mesh import Node, links
 from pacelab.scenario.models import Scenario, ScenarioFile
 from pacelab.scenario.outages import check_outages
 from pacelab.scenario.pings import check_pings
-from pacelab.scenario.radio import completed_radio
+from pacelab.scenario.radio import PlacedRadio, completed_radio
 from pacelab.scenario.schema import Table, Where
 
 
@@ -54,7 +54,7 @@ def resolve(document: Table, file: str, *, emulated: bool = False) -> Scenario:
         title=stated.title,
         duration_s=stated.duration_s,
         warmup_s=stated.warmup_s,
-        radio=radio,
+        radio=PlacedRadio(**radio.as_dict(), topology_seed=stated.mesh.topology_seed),
         routing=stated.routing,
         wired=stated.wired,
         nodes=nodes,

@@ -52,6 +52,24 @@ def cross(hops: int, spacing_m: float) -> list[Node]:
     return nodes
 
 
+def tree(branches: list[int], spacing_m: float) -> list[Node]:
+    """Lines of so many hops that meet at the gateway, at equal angles, the first one westwards.
+
+    Names as of cross: ends ``A1`` .., relays branch by branch from the far end on. Positions are
+    whole centimetres.
+    """
+    nodes = [node("IG", 0.0, 0.0, gateway=True)]
+    relays = 0
+    for number, hops in enumerate(branches):
+        relays += hops - 1
+        angle = math.pi - 2 * math.pi * number / len(branches)
+        for i in range(1, hops + 1):
+            name = f"A{number + 1}" if i == hops else f"RL{relays - i + 1}"
+            x_m, y_m = i * spacing_m * math.cos(angle), i * spacing_m * math.sin(angle)
+            nodes.append(node(name, round(x_m, 2), round(y_m, 2)))
+    return nodes
+
+
 def grid(rows: int, columns: int, spacing_m: float) -> list[Node]:
     """Rows and columns, ``R1C1`` in a corner, which is the gateway, to ``R<rows>C<columns>``.
 
