@@ -30,6 +30,8 @@ y_m = 0
 gateway = {gateway}
 """
 
+TODAY_RADIO = '[radio]\nmodel = "sinr"\nstandard = "802.11n"\n'
+
 BAD = {
     "CTS rules": (
         "[radio]\ncts_ignores_nav = true\ncts_when_idle = true\n" + FLOW,
@@ -70,6 +72,32 @@ BAD = {
         "radio.mcs",
         "at most 7",
     ),
+    "mcs under rate control": (
+        f'{TODAY_RADIO}mcs = 3\nrate_control = "minstrel"\n{FLOW}',
+        "radio.mcs",
+        'set "fixed"',
+    ),
+    "mcs of wider channels": (
+        f'[radio]\nmodel = "sinr"\nstandard = "802.11ac"\nmcs = 9\n{FLOW}',
+        "radio.mcs",
+        "at most 8",
+    ),
+    "80 MHz of 802.11n": (
+        f'[radio]\nmodel = "sinr"\nstandard = "802.11n"\nchannel_mhz = 80\n{FLOW}',
+        "radio.channel_mhz",
+        "at most 40",
+    ),
+    "airtime bound of a fifo": (
+        f'[radio]\nmodel = "sinr"\nstandard = "802.11n"\naql_us = 9.0\n{FLOW}',
+        "radio.aql_us",
+        'set "fq_codel"',
+    ),
+    "locks below what it senses": (
+        f'[radio]\nmodel = "sinr"\nlock_dbm = -90.0\n{FLOW}',
+        "radio.lock_dbm",
+        "below sense_dbm",
+    ),
+    "fading of range": (f'[radio]\nfading = "nakagami"\n{FLOW}', "radio.fading", "remove it"),
     "range of 802.11n": (f'[radio]\nstandard = "802.11n"\n{FLOW}', "radio.standard", "sinr"),
     "control rate of 802.11b in 802.11g": (
         f'[radio]\nstandard = "802.11g"\ncontrol_mbps = 1.0\n{FLOW}',
@@ -300,6 +328,26 @@ def test_the_reference_names_every_key() -> None:
         assert name in text
         for key, of in (table_of(field) or Tcp).model_fields.items():
             assert f"`{key_of(key, of)}`" in text or key in Tcp.model_fields
+
+
+TODAY = '[radio]\nmodel = "sinr"\nstandard = "802.11ax"\nqueueing = "fq_codel"\nsense_dbm = -89.0\n'
+
+
+def test_todays_radio_chooses_its_bit_rate(write: Callable[[str], str]) -> None:
+    """Else a scenario of today's Wi-Fi would be simulated as no card is, or one rate as several."""
+    radio = load(write(TODAY + FLOW)).radio
+    assert (radio.rate_control, radio.capture, radio.aql_us, radio.lock_dbm) == (
+        "minstrel",
+        True,
+        12000.0,
+        -82.0,
+    )
+    fixed = load(write(f"{TODAY}mcs = 11\ncapture = false\naql_us = 0.0\nlock_dbm = -89.0\n{FLOW}"))
+    radio = fixed.radio
+    assert (radio.rate_control, radio.mcs, radio.capture) == ("fixed", 11, False)
+    assert (radio.aql_us, radio.lock_dbm) == (0.0, -89.0)
+    papers = load(write(FLOW)).radio
+    assert (papers.rate_control, papers.capture, papers.aql_us) == ("fixed", False, 0.0)
 
 
 def test_override_leaves_the_document_alone() -> None:

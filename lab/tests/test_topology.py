@@ -109,6 +109,26 @@ BAD = {
         "mesh.nodes",
         "rem",
     ),
+    "branches of a chain": (
+        '[mesh]\nbranches = [1]\n[[flow]]\nfrom = "B"\nto = "A"\n',
+        "mesh.branches",
+        "rem",
+    ),
+    "seven branches": (
+        f'[mesh]\ntopology = "tree"\nbranches = [1, 1, 1, 1, 1, 1, 1]\n{FLOW}',
+        "mesh.branches",
+        "1 to 6",
+    ),
+    "half a hop": (
+        f'[mesh]\ntopology = "tree"\nbranches = [1.5]\n{FLOW}',
+        "mesh.branches",
+        "number of hops",
+    ),
+    "which mesh, drawn by nothing": (
+        f'[mesh]\ntopology = "tree"\ntopology_seed = 2\n{FLOW}',
+        "mesh.topology_seed",
+        "remove",
+    ),
     "only gateways": (f"{RANDOM.replace('5', '20')}{FLOW}", "mesh.gateways", "give less"),
     "too thin": (f"{RANDOM.replace('1000', '100000')}{FLOW}", "mesh", "more nodes"),
     "stop before start": (
@@ -193,6 +213,29 @@ def test_cross_is_figure_17(write: Callable[[str], str]) -> None:
     assert nodes["IG"] == (0, 0)
     assert [nodes[f"A{i}"] for i in range(1, 5)] == [(-600, 0), (0, 600), (600, 0), (0, -600)]
     assert (nodes["RL1"], nodes["RL2"], nodes["RL8"]) == ((-400, 0), (-200, 0), (0, -200))
+
+
+def test_tree(write: Callable[[str], str]) -> None:
+    """Else branches would not meet at the gateway, or their ends would have other names."""
+    text = '[mesh]\ntopology = "tree"\nbranches = [1, 2, 4]\nspacing_m = 25\n'
+    nodes = {
+        n.name: (n.x_m, n.y_m)
+        for n in load(write(f'{text}[[flow]]\nfrom = "B"\nto = "A3"\n')).nodes
+    }
+    assert list(nodes) == ["IG", "A1", "RL1", "A2", "RL4", "RL3", "RL2", "A3"]
+    assert nodes["A1"] == (-25, 0)
+    distances = {name: math.hypot(*place) for name, place in nodes.items()}
+    assert [round(distances[f"A{i}"]) for i in (1, 2, 3)] == [25, 50, 100]
+    firsts = [nodes[name] for name in ("A1", "RL1", "RL4")]
+    for a, b in ((0, 1), (1, 2), (0, 2)):
+        assert math.dist(firsts[a], firsts[b]) == pytest.approx(25 * math.sqrt(3), abs=0.02)
+
+
+def test_shadowing_is_drawn_for_any_mesh(write: Callable[[str], str]) -> None:
+    """The simulator is told which mesh of many, and every seed of a run gets the same."""
+    text = '[radio]\nmodel = "sinr"\nshadowing_db = 6\n[mesh]\ntopology_seed = 7\n'
+    scenario = load(write(f'{text}[[flow]]\nfrom = "B"\nto = "A"\n'))
+    assert (scenario.radio.shadowing_db, scenario.radio.topology_seed) == (6.0, 7)
 
 
 def test_grid(write: Callable[[str], str]) -> None:

@@ -8,6 +8,7 @@
 #include "ns3/double.h"
 #include "ns3/object-factory.h"
 #include "ns3/table-based-error-rate-model.h"
+#include "ns3/wifi-phy.h"
 #include "ns3/wifi-tx-vector.h"
 #include "ns3/wifi-utils.h"
 
@@ -32,6 +33,7 @@ constexpr double FURTHEST_M = 1e6;
 
 constexpr uint32_t LLC_BYTES = 8;
 constexpr uint32_t MAC_BYTES = 24 + 4; // header and frame check sequence
+constexpr uint32_t QOS_BYTES = 2;      // more of a header with QoS
 constexpr uint32_t BITS = 8;
 
 // mac80211's TEST_FRAME_LEN and device_constant, net/mac80211/mesh_hwmp.c.
@@ -74,16 +76,26 @@ class Attempt
         return mode.GetDataRate(m_about.widthMhz) / 1e6;
     }
 
-    /** @return the probability that it gets through, header and payload */
-    double Success(WifiMode mode, uint64_t frameBits) const
+    /** @return the probability that an IP packet gets through, header and payload */
+    double Success(WifiMode mode, uint32_t packetBytes) const
     {
-        return m_locked ? Chunk(m_about.header, m_about.headerBits, WIFI_PPDU_FIELD_NON_HT_HEADER) *
-                              Chunk(mode, frameBits, WIFI_PPDU_FIELD_DATA)
-                        : 0;
+        if (!m_locked)
+        {
+            return 0;
+        }
+        // ns-3 has errors in all that is sent of a frame, what pads its last symbol included.
+        const auto vector = VectorOf(mode);
+        const auto bytes =
+            packetBytes + LLC_BYTES + MAC_BYTES + (m_about.qos ? QOS_BYTES : 0);
+        const auto band = m_about.frequencyMhz < 5000 ? WIFI_PHY_BAND_2_4GHZ : WIFI_PHY_BAND_5GHZ;
+        const auto payload = WifiPhy::GetPayloadDuration(bytes, vector, band);
+        const uint64_t bits = payload.GetSeconds() * mode.GetDataRate(vector);
+        return Chunk(m_about.header, m_about.headerBits, WIFI_PPDU_FIELD_NON_HT_HEADER) *
+               Chunk(mode, bits, WIFI_PPDU_FIELD_DATA);
     }
 
   private:
-    double Chunk(WifiMode mode, uint64_t bits, WifiPpduField field) const
+    WifiTxVector VectorOf(WifiMode mode) const
     {
         WifiTxVector vector;
         vector.SetMode(mode);
@@ -91,7 +103,12 @@ class Attempt
         vector.SetChannelWidth(m_about.widthMhz);
         vector.SetGuardInterval(SinrGuardInterval());
         vector.SetNss(1);
-        return m_errors->GetChunkSuccessRate(mode, vector, m_snr, bits, 1, field);
+        return vector;
+    }
+
+    double Chunk(WifiMode mode, uint64_t bits, WifiPpduField field) const
+    {
+        return m_errors->GetChunkSuccessRate(mode, VectorOf(mode), m_snr, bits, 1, field);
     }
 
     SinrPhy m_about;
@@ -135,11 +152,10 @@ double
 SinrSuccess(const RadioConfig& config, double distanceM, uint32_t packetBytes)
 {
     const Attempt attempt(config, distanceM);
-    const auto frameBits = (packetBytes + LLC_BYTES + MAC_BYTES) * BITS;
     double best = 0;
     for (const auto& mode : attempt.Modes())
     {
-        best = std::max(best, attempt.Success(mode, frameBits));
+        best = std::max(best, attempt.Success(mode, packetBytes));
     }
     return best;
 }
@@ -151,7 +167,7 @@ SinrAirtimeUs(const RadioConfig& config, double distanceM)
     auto least = std::numeric_limits<double>::infinity();
     for (const auto& mode : attempt.Modes())
     {
-        const auto success = attempt.Success(mode, TEST_FRAME_BITS);
+        const auto success = attempt.Success(mode, TEST_FRAME_BITS / BITS);
         const auto onceUs = TEST_OVERHEAD_US + TEST_FRAME_BITS / attempt.Mbps(mode);
         least = success > 0 ? std::min(least, onceUs / success) : least;
     }

@@ -158,7 +158,7 @@ class LossTestCase : public TestCase
         const auto deviation = std::sqrt(SUCCESS * (1 - SUCCESS) / attempts);
         NS_TEST_EXPECT_MSG_EQ_TOL(line.Received(1) / attempts,
                                   SUCCESS,
-                                  4 * deviation + 0.02, // the QoS header's bytes
+                                  4 * deviation,
                                   "share delivered");
     }
 
