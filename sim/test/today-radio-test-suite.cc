@@ -179,8 +179,9 @@ class HiddenTestCase : public TestCase
     }
 
   private:
-    uint32_t Delivered(const RadioConfig& radio)
+    uint32_t Delivered(RadioConfig radio)
     {
+        radio.lock_dbm = -82; // the hidden sender's frames are but interference
         RadioLine line({0, 25, 50, 75}, radio);
         line.Saturate(0, 1, 8);
         line.Saturate(3, 2);
@@ -401,12 +402,13 @@ class AirtimeTestCase : public TestCase
 
     Scenario Slow(double aqlUs)
     {
-        auto scenario = TodaysChain(1, 6);
+        auto scenario = TodaysChain(1, m_outage ? 20 : 6);
         scenario.radio.rate_control = "fixed";
         scenario.radio.mcs = 0; // 6.5 Mbit/s: a packet of 1500 bytes takes 1.9 ms
         scenario.radio.aql_us = aqlUs;
-        scenario.flows = {UdpFlow("B", "A", 20000)};
-        scenario.flows[0].stop_s = 3;
+        // A little more than the link carries: all that waits is through, or given up, at the end.
+        scenario.flows = {UdpFlow("B", "A", m_outage ? 2500 : 10000)};
+        scenario.flows[0].stop_s = 2;
         if (m_outage)
         {
             scenario.outages = {{.node = "A", .at_s = 1, .for_s = 10}};
