@@ -167,6 +167,7 @@ constexpr double MOST = 1e6;
 constexpr double MOST_EXPONENT = 10;
 constexpr double MOST_DBM = 120;
 constexpr double MOST_SHADOWING_DB = 30;
+constexpr double MOST_MCS = 11; // of one stream, 802.11ax
 constexpr double MOST_SEGMENT_BYTES = 1460; // fills a packet of 1500
 constexpr double MOST_RADIOS = 2;
 constexpr double MOST_FILE_BYTES = 1e9;
@@ -188,6 +189,7 @@ CheckNumbers(const Scenario& scenario)
     CheckRange("radio.sense_dbm", scenario.radio.sense_dbm, -MOST_DBM, 0);
     CheckRange("radio.lock_dbm", scenario.radio.lock_dbm, scenario.radio.sense_dbm, 0);
     CheckRange("radio.shadowing_db", scenario.radio.shadowing_db, 0, MOST_SHADOWING_DB);
+    CheckRange("radio.mcs", scenario.radio.mcs, 0, MOST_MCS);
     CheckRange("radio.aql_us", scenario.radio.aql_us, 0, MOST);
     CheckRange("map.assumed_exponent", scenario.map.assumed_exponent, 1, MOST_EXPONENT);
     CheckRange("map.least_h_cs", scenario.map.least_h_cs, 1, MP_REACH_HOPS);
@@ -446,8 +448,6 @@ CheckSinr(const RadioConfig& radio)
     CheckKnown("radio.standard",
                radio.standard,
                {"802.11b", "802.11g", "802.11n", "802.11ac", "802.11ax"});
-    CheckKnown("radio.fading", radio.fading, {"none", "nakagami"});
-    CheckKnown("radio.rate_control", radio.rate_control, {"minstrel", "fixed"});
     if (SinrAggregates(radio))
     {
         CheckKnown("radio.channel_mhz", std::to_string(radio.channel_mhz), SinrWidths(radio));
@@ -467,6 +467,8 @@ Check(const Scenario& scenario)
     {
         CheckKnown("radio.standard", scenario.radio.standard, {"802.11b", "802.11g"});
     }
+    CheckKnown("radio.fading", scenario.radio.fading, {"none", "nakagami"});
+    CheckKnown("radio.rate_control", scenario.radio.rate_control, {"minstrel", "fixed"});
     CheckKnown("radio.interference", scenario.radio.interference, {"additive", "pairwise"});
     if (scenario.radio.cts_ignores_nav && scenario.radio.cts_when_idle)
     {

@@ -189,6 +189,7 @@ class PathProbeTestSuite : public TestSuite
         add(new LinkTestCase("Inputs, range radio", PapersRadio(), -78.07));
         auto sinr = SinrRadio(3);
         sinr.sense_dbm = -85;
+        sinr.lock_dbm = -82; // what is weaker is sensed all the same
         add(new LinkTestCase("Inputs, sinr radio", sinr, -85));
         add(new SignalTestCase);
         AddRangeTruths();

@@ -31,7 +31,10 @@ Resolved()
                   "eifs_in_nav": false, "always_back_off": false,
                   "queueing": "fifo", "radios": 1,
                   "data_attempts": 0, "path_loss_exponent": 3.0, "tx_power_dbm": 16.0,
-                  "sense_dbm": -82.0, "mcs": 4, "aggregation": true},
+                  "sense_dbm": -82.0, "lock_dbm": -82.0, "fading": "none",
+                  "shadowing_db": 0.0, "topology_seed": 1, "capture": false,
+                  "rate_control": "fixed", "mcs": 4, "channel_mhz": 20, "aggregation": true,
+                  "aql_us": 0.0},
         "routing": {"protocol": "static", "hello_s": 2.0, "tc_s": 5.0, "search_pause_s": 0.0},
         "wired": {"mbps": 10.0, "delay_ms": 40.0},
         "nodes": [{"name": "IG", "x_m": 0.0, "y_m": 0.0, "gateway": true},
@@ -196,7 +199,12 @@ class ScenarioTestSuite : public TestSuite
         add("Unknown queueing", "/radio/queueing", "red", "radio.queueing");
         add("Negative queue", "/radio/queue_packets", -5, "radio.queue_packets");
         add("Deaf carrier sense", "/radio/cs_range_m", 249, "radio.cs_range_m");
-        add("More than one stream", "/radio/mcs", 8, "radio.mcs");
+        add("More than one stream", "/radio/mcs", 12, "radio.mcs");
+        add("Unknown rate control", "/radio/rate_control", "arf", "radio.rate_control");
+        add("Unknown fading", "/radio/fading", "rice", "radio.fading");
+        add("Negative shadowing", "/radio/shadowing_db", -1, "radio.shadowing_db");
+        add("Locked on the unsensed", "/radio/lock_dbm", -83, "radio.lock_dbm");
+        add("Negative airtime", "/radio/aql_us", -1, "radio.aql_us");
         add("No path loss", "/radio/path_loss_exponent", 0, "radio.path_loss_exponent");
         add("Unheard-of power", "/radio/tx_power_dbm", 121, "radio.tx_power_dbm");
         add("Sensing positive powers", "/radio/sense_dbm", 1, "radio.sense_dbm");

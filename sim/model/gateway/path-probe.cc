@@ -111,7 +111,9 @@ CarrierSenseDbm(Ptr<WifiNetDevice> radio)
         const auto dbm = (missed + sensed) / 2;
         (detected(dbm) ? sensed : missed) = dbm;
     }
-    return std::min<double>(std::max(sensed, LeastSignalDbm(phy)), phy->GetCcaEdThreshold());
+    // What the receiver does not lock on keeps the medium busy from CcaSensitivity on.
+    const double noticed = std::min<double>(sensed, phy->GetCcaSensitivityThreshold());
+    return std::min<double>(std::max(noticed, LeastSignalDbm(phy)), phy->GetCcaEdThreshold());
 }
 
 double
