@@ -23,7 +23,7 @@ namespace ns3
 struct RadioConfig
 {
     std::string model;      //!< "range", "sinr"
-    std::string standard;   //!< "802.11b", "802.11g"; of sinr also "802.11n", "802.11ac", "802.11ax"
+    std::string standard;   //!< "802.11b", "802.11g"; of sinr also 11n, 11ac, 11ax
     double data_mbps;       //!< bit rate of data frames
     double control_mbps;    //!< bit rate of control frames
     double broadcast_mbps;  //!< bit rate of broadcast frames; 0: as control_mbps

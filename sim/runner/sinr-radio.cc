@@ -56,8 +56,8 @@ CreateLossModel(const NodeContainer& nodes, const RadioConfig& config)
 }
 
 /**
- * A receiver leaves a frame whose preamble it is receiving for one that is MARGIN_DB stronger, ns-3's
- * default. Cards do so later in a frame, too (Lee et al. 2007; Wang, Leong, Leong 2014), which ns-3
+ * A receiver leaves a frame whose preamble it is receiving for one that is MARGIN_DB stronger,
+ * ns-3's default. Cards do so later in a frame, too (Lee et al. 2007; Wang, Leong, Leong 2014), which ns-3
  * 3.44 cannot: it ends at an assertion once a payload is being received.
  */
 void

@@ -281,7 +281,7 @@ class FadingTestCase : public TestCase
             sum += part / DRAWS;
             squares += part * part / DRAWS;
         }
-        // Nakagami's power is gamma distributed: its variance is 1 / m, m 1.5 up to 80 m, then 0.75.
+        // The power is gamma distributed: its variance is 1 / m, m 1.5 up to 80 m, then 0.75.
         const auto variance = 1 / (m_distanceM < 80 ? 1.5 : 0.75);
         NS_TEST_EXPECT_MSG_EQ_TOL(sum, 1, 4 * std::sqrt(variance / DRAWS), "mean");
         NS_TEST_EXPECT_MSG_EQ_TOL(squares - sum * sum, variance, 0.1 * variance, "variance");
@@ -490,7 +490,7 @@ class CheapestTestCase : public TestCase
     void DoRun() override
     {
         const auto none = std::numeric_limits<double>::infinity();
-        // 1 is a neighbour of 0; 2 has a dear link to 0; 3 costs the same by 1 and by 2; 4 has none.
+        // 2 has a dear link to 0; 3 costs the same by 1 and by 2; 4 has no link.
         const std::vector<std::vector<double>> costs{{none, 1, 5, none, none},
                                                      {1, none, 1, 6, none},
                                                      {5, 1, none, 5, none},

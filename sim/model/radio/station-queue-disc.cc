@@ -49,7 +49,8 @@ StationQueueDisc::GetTypeId()
             .SetParent<QueueDisc>()
             .SetGroupName("Meshpace")
             .AddConstructor<StationQueueDisc>()
-            // mac80211's defaults: IEEE80211_DEFAULT_AQL_TXQ_LIMIT_H and _L, IEEE80211_AQL_THRESHOLD.
+            // mac80211's defaults: IEEE80211_DEFAULT_AQL_TXQ_LIMIT_H and _L,
+            // IEEE80211_AQL_THRESHOLD.
             .AddAttribute("Limit",
                           "Airtime that the MAC holds for a neighbour.",
                           TimeValue(MicroSeconds(12000)),
