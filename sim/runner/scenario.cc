@@ -4,13 +4,17 @@
 
 #include "scenario.h"
 
+#include "scenario-checks.h"
+
+#include "people/person-checks.h"
+#include "people/person-config-json.h"
+
 #include "meshpace/meshpace.h"
 
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
 namespace ns3
 {
@@ -98,7 +102,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FlowConfig,
                                    one_connection,
                                    bucket,
                                    idle_at_s,
-                                   idle_s)
+                                   idle_s,
+                                   opaque)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PingConfig, from, to, interval_s, start_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OutageConfig, node, at_s, for_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Scenario,
@@ -115,6 +120,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Scenario,
                                    gateway,
                                    map,
                                    flows,
+                                   people,
                                    pings,
                                    outages)
 
@@ -123,43 +129,11 @@ namespace
 
 // pacelab has checked what users write; these guard the simulator against anything else.
 
-void
-CheckKnown(const std::string& key,
-           const std::string& value,
-           const std::vector<std::string>& known)
-{
-    if (std::find(known.begin(), known.end(), value) != known.end())
-    {
-        return;
-    }
-    std::string list;
-    for (const auto& name : known)
-    {
-        list += (list.empty() ? "" : ", ") + name;
-    }
-    throw ScenarioError(key + " = \"" + value + "\" is not simulated; one of: " + list);
-}
-
-void
-CheckRange(const std::string& key, double value, double least, double most)
-{
-    if (!(value >= least && value <= most))
-    {
-        std::ostringstream text;
-        text << key << " = " << value << " is out of range; from " << least << " to " << most;
-        throw ScenarioError(text.str());
-    }
-}
-
-/** Bounds only to keep times and sizes representable, and integers from having been negative. */
-constexpr double LEAST = 1e-6;
-constexpr double MOST = 1e6;
 // Of one stream and 20 MHz.
 constexpr double MOST_HT_MCS = 7;
 constexpr double MOST_VHT_MCS = 8;
 constexpr double MOST_EXPONENT = 10;
 constexpr double MOST_DBM = 120;
-constexpr double MOST_SEGMENT_BYTES = 1460; // fills a packet of 1500
 constexpr double MOST_RADIOS = 2;
 constexpr double MOST_FILE_BYTES = 1e9;
 constexpr double LEAST_SHAPE = 1.01; // at 1 Pareto's law has no mean
@@ -241,22 +215,6 @@ CheckLinks(const Scenario& scenario)
     }
 }
 
-/** Checks that what a key names as ends is there. */
-void
-CheckEnds(const std::string& key,
-          const std::vector<std::string>& ends,
-          const std::set<std::string>& names)
-{
-    for (const auto& end : ends)
-    {
-        if (names.count(end) == 0)
-        {
-            throw ScenarioError(key + "ends at \"" + end + "\", which is not there; name a " +
-                                "mesh node or a wired host");
-        }
-    }
-}
-
 void
 CheckFlow(const FlowConfig& flow, const std::set<std::string>& names)
 {
@@ -285,6 +243,10 @@ CheckFlow(const FlowConfig& flow, const std::set<std::string>& names)
     CheckRange(key + "idle_at_s", flow.idle_at_s, 0, MOST);
     CheckRange(key + "idle_s", flow.idle_s, 0, flow.traffic == "ftp" ? MOST : 0);
     CheckEnds(key, {flow.from, flow.to}, names);
+    if (flow.opaque && (flow.traffic != "ftp" || flow.law != "off"))
+    {
+        throw ScenarioError(key + "is opaque, which only ftp without a law is; remove it");
+    }
 }
 
 void
@@ -410,7 +372,10 @@ CheckClients(const Scenario& scenario)
     const bool map = scenario.gateway.law == "map" ||
                      std::any_of(scenario.flows.begin(),
                                  scenario.flows.end(),
-                                 [](const FlowConfig& flow) { return flow.law == "map"; });
+                                 [](const FlowConfig& flow) { return flow.law == "map"; }) ||
+                     std::any_of(scenario.people.begin(),
+                                 scenario.people.end(),
+                                 [](const PersonConfig& one) { return one.law == "map"; });
     if (!scenario.clients.empty() && map)
     {
         throw ScenarioError("the law map knows the links of nodes that stand still, and clients "
@@ -459,6 +424,7 @@ Check(const Scenario& scenario)
     {
         CheckFlow(flow, names);
     }
+    CheckPeople(scenario, names);
     for (const auto& ping : scenario.pings)
     {
         CheckPing(ping, names);
@@ -470,6 +436,22 @@ Check(const Scenario& scenario)
 }
 
 } // namespace
+
+std::vector<FlowConfig>
+TrafficOf(const Scenario& scenario)
+{
+    auto traffic = scenario.flows;
+    for (const auto& person : scenario.people)
+    {
+        FlowConfig flow{};
+        flow.name = "person " + person.name;
+        flow.from = person.host;
+        flow.to = person.node;
+        flow.segment_bytes = person.segment_bytes;
+        traffic.push_back(flow);
+    }
+    return traffic;
+}
 
 Scenario
 ReadScenario(const std::string& file)

@@ -5,6 +5,8 @@
 #ifndef MESHPACE_SCENARIO_H
 #define MESHPACE_SCENARIO_H
 
+#include "people/person-config.h"
+
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -161,6 +163,7 @@ struct FlowConfig
     uint32_t bucket;            //!< of "shaper": packets that may leave together
     double idle_at_s;           //!< of ftp: when the application falls silent
     double idle_s;              //!< for how long; 0: never
+    bool opaque;                //!< of ftp: goes as datagrams that nobody between its ends can read
 };
 
 /** ICMP echo requests at a constant rate; no flow. */
@@ -196,6 +199,7 @@ struct Scenario
     GatewayConfig gateway;
     MapConfig map;
     std::vector<FlowConfig> flows;
+    std::vector<PersonConfig> people;
     std::vector<PingConfig> pings;
     std::vector<OutageConfig> outages;
 };
@@ -206,6 +210,13 @@ class ScenarioError : public std::runtime_error
   public:
     using std::runtime_error::runtime_error;
 };
+
+/**
+ * @param scenario a scenario
+ * @return its flows, and after them each person as one from his host to his node: who talks to whom, in
+ *         packets of which size
+ */
+std::vector<FlowConfig> TrafficOf(const Scenario& scenario);
 
 /**
  * Reads a resolved scenario.

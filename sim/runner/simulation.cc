@@ -10,10 +10,12 @@
 #include "link-rates.h"
 #include "outages.h"
 #include "radio.h"
+#include "tcp-sockets.h"
 
 #include "../model/gateway/meshpace-queue-disc.h"
 #include "../model/gateway/path-probe.h"
 #include "../model/sender/tcp-meshpace.h"
+#include "../model/tcp/udp-encapsulation.h"
 
 #include "ns3/boolean.h"
 #include "ns3/enum.h"
@@ -34,6 +36,7 @@ namespace
 {
 
 constexpr uint16_t FIRST_PORT = 5000;
+constexpr uint16_t FIRST_PERSON_PORT = 20000;
 
 /**
  * Puts a queue disc on a device.
@@ -107,11 +110,13 @@ Simulation::Simulation(const Scenario& scenario, uint32_t seed)
         m_flows.back()->Install();
     }
     InstallPingers();
+    InstallPeople();
     ScheduleOutages(scenario, *m_network);
 }
 
 Simulation::~Simulation()
 {
+    m_people.clear(); // while their events can still be cancelled
     m_stopped.clear();
     m_gateways.clear();
     for (const auto& [node, shaper] : m_shapers)
@@ -192,7 +197,7 @@ Simulation::InstallGateway(const std::string& name)
 void
 Simulation::TellLinks(Ptr<MeshpaceGateway> gateway, const std::string& name) const
 {
-    for (const auto& flow : m_scenario.flows)
+    for (const auto& flow : TrafficOf(m_scenario))
     {
         const bool paced = m_network->IsWired(flow.from) &&
                            m_network->GatewayOf(flow.from) == name &&
@@ -309,6 +314,12 @@ Simulation::CreateFlow(const FlowConfig& config, uint16_t port)
             [this, one = flow.get()](uint16_t senderPort) { KeepStatistics(one, senderPort); });
         return flow;
     }
+    if (config.opaque)
+    {
+        UdpEncapsulation::On(ends.sender)->Encapsulate(port);
+        UdpEncapsulation::On(ends.receiver)->Encapsulate(port);
+        return std::make_unique<FtpFlow>(AsOpaque(config), ends, warmup, nullptr);
+    }
     return std::make_unique<FtpFlow>(config, ends, warmup, CreateSenderLaw(config));
 }
 
@@ -323,6 +334,42 @@ Simulation::InstallPingers()
                                                      m_pingers.size() + 1,
                                                      Seconds(m_scenario.warmup_s)));
         m_pingers.back()->Install();
+    }
+}
+
+std::function<Ptr<TcpMeshpace>()>
+Simulation::LawOf(const PersonConfig& person) const
+{
+    if (person.law == "off")
+    {
+        return {};
+    }
+    FlowConfig up{};
+    up.name = "person " + person.name;
+    up.from = person.node;
+    up.to = person.host;
+    up.law = person.law;
+    return [this, up] { return CreateSenderLaw(up); };
+}
+
+void
+Simulation::InstallPeople()
+{
+    uint16_t port = FIRST_PERSON_PORT;
+    for (const auto& config : m_scenario.people)
+    {
+        const PersonEnds ends{m_network->GetNode(config.node),
+                              m_network->GetNode(config.host),
+                              m_network->Address(config.node),
+                              m_network->Address(config.host),
+                              port};
+        m_people.push_back(std::make_unique<Person>(config,
+                                                    ends,
+                                                    LawOf(config),
+                                                    Seconds(m_scenario.duration_s),
+                                                    Seconds(Flow::BIN_S)));
+        m_people.back()->Install();
+        port += PersonEnds::PORTS;
     }
 }
 
@@ -378,6 +425,12 @@ const std::vector<std::unique_ptr<Pinger>>&
 Simulation::Pingers() const
 {
     return m_pingers;
+}
+
+const std::vector<std::unique_ptr<Person>>&
+Simulation::People() const
+{
+    return m_people;
 }
 
 const std::vector<Ptr<MeshpaceGateway>>&

@@ -11,10 +11,13 @@
 #include "scenario.h"
 #include "tcp-flow.h"
 
+#include "people/person.h"
+
 #include "../model/gateway/meshpace-gateway.h"
 #include "../model/sender/tcp-prompt.h"
 #include "../model/sender/tcp-shaper.h"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -54,6 +57,9 @@ class Simulation
 
     /** @return the pings in the scenario's order */
     const std::vector<std::unique_ptr<Pinger>>& Pingers() const;
+
+    /** @return the people in the scenario's order */
+    const std::vector<std::unique_ptr<Person>>& People() const;
 
     /** @return the law of each gateway as MeshNetwork::Gateways, none when it is off */
     const std::vector<Ptr<MeshpaceGateway>>& Gateways() const;
@@ -96,6 +102,9 @@ class Simulation
     /** Has a flow shaped at its sender. */
     void Shape(const FlowConfig& config, const FlowEnds& ends);
     void InstallPingers();
+    void InstallPeople();
+    /** @return what makes the law of a connection that a person opens; empty: none */
+    std::function<Ptr<TcpMeshpace>()> LawOf(const PersonConfig& person) const;
     void EndWarmup();
 
     const Scenario& m_scenario;
@@ -105,6 +114,7 @@ class Simulation
     std::vector<Ptr<MeshpaceGateway>> m_gateways; //!< as MeshNetwork::Gateways
     std::vector<std::unique_ptr<Flow>> m_flows;
     std::vector<std::unique_ptr<Pinger>> m_pingers;
+    std::vector<std::unique_ptr<Person>> m_people;
     /** What gateways would have forgotten of a flow's connections that ended. */
     struct Ended
     {

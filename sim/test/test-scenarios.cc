@@ -69,6 +69,7 @@ ChainScenario(uint32_t hops, const std::string& routing, double durationS)
                               .least_h_cs = 1,
                               .past_end = false},
                       .flows = {},
+                      .people = {},
                       .pings = {},
                       .outages = {}};
     for (uint32_t hop = 1; hop <= hops; hop++)
@@ -108,7 +109,8 @@ FtpFlow(const std::string& from, const std::string& to)
             .one_connection = false,
             .bucket = 1,
             .idle_at_s = 0,
-            .idle_s = 0};
+            .idle_s = 0,
+            .opaque = false};
 }
 
 FlowConfig
@@ -118,6 +120,33 @@ UdpFlow(const std::string& from, const std::string& to, double rateKbps)
     flow.traffic = "cbr";
     flow.rate_kbps = rateKbps;
     return flow;
+}
+
+PersonConfig
+PersonAt(const std::string& node, const std::string& host, const std::vector<std::string>& does)
+{
+    return {.name = "one",
+            .node = node,
+            .host = host,
+            .start_s = 1,
+            .stop_s = 0,
+            .leaves = "closes",
+            .pause_at_s = 0,
+            .pause_s = 0,
+            .does = does,
+            .opaque = 0,
+            .reading_s = 1,
+            .lookup_s = 1,
+            .law = "off",
+            .variant = "cubic",
+            .sack = true,
+            .delayed_ack = 2,
+            .delayed_ack_s = 0.2,
+            .byte_counting = false,
+            .advertised_window = 400,
+            .segment_bytes = 1460,
+            .initial_window = 10,
+            .min_rto_s = 0.2};
 }
 
 } // namespace ns3

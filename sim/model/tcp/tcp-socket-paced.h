@@ -46,6 +46,15 @@ class TcpSocketPaced : public TcpSocketBase
     /** Gives the connection up at once: resets it, sends nothing of what is still to be sent. */
     void Abort();
 
+    /**
+     * Gives the connection up and frees its ports: what still comes for it is answered by a reset. Not
+     * to be called by what the socket calls.
+     */
+    void AbortAndForget();
+
+    /** From now on the end is out of reach: it hears nothing and says nothing, and nobody is told. */
+    void Fade();
+
     /** Lets the congestion control grow its window by bytes acknowledged (TcpByteCounting). */
     void CountBytes();
 
@@ -68,6 +77,8 @@ class TcpSocketPaced : public TcpSocketBase
 
     Ptr<TcpSocketBase> Fork() override;
     void NewAck(const SequenceNumber32& ack, bool resetRto) override;
+
+    bool m_faded{false}; //!< whether it is out of reach
 };
 
 } // namespace ns3

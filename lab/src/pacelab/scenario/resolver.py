@@ -19,6 +19,7 @@ from pacelab.scenario.layout import laid_out
 from pacelab.scenario.mesh import Node, links
 from pacelab.scenario.models import Scenario, ScenarioFile
 from pacelab.scenario.outages import check_outages
+from pacelab.scenario.people_checks import completed_people, deaths
 from pacelab.scenario.pings import check_pings
 from pacelab.scenario.radio import completed_radio
 from pacelab.scenario.schema import Table, Where
@@ -50,6 +51,8 @@ def resolve(document: Table, file: str, *, emulated: bool = False) -> Scenario:
     check_outages(stated, names, where)
     ends = {end for flow in flows for end in (flow.from_, flow.to)}
     ends |= {end for ping in stated.ping for end in (ping.from_, ping.to)}
+    people = completed_people(stated, nodes, ends - names, where)
+    ends |= {person.host for person in people}
     return Scenario(
         title=stated.title,
         duration_s=stated.duration_s,
@@ -64,8 +67,9 @@ def resolve(document: Table, file: str, *, emulated: bool = False) -> Scenario:
         gateway=gateway,
         map=stated.map,
         flows=flows,
+        people=people,
         pings=stated.ping,
-        outages=stated.outage,
+        outages=[*stated.outage, *deaths(people, stated, where)],
     )
 
 
