@@ -214,6 +214,53 @@ class PagesTestCase : public TestCase
     const bool m_opaque;
 };
 
+/** Pages are 3GPP's, as TR 25.892 has them; page_scale makes each object larger. */
+class PageSizesTestCase : public TestCase
+{
+  public:
+    PageSizesTestCase()
+        : TestCase("Sizes of pages")
+    {
+    }
+
+  private:
+    /** @return pages of a person whom nobody answers: as many as there is time for */
+    static Json Pages(double scale, double durationS)
+    {
+        auto scenario = Home({"web"}, durationS);
+        scenario.people[0].page_scale = scale;
+        scenario.people[0].reading_s = 0.001;
+        scenario.outages = {{.node = "A", .at_s = 0, .for_s = durationS}};
+        return Simulated(scenario)[0]["pages"];
+    }
+
+    void DoRun() override
+    {
+        const auto pages = Pages(1, 20000);
+        const double count = pages.size();
+        NS_TEST_ASSERT_MSG_GT(count, 1990, "pages");
+        double objects = 0;
+        double bytes = 0;
+        for (const auto& page : pages)
+        {
+            objects += page["objects"].get<double>();
+            bytes += page["bytes"].get<double>();
+        }
+        // One main object, and on average 5.64 others.
+        NS_TEST_EXPECT_MSG_EQ_TOL(objects / count, 6.64, 0.6, "objects");
+        // Means of the laws before they are cut off at 2 MB: 10710 and 7758. Of the latter, whose
+        // deviation is 126168, the part above 2 MB has a quarter of all bytes.
+        NS_TEST_EXPECT_MSG_GT(bytes / count, 10710 + 5.64 * 7758 * 0.65, "bytes");
+        NS_TEST_EXPECT_MSG_LT(bytes / count, 10710 + 5.64 * 7758 * 1.1, "bytes");
+        const auto larger = Pages(40, 1200);
+        for (std::size_t i = 0; i < 100; i++)
+        {
+            const double expected = 40 * pages[i]["bytes"].get<double>();
+            NS_TEST_EXPECT_MSG_EQ(larger[i]["bytes"].get<double>(), expected, "page " << i);
+        }
+    }
+};
+
 /** What a person does is drawn by his name and the seed: laws and other people change nothing of it. */
 class SameDayTestCase : public TestCase
 {
@@ -427,7 +474,7 @@ class LookupsTestCase : public TestCase
             const bool twice = tookS > 5 && tookS < 5 + RTT_S + RADIO_S;
             const bool once = tookS > RTT_S && tookS < RTT_S + RADIO_S;
             found[none ? "none" : twice ? "twice" : once ? "once" : "other"]++;
-            NS_TEST_EXPECT_MSG_EQ(none, atS > 40 && atS < 55, "none at " << atS);
+            NS_TEST_EXPECT_MSG_EQ(none, (atS > 40 && atS < 55), "none at " << atS);
         }
         NS_TEST_EXPECT_MSG_EQ(found["other"], 0, "neither in one round trip nor in two attempts");
         NS_TEST_EXPECT_MSG_GT(found["none"], 3, "unanswered");
@@ -503,7 +550,7 @@ class PauseTestCase : public TestCase
             for (const auto& one : list)
             {
                 const double atS = one["at_s"];
-                NS_TEST_EXPECT_MSG_EQ(atS >= 30 && atS < 50, false, "asked for at " << atS);
+                NS_TEST_EXPECT_MSG_EQ((atS >= 30 && atS < 50), false, "asked for at " << atS);
             }
         }
     }
@@ -549,11 +596,11 @@ class LeavingTestCase : public TestCase
         const bool closes = m_leaves == "closes";
         // What closes says so; else the host's TCP tries again, ever more seldom, and the call goes on
         // for the 30 s of its consent.
-        NS_TEST_EXPECT_MSG_EQ(host->Out(TCP) > 2, !closes, "the host's TCP");
-        NS_TEST_EXPECT_MSG_EQ(host->Out(UDP) > 1000, !closes, "the host's datagrams");
+        NS_TEST_EXPECT_MSG_EQ((host->Out(TCP) > 2), !closes, "the host's TCP");
+        NS_TEST_EXPECT_MSG_EQ((host->Out(UDP) > 1000), !closes, "the host's datagrams");
         NS_TEST_EXPECT_MSG_LT(host->Out(UDP), 1500, "not for ever");
         NS_TEST_EXPECT_MSG_EQ(host->In(TCP) + host->In(UDP), 0, "nothing comes from him");
-        NS_TEST_EXPECT_MSG_EQ(node->In(TCP) > 2, m_leaves == "fades", "it reaches his node");
+        NS_TEST_EXPECT_MSG_EQ((node->In(TCP) > 2), (m_leaves == "fades"), "it reaches his node");
         NS_TEST_EXPECT_MSG_EQ(node->Out(TCP), 0, "his node answers nothing");
     }
 
@@ -654,7 +701,7 @@ class OpaqueFlowTestCase : public TestCase
         Wiretap node(simulation.Network().GetNode("A"));
         simulation.Run();
         const auto known = law == "off" ? 0 : simulation.Gateways()[0]->Connections();
-        NS_TEST_EXPECT_MSG_EQ(known, opaque || law == "off" ? 0 : 1, "what the gateway reads");
+        NS_TEST_EXPECT_MSG_EQ(known, (opaque || law == "off" ? 0 : 1), "what the gateway reads");
         const auto other = opaque ? TCP : UDP;
         NS_TEST_EXPECT_MSG_EQ(node.In(other) + node.Out(other), 0, "of the other kind");
         return simulation.Flows()[0]->Delivery().GoodputBytes() * 8 / 20.0;
@@ -686,6 +733,7 @@ class PeopleTestSuite : public TestSuite
         add(new RateTestCase);
         add(new PagesTestCase(false));
         add(new PagesTestCase(true));
+        add(new PageSizesTestCase);
         add(new SameDayTestCase);
         add(new VideoTestCase);
         add(new StallsTestCase);

@@ -135,6 +135,7 @@ PersonAt(const std::string& node, const std::string& host, const std::vector<std
             .pause_s = 0,
             .does = does,
             .opaque = 0,
+            .page_scale = 1,
             .reading_s = 1,
             .lookup_s = 1,
             .law = "off",

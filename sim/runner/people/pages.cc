@@ -7,6 +7,7 @@
 #include "ns3/simulator.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace ns3
 {
@@ -140,6 +141,7 @@ Pages::Pages(PersonSite& site, PersonListener& tcp, PersonListener& opaque)
           TimeValue(Seconds(site.config.reading_s)))),
       m_coin(CreateObject<UniformRandomVariable>())
 {
+    m_model->Initialize(); // else sizes are drawn by nothing
     m_model->AssignStreams(PersonStreamNumber(site.config.name, PersonStream::PAGES));
     m_coin->SetStream(PersonStreamNumber(site.config.name, PersonStream::OPAQUE));
 }
@@ -147,7 +149,10 @@ Pages::Pages(PersonSite& site, PersonListener& tcp, PersonListener& opaque)
 PagePlan
 Pages::Draw()
 {
-    PagePlan plan{m_model->GetMainObjectSize(),
+    const auto scaled = [this](uint32_t bytes) {
+        return static_cast<uint64_t>(std::ceil(bytes * m_site.config.page_scale));
+    };
+    PagePlan plan{scaled(m_model->GetMainObjectSize()),
                   {},
                   m_model->GetParsingTime(),
                   m_coin->GetValue() < m_site.config.opaque,
@@ -155,7 +160,7 @@ Pages::Draw()
     const auto objects = m_model->GetNumOfEmbeddedObjects();
     for (uint32_t i = 0; i < objects; i++)
     {
-        plan.embedded.push_back(m_model->GetEmbeddedObjectSize());
+        plan.embedded.push_back(scaled(m_model->GetEmbeddedObjectSize()));
     }
     return plan;
 }

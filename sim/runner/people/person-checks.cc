@@ -16,6 +16,7 @@ namespace
 
 /** Their ports, from FIRST_PERSON_PORT on, are all below those that ns-3 gives to clients. */
 constexpr std::size_t MOST_PEOPLE = 4000;
+constexpr double MOST_PAGE_SCALE = 1000;
 
 void
 CheckTimes(const PersonConfig& person, const std::string& key)
@@ -24,6 +25,7 @@ CheckTimes(const PersonConfig& person, const std::string& key)
     CheckRange(key + "stop_s", person.stop_s, 0, MOST);
     CheckRange(key + "pause_at_s", person.pause_at_s, 0, MOST);
     CheckRange(key + "pause_s", person.pause_s, 0, MOST);
+    CheckRange(key + "page_scale", person.page_scale, LEAST, MOST_PAGE_SCALE);
     CheckRange(key + "reading_s", person.reading_s, LEAST, MOST);
     CheckRange(key + "lookup_s", person.lookup_s, LEAST, MOST);
     if (person.stop_s > 0 && person.stop_s <= person.start_s)

@@ -25,6 +25,7 @@ struct PersonConfig
     double pause_s;                //!< for how long; 0: never
     std::vector<std::string> does; //!< "web", "video", "call", "download", "upload", "lookups"
     double opaque;                 //!< part of his pages and videos that the gateway cannot read
+    double page_scale;             //!< sizes of objects, in those of 3GPP
     double reading_s;              //!< mean time for which he reads a page
     double lookup_s;               //!< mean time between two look-ups
     std::string law;               //!< at his end: "off", "gap", "ap", "map", "even"

@@ -46,8 +46,8 @@ def _bins(run: Run) -> list[list[float]]:
 def shared_period_s(scenario: Scenario) -> tuple[float, float]:
     """From when to when, after the warm-up, all flows are there; all the time if that is never."""
     whole = (scenario.warmup_s, scenario.duration_s)
-    begin = max(whole[0], *(flow.start_s for flow in scenario.flows))
-    end = min(whole[1], *(flow.stop_s or whole[1] for flow in scenario.flows))
+    begin = max([whole[0], *(flow.start_s for flow in scenario.flows)])
+    end = min([whole[1], *(flow.stop_s or whole[1] for flow in scenario.flows)])
     return (begin, end) if begin < end else whole
 
 
@@ -62,6 +62,8 @@ def _shared_bins(run: Run, period_s: tuple[float, float]) -> list[list[float]]:
 
 def _goodput_interval(runs: Sequence[Run], flows: Sequence[int]) -> Interval:
     """Of some flows together: over replications, or over batches when there is one run."""
+    if not flows:
+        return {"mean": 0.0, "ci95": None}  # people alone
     if len(runs) > 1:
         return interval([sum(goodput_kbps(run, f) for f in flows) for run in runs])
     bins = _bins(runs[0])
@@ -85,7 +87,7 @@ def run_jain(run: Run, period_s: tuple[float, float]) -> float:
 def run_spread(run: Run, period_s: tuple[float, float]) -> float:
     """By how much of the best flow's goodput the worst flow's lies below it, 0 .. 1."""
     shares = _shares(run, period_s)
-    return 1 - min(shares) / max(shares) if max(shares) else 0.0
+    return 1 - min(shares) / max(shares) if any(shares) else 0.0
 
 
 def run_jain_10s(run: Run, period_s: tuple[float, float]) -> float:
@@ -97,7 +99,7 @@ def run_jain_10s(run: Run, period_s: tuple[float, float]) -> float:
 def run_starved_10s(run: Run, period_s: tuple[float, float]) -> float:
     """Share of 10 s windows in which some flow gets under 5% of what the window delivers."""
     shares = windows(_shared_bins(run, period_s), run["bin_s"], WINDOW_S)
-    starved = [min(s) < STARVED_SHARE * sum(s) or sum(s) == 0 for s in shares]
+    starved = [min(s) < STARVED_SHARE * sum(s) or sum(s) == 0 for s in shares if s]
     return sum(starved) / len(starved) if starved else 0.0
 
 

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from pacelab.scenario.flows import Tcp
-from pacelab.scenario.schema import Model, Name
+from pacelab.scenario.schema import Model, Name, word_of
 
-Activity = Literal["web", "video", "call", "download", "upload", "lookups"]
+ACTIVITIES = ("web", "video", "call", "download", "upload", "lookups")
 
 # Of TCP unless [tcp] or the person says otherwise: what people have. CUBIC (RFC 9438), ten segments
 # (RFC 6928), an ACK every second one (RFC 5681), and no window but that of the sender's buffer.
@@ -38,7 +38,12 @@ class _Own(Model):
         default=0.0, ge=0, le=1e6, description="when he asks for nothing more for a while"
     )
     pause_s: float = Field(default=0.0, ge=0, le=1e6, description="for how long; 0: never")
-    does: list[Activity] = Field(min_length=1, description="at least one of them; see below")
+    does: list[Annotated[str, word_of(*ACTIVITIES)]] = Field(
+        description="at least one of these; see below"
+    )
+    page_scale: float = Field(
+        default=1.0, ge=0.001, le=1000, description="of web: times 3GPP's sizes of objects"
+    )
     reading_s: float = Field(
         default=30.0, ge=0.1, le=1e6, description="of web: mean time for which he reads a page"
     )

@@ -12,7 +12,14 @@ from pacelab.scenario.evening import evening_people
 from pacelab.scenario.flows import BBR_DEFAULTS, BYTE_COUNTING, Tcp
 from pacelab.scenario.mesh import Node
 from pacelab.scenario.models import Outage, ScenarioFile
-from pacelab.scenario.people import MOST_PEOPLE, OPAQUE, TCP_DEFAULTS, Person, ResolvedPerson
+from pacelab.scenario.people import (
+    ACTIVITIES,
+    MOST_PEOPLE,
+    OPAQUE,
+    TCP_DEFAULTS,
+    Person,
+    ResolvedPerson,
+)
 from pacelab.scenario.schema import Where
 
 
@@ -37,6 +44,7 @@ def completed_people(
         person = _completed(stated, i, file, own_hosts)
         _check_place(person, names, here)
         _check_times(person, file.duration_s, here)
+        _check_activities(person, here)
         _check_tcp(person, here)
         people.append(person)
     _check_names(people, where)
@@ -117,9 +125,14 @@ def _check_times(person: ResolvedPerson, duration_s: float, where: Where) -> Non
         )
 
 
-def _check_tcp(person: ResolvedPerson, where: Where) -> None:
+def _check_activities(person: ResolvedPerson, where: Where) -> None:
+    if not person.does:
+        raise where.at("does").error(f"is empty; give at least one of {', '.join(ACTIVITIES)}")
     if len(set(person.does)) < len(person.does):
         raise where.at("does").error("names something twice; name it once, or write two people")
+
+
+def _check_tcp(person: ResolvedPerson, where: Where) -> None:
     if person.delayed_ack == "thinning":
         raise where.at("delayed_ack").error("people have no thinned ACKs; give a whole number")
     if person.byte_counting and person.variant not in BYTE_COUNTING:
