@@ -3,6 +3,7 @@
 
 import json
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -169,7 +170,7 @@ def test_arrivals_are_a_poisson_process() -> None:
         "test",
     ).people
     assert 1900 < len(people) < 2100
-    gaps = [b.start_s - a.start_s for a, b in zip(people, people[1:], strict=False)]
+    gaps = [b.start_s - a.start_s for a, b in pairwise(people)]
     mean = sum(gaps) / len(gaps)
     deviation = (sum((gap - mean) ** 2 for gap in gaps) / len(gaps)) ** 0.5
     assert mean == pytest.approx(5, rel=0.1)
@@ -189,7 +190,7 @@ def test_cost_of_people() -> None:
     call, bulk = cost(does=["call"]), cost(does=["download"])
     flow = {"mesh": {"hops": 3}, "flow": [{"from": "B", "to": "A"}], "tcp": {"delayed_ack": 2}}
     assert bulk == pytest.approx(cpu_s(resolve(flow, "test")), rel=0.05)
-    assert 0.2 < cost(does=["lookups"]) < call < bulk
+    assert 0.15 < cost(does=["lookups"]) < call < bulk
     assert cost(does=["call"], start_s=55.0) < 0.6 * call
     crowd = [{"node": "A", "does": ["download"]}] * 50
     assert cpu_s(resolve({"mesh": {"hops": 3}, "person": crowd}, "test")) < 1.2 * bulk
@@ -215,4 +216,3 @@ def test_people_alone(write: Callable[[str], str], capsys: pytest.CaptureFixture
     assert [len(window) for window in second["calls"][0]["windows"]] == [3, 3]
     assert sum(second["wants"]) == 20
     assert cli.main(["run", file]) == cli.DONE
-    assert "person" in capsys.readouterr().out or True

@@ -38,9 +38,7 @@ class _Own(Model):
         default=0.0, ge=0, le=1e6, description="when he asks for nothing more for a while"
     )
     pause_s: float = Field(default=0.0, ge=0, le=1e6, description="for how long; 0: never")
-    does: list[Annotated[str, word_of(*ACTIVITIES)]] = Field(
-        description="at least one of these; see below"
-    )
+    does: list[Annotated[str, word_of(*ACTIVITIES)]] = Field(description="see below")
     page_scale: float = Field(
         default=1.0, ge=0.001, le=1000, description="of web: times 3GPP's sizes of objects"
     )
