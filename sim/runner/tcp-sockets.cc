@@ -44,6 +44,9 @@ constexpr uint32_t SEND_BUFFER_SEGMENTS = 400;
 /** FINs that a receiver sends again before it gives up; its peer may have gone. */
 constexpr uint32_t FIN_RETRIES = 6;
 
+/** Retransmissions before a person's host gives up, who has data to send: Linux's tcp_retries2. */
+constexpr uint32_t HOST_RETRIES = 15;
+
 /** How long a person's end lingers in TIME_WAIT is twice this: 60 s, as in Linux. */
 constexpr double PERSON_SEGMENT_LIFETIME_S = 30;
 
@@ -124,7 +127,8 @@ CreateTcpReceiver(const FlowConfig& config, Ptr<Node> node)
                                                ? TcpSocketThinning::GetTypeId()
                                                : TcpSocketPaced::GetTypeId());
     SetAttributes(socket, config);
-    socket->SetAttribute("DataRetries", UintegerValue(FIN_RETRIES));
+    socket->SetAttribute("DataRetries",
+                         UintegerValue(config.traffic == "person" ? HOST_RETRIES : FIN_RETRIES));
     return socket;
 }
 

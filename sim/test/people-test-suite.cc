@@ -246,12 +246,12 @@ class PageSizesTestCase : public TestCase
             objects += page["objects"].get<double>();
             bytes += page["bytes"].get<double>();
         }
-        // One main object, and on average 5.64 others.
-        NS_TEST_EXPECT_MSG_EQ_TOL(objects / count, 6.64, 0.6, "objects");
-        // Means of the laws before they are cut off at 2 MB: 10710 and 7758. Of the latter, whose
-        // deviation is 126168, the part above 2 MB has a quarter of all bytes.
-        NS_TEST_EXPECT_MSG_GT(bytes / count, 10710 + 5.64 * 7758 * 0.65, "bytes");
-        NS_TEST_EXPECT_MSG_LT(bytes / count, 10710 + 5.64 * 7758 * 1.1, "bytes");
+        // One main object, and on average 3.95 others: the mean 5.64 is that of the law before it is cut
+        // off at 55, as ns-3 draws it.
+        NS_TEST_EXPECT_MSG_EQ_TOL(objects / count, 4.95, 0.3, "objects");
+        // 10710 + 3.95 * 7758; the objects' deviations, 25032 and 126168, make 5640 of the mean of 2000
+        // pages, of which two are let through.
+        NS_TEST_EXPECT_MSG_EQ_TOL(bytes / count, 41354, 2 * 5640, "bytes");
         const auto larger = Pages(40, 1200);
         for (std::size_t i = 0; i < 100; i++)
         {
@@ -288,10 +288,11 @@ class SameDayTestCase : public TestCase
 
     void DoRun() override
     {
-        auto scenario = Home({"web", "lookups"}, 60);
+        auto scenario = Home({"web", "lookups"}, 50);
+        scenario.radio = PapersRadio(); // slower, hence quicker to simulate
         scenario.people[0].opaque = 0.5;
         const auto first = Drawn(Simulated(scenario)[0]);
-        NS_TEST_EXPECT_MSG_GT(first.size(), 40, "drawn");
+        NS_TEST_EXPECT_MSG_GT(first.size(), 30, "drawn");
         NS_TEST_EXPECT_MSG_NE((Drawn(Simulated(scenario, {}, {}, 2)[0]) == first), true, "another seed");
         // Another law, somebody ahead of him in the file, and beside him a download.
         scenario.gateway.law = "even";
@@ -370,7 +371,7 @@ class StallsTestCase : public TestCase
   private:
     void DoRun() override
     {
-        auto scenario = Home({"video"}, 130);
+        auto scenario = Home({"video"}, 145);
         scenario.outages = {{.node = "A", .at_s = 20, .for_s = 60}};
         const auto person = Simulated(scenario)[0];
         const auto video = person["videos"][0];
@@ -382,7 +383,7 @@ class StallsTestCase : public TestCase
         NS_TEST_EXPECT_MSG_LT(stall["at_s"].get<double>(), 71, "no longer than it held");
         // TCP tries again ever more seldom: at the latest after as long as it was silent.
         NS_TEST_EXPECT_MSG_GT(endS, 80, "nothing came before");
-        NS_TEST_EXPECT_MSG_LT(endS, 128, "came again");
+        NS_TEST_EXPECT_MSG_LT(endS, 141, "came again");
     }
 };
 
@@ -497,7 +498,7 @@ class BulkTestCase : public TestCase
   private:
     void DoRun() override
     {
-        auto scenario = Home({m_what}, 40);
+        auto scenario = Home({m_what}, 36);
         auto& person = scenario.people[0];
         person.variant = m_variant;
         person.initial_window = 10;
@@ -508,12 +509,12 @@ class BulkTestCase : public TestCase
         // 21.6 Mbit/s of datagrams by hand, less TCP's ACKs.
         NS_TEST_EXPECT_MSG_GT(Sum(bytes, 5, 15) * 8 / 10, 14e6, "before");
         NS_TEST_EXPECT_MSG_EQ(Sum(bytes, 17, 25), 0, "meanwhile");
-        NS_TEST_EXPECT_MSG_GT(Sum(bytes, 30, 40) * 8 / 10, 14e6, "afterwards");
+        NS_TEST_EXPECT_MSG_GT(Sum(bytes, 30, 36) * 8 / 6, 14e6, "afterwards");
         for (const auto* key : {"wants", "bulk"})
         {
             NS_TEST_EXPECT_MSG_EQ(Sum(json[key], 1, 15), 14, key);
             NS_TEST_EXPECT_MSG_EQ(Sum(json[key], 17, 25), 0, key);
-            NS_TEST_EXPECT_MSG_EQ(Sum(json[key], 26, 40), 14, key);
+            NS_TEST_EXPECT_MSG_EQ(Sum(json[key], 26, 36), 10, key);
         }
     }
 
@@ -683,9 +684,9 @@ class OpaqueFlowTestCase : public TestCase
     /** @return goodput, bit/s */
     double Goodput(bool opaque, const std::string& law)
     {
-        auto scenario = Home({}, 30);
+        auto scenario = Home({}, 15);
         scenario.people.clear();
-        scenario.warmup_s = 10;
+        scenario.warmup_s = 5;
         scenario.gateway.law = law;
         scenario.gateway.goodput_control = law == "even";
         scenario.flows = {FtpFlow(m_from, m_to)};
@@ -704,7 +705,7 @@ class OpaqueFlowTestCase : public TestCase
         NS_TEST_EXPECT_MSG_EQ(known, (opaque || law == "off" ? 0 : 1), "what the gateway reads");
         const auto other = opaque ? TCP : UDP;
         NS_TEST_EXPECT_MSG_EQ(node.In(other) + node.Out(other), 0, "of the other kind");
-        return simulation.Flows()[0]->Delivery().GoodputBytes() * 8 / 20.0;
+        return simulation.Flows()[0]->Delivery().GoodputBytes() * 8 / 10.0;
     }
 
     void DoRun() override

@@ -28,11 +28,11 @@ BUSY = {1.0: 0.65, 2.0: 0.65}
 BUSY_WITH_FILES = 0.5
 THINNED = 4  # segments an ACK, when ACKs are thinned
 # Of what a person does, the most that it asks for: packets of SEGMENT_BYTES a second, and how many
-# there are for one of these, with its ACK or answer: a page of 55 kB in 40 s; the highest bit rate
+# there are for one of these, with its ACK or answer: a page of 41 kB in 40 s; the highest bit rate
 # of video; 50 datagrams each way; a look-up in 5 s. Bulk asks for all that the wires carry.
 SEGMENT_BYTES = 1460
 ASKS_PER_S = {
-    "web": (55e3 / SEGMENT_BYTES / 40, 2),
+    "web": (41e3 / SEGMENT_BYTES / 40, 2),
     "video": (7800e3 / 8 / SEGMENT_BYTES, 2),
     "call": (50.0, 2),
     "lookups": (1 / 5, 2),
