@@ -184,8 +184,8 @@ class PagesTestCase : public TestCase
             const double firstS = page["first_byte_s"];
             NS_TEST_EXPECT_MSG_GT(firstS, 2 * RTT_S, "first byte");
             NS_TEST_EXPECT_MSG_LT(firstS, 2 * (RTT_S + RADIO_S), "first byte");
-            // At most: a round trip for each doubling of ten segments, and one for the request, in each
-            // of the rounds in which six objects are loaded; 2 Mbit/s; a second to parse.
+            // At most: a round trip for each doubling of ten segments, and one for the request, in
+            // each of the rounds in which six objects are loaded; 2 Mbit/s; a second to parse.
             const double objects = page["objects"];
             const double bytes = page["bytes"];
             const double rounds = 2 + (1 + std::ceil((objects - 1) / 6)) * 6;
@@ -243,11 +243,11 @@ class PageSizesTestCase : public TestCase
             objects += page["objects"].get<double>();
             bytes += page["bytes"].get<double>();
         }
-        // One main object, and on average 3.95 others: the mean 5.64 is that of the law before it is cut
-        // off at 55, as ns-3 draws it.
+        // One main object, and on average 3.95 others: the mean 5.64 is that of the law before it
+        // is cut off at 55, as ns-3 draws it.
         NS_TEST_EXPECT_MSG_EQ_TOL(objects / count, 4.95, 0.3, "objects");
-        // 10710 + 3.95 * 7758; the objects' deviations, 25032 and 126168, make 5640 of the mean of 2000
-        // pages, of which two are let through.
+        // 10710 + 3.95 * 7758; the objects' deviations, 25032 and 126168, make 5640 of the mean of
+        // 2000 pages, of which two are let through.
         NS_TEST_EXPECT_MSG_EQ_TOL(bytes / count, 41354, 2 * 5640, "bytes");
         const auto larger = Pages(40, 1200);
         for (std::size_t i = 0; i < 100; i++)
@@ -258,7 +258,9 @@ class PageSizesTestCase : public TestCase
     }
 };
 
-/** What a person does is drawn by his name and the seed: laws and other people change nothing of it. */
+/**
+ * What a person does is drawn by his name and the seed: laws and other people change nothing of it.
+ */
 class SameDayTestCase : public TestCase
 {
   public:
@@ -289,7 +291,8 @@ class SameDayTestCase : public TestCase
         scenario.people[0].opaque = 0.5;
         const auto first = Drawn(Simulated(scenario)[0]);
         NS_TEST_EXPECT_MSG_GT(first.size(), 30, "drawn");
-        NS_TEST_EXPECT_MSG_NE((Drawn(Simulated(scenario, {}, {}, 2)[0]) == first), true, "another seed");
+        const auto second = Drawn(Simulated(scenario, {}, {}, 2)[0]);
+        NS_TEST_EXPECT_MSG_EQ((second == first), false, "another seed");
         // Another law, somebody ahead of him in the file, and beside him a download.
         scenario.gateway.law = "even";
         scenario.gateway.goodput_control = true;
@@ -422,7 +425,9 @@ class CallTestCase : public TestCase
     }
 };
 
-/** Half of a call's way is lost: the windows say so, and what is under way at the end is not lost. */
+/**
+ * Half of a call's way is lost: the windows say so, and what is under way at the end is not lost.
+ */
 class LossyCallTestCase : public TestCase
 {
   public:
@@ -435,8 +440,10 @@ class LossyCallTestCase : public TestCase
     void DoRun() override
     {
         auto scenario = Home({"call"}, 31);
-        // Longer than queues bridge: what comes meanwhile is more than the 50 packets that they hold.
-        scenario.outages = {{.node = "A", .at_s = 12, .for_s = 8}, {.node = "A", .at_s = 27, .for_s = 9}};
+        // Longer than queues bridge: what comes meanwhile is more than the 50 packets that they
+        // hold.
+        scenario.outages = {{.node = "A", .at_s = 12, .for_s = 8},
+                            {.node = "A", .at_s = 27, .for_s = 9}};
         const auto windows = Simulated(scenario)[0]["calls"][0]["windows"];
         for (const auto* direction : {"up", "down"})
         {
@@ -506,7 +513,8 @@ class BulkTestCase : public TestCase
         person.pause_s = 10;
         const auto json = Simulated(scenario)[0];
         const auto& bytes = json["delivered_bytes"];
-        // 4.5 Mbit/s of datagrams by hand, less TCP's ACKs, which cost as much as half of its segments.
+        // 4.5 Mbit/s of datagrams by hand, less TCP's ACKs, which cost as much as half of its
+        // segments.
         NS_TEST_EXPECT_MSG_GT(Sum(bytes, 5, 15) * 8 / 10, 2.7e6, "before");
         NS_TEST_EXPECT_MSG_EQ(Sum(bytes, 18, 25), 0, "meanwhile");
         NS_TEST_EXPECT_MSG_GT(Sum(bytes, 30, 36) * 8 / 6, 2.7e6, "afterwards");
@@ -596,8 +604,8 @@ class LeavingTestCase : public TestCase
         };
         Check(Simulated(scenario, begin)[0]);
         const bool closes = m_leaves == "closes";
-        // What closes says so; else the host's TCP tries again, ever more seldom, and the call goes on
-        // for the 30 s of its consent.
+        // What closes says so; else the host's TCP tries again, ever more seldom, and the call goes
+        // on for the 30 s of its consent.
         NS_TEST_EXPECT_MSG_EQ((host->Out(TCP) > 2), !closes, "the host's TCP");
         NS_TEST_EXPECT_MSG_EQ((host->Out(UDP) > 1000), !closes, "the host's datagrams");
         NS_TEST_EXPECT_MSG_LT(host->Out(UDP), 1500, "not for ever");
@@ -630,7 +638,9 @@ class LeavingTestCase : public TestCase
     const double m_opaque;
 };
 
-/** Nobody answers at all: nothing comes about, and what could not in so short a time is not judged. */
+/**
+ * Nobody answers at all: nothing comes about, and what could not in so short a time is not judged.
+ */
 class NobodyTestCase : public TestCase
 {
   public:
@@ -713,7 +723,8 @@ class OpaqueFlowTestCase : public TestCase
     {
         const auto plain = Goodput(false, "off");
         NS_TEST_EXPECT_MSG_GT(plain, 2.7e6, "TCP");
-        // 1314 bytes a packet of 1378, instead of 1460 in 1500, whose overhead on the air weighs more.
+        // 1314 bytes a packet of 1378, instead of 1460 in 1500, whose overhead on the air weighs
+        // more.
         NS_TEST_EXPECT_MSG_EQ_TOL(Goodput(true, "off") / plain, 0.94, 0.06, "opaque");
         NS_TEST_EXPECT_MSG_GT(Goodput(true, "even"), 0.5 * plain, "under a law");
         Goodput(false, "even");

@@ -47,12 +47,14 @@ class TcpSocketPaced : public TcpSocketBase
     void Abort();
 
     /**
-     * Gives the connection up and frees its ports: what still comes for it is answered by a reset. Not
-     * to be called by what the socket calls.
+     * Gives the connection up and frees its ports: what still comes for it is answered by a reset.
+     * Not to be called by what the socket calls.
      */
     void AbortAndForget();
 
-    /** From now on the end is out of reach: it hears nothing and says nothing, and nobody is told. */
+    /**
+     * From now on the end is out of reach: it hears nothing and says nothing, and nobody is told.
+     */
     void Fade();
 
     /** Lets the congestion control grow its window by bytes acknowledged (TcpByteCounting). */
@@ -69,9 +71,10 @@ class TcpSocketPaced : public TcpSocketBase
 
   private:
     /**
-     * Host unreachable, of the first unacknowledged segment, takes one doubling of its time-out back:
-     * the path was broken, not full (RFC 6069; as in Linux). ns-3 does not hand over of which segment;
-     * TcpPrompt puts the lower half of its number where other codes have an MTU, which ns-3 does.
+     * Host unreachable, of the first unacknowledged segment, takes one doubling of its time-out
+     * back: the path was broken, not full (RFC 6069; as in Linux). ns-3 does not hand over of which
+     * segment; TcpPrompt puts the lower half of its number where other codes have an MTU, which
+     * ns-3 does.
      */
     void Unreachable(Ipv4Address from, uint8_t ttl, uint8_t type, uint8_t code, uint32_t seq);
 

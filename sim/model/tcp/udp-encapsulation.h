@@ -19,9 +19,9 @@ namespace ns3
  *
  * Connections that go as UDP datagrams, between a node's transports and its IP: what is between
  * the two ends sees datagrams and no sequence numbers, ACKs, or options, as it does of QUIC
- * (RFC 9000). The transport in the datagrams is ns-3's TCP, whose ACKs and congestion control, CUBIC
- * (RFC 9438) or BBR, are the ends' own. UDP's ports are TCP's, so that each connection is a flow to
- * whoever tells flows apart by ports.
+ * (RFC 9000). The transport in the datagrams is ns-3's TCP, whose ACKs and congestion control,
+ * CUBIC (RFC 9438) or BBR, are the ends' own. UDP's ports are TCP's, so that each connection is a
+ * flow to whoever tells flows apart by ports.
  *
  * Both ends need one. TCP's header stands for QUIC's short header and that of its STREAM frame, and
  * a trailer for the tag of QUIC's encryption.

@@ -18,9 +18,9 @@ namespace ns3
 {
 
 /**
- * A call: G.711 in RTP (RFC 3550, RFC 3551), 20 ms of sound a datagram, 50 a second each way; silence is
- * sent like sound. It lasts until he pauses or leaves, and after a pause he calls again. Where he
- * vanishes the host goes on until its consent to send expires (RFC 7675).
+ * A call: G.711 in RTP (RFC 3550, RFC 3551), 20 ms of sound a datagram, 50 a second each way;
+ * silence is sent like sound. It lasts until he pauses or leaves, and after a pause he calls again.
+ * Where he vanishes the host goes on until its consent to send expires (RFC 7675).
  */
 class Call : public Activity
 {

@@ -13,7 +13,9 @@
 namespace ns3
 {
 
-/** In which bins of time somebody wanted something: something that was asked for was not there yet. */
+/**
+ * In which bins of time somebody wanted something: something that was asked for was not there yet.
+ */
 class DemandMeter
 {
   public:

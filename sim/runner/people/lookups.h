@@ -20,8 +20,8 @@ namespace ns3
 
 /**
  * Names that he looks up: a datagram with the question, one with the answer, at times of a Poisson
- * process, so that they see what an observer sees who looks at random (Wolff 1982). A question that has
- * no answer is asked again as resolv.conf(5) has it by default: after 5 s, twice in all.
+ * process, so that they see what an observer sees who looks at random (Wolff 1982). A question that
+ * has no answer is asked again as resolv.conf(5) has it by default: after 5 s, twice in all.
  */
 class Lookups : public Activity
 {
@@ -35,7 +35,7 @@ class Lookups : public Activity
 
     static constexpr double TIMEOUT_S = 5;      //!< resolv.conf's timeout
     static constexpr uint32_t ATTEMPTS = 2;     //!< and attempts
-    static constexpr uint32_t QUESTION_BYTES = 48; //!< header 12, a name of 21 with type and class, EDNS 11
+    static constexpr uint32_t QUESTION_BYTES = 48; //!< header 12, question 25, EDNS 11
     static constexpr uint32_t ANSWER_BYTES = 112;  //!< and four addresses of 16
 
   private:

@@ -175,7 +175,9 @@ Pages::Start()
     }
 }
 
-/** Pages go on being drawn, so that those after a pause are the same, and no reading is cut short. */
+/**
+ * Pages go on being drawn, so that those after a pause are the same, and no reading is cut short.
+ */
 void
 Pages::Next()
 {

@@ -33,8 +33,8 @@ struct PagePlan
 };
 
 /**
- * A page on its way. In TCP as HTTP/1.1 has it: up to six connections, as browsers open to a host, of
- * which each has one request at a time. Opaque as HTTP/3 (RFC 9114): one connection, and all
+ * A page on its way. In TCP as HTTP/1.1 has it: up to six connections, as browsers open to a host,
+ * of which each has one request at a time. Opaque as HTTP/3 (RFC 9114): one connection, and all
  * objects are asked for at once.
  */
 class PageLoad
@@ -74,10 +74,10 @@ class PageLoad
 };
 
 /**
- * Surfing: 3GPP's model (TR 25.892, annex A.2.2; ns-3's ThreeGppHttpVariables) of pages, their objects, and
- * of reading. In the model reading begins when a page is there. Then a slow mesh would be asked for
- * fewer pages, and other ones at other times; so here he takes PATIENCE_S and the reading time for a page,
- * however long it loads, and gives it up where it is not there by then.
+ * Surfing: 3GPP's model (TR 25.892, annex A.2.2; ns-3's ThreeGppHttpVariables) of pages, their
+ * objects, and of reading. In the model reading begins when a page is there. Then a slow mesh would
+ * be asked for fewer pages, and other ones at other times; so here he takes PATIENCE_S and the
+ * reading time for a page, however long it loads, and gives it up where it is not there by then.
  */
 class Pages : public Activity
 {
@@ -93,7 +93,10 @@ class Pages : public Activity
     void Pause() override;
     void Leave(Leaving leaving) override;
 
-    /** For how long a page may keep him (Nielsen, Usability Engineering, 1993: attention holds 10 s). */
+    /**
+     * For how long a page may keep him (Nielsen, Usability Engineering, 1993: attention holds
+     * 10 s).
+     */
     static constexpr double PATIENCE_S = 10;
 
   private:

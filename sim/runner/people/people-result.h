@@ -14,8 +14,8 @@ namespace ns3
 {
 
 /**
- * What a person met with, as a result has it (docs/research/scenarios.md). Left out is what nobody can
- * judge: begun too shortly before his end, or that of the simulation, to have come about.
+ * What a person met with, as a result has it (docs/research/scenarios.md). Left out is what nobody
+ * can judge: begun too shortly before his end, or that of the simulation, to have come about.
  *
  * @param person a person
  * @param hops of his node to the gateway at the start

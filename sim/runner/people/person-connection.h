@@ -170,7 +170,7 @@ class PersonListener
     const bool m_opaque;
     FlowConfig m_tcp;
     Ptr<TcpSocketPaced> m_socket;
-    std::map<uint16_t, PersonConnection*> m_waiting; //!< connections not accepted yet, by person's port
+    std::map<uint16_t, PersonConnection*> m_waiting; //!< not accepted yet, by person's port
 };
 
 } // namespace ns3

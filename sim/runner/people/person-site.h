@@ -40,7 +40,7 @@ struct PersonSite
 {
     PersonConfig config;
     PersonEnds ends;
-    std::function<Ptr<TcpMeshpace>()> law; //!< makes one for a connection that he opens; may be null
+    std::function<Ptr<TcpMeshpace>()> law; //!< makes one for each of his connections; or null
     Time end;                              //!< of the simulation
     DeliveryMeter delivery;                //!< new data, both ways
     DemandMeter wants;                     //!< pages, segments of video, calls, transfers

@@ -18,8 +18,8 @@ namespace ns3
 
 /**
  * A person at a mesh node: arrives, does what he does, may fall silent for a while, and leaves or
- * stays. With "dies" the scenario has an outage of his node from then on, as with "fades" only he is
- * out of reach.
+ * stays. With "dies" the scenario has an outage of his node from then on, as with "fades" only he
+ * is out of reach.
  */
 class Person
 {

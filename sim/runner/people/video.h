@@ -21,8 +21,8 @@ namespace ns3
 {
 
 /**
- * Chooses bit rates of video by what the player's buffer holds: BBA-0 (Huang, Johari, McKeown, Trunnell,
- * Watson, A Buffer-Based Approach to Rate Adaptation, SIGCOMM 2014, algorithm 1).
+ * Chooses bit rates of video by what the player's buffer holds: BBA-0 (Huang, Johari, McKeown,
+ * Trunnell, Watson, A Buffer-Based Approach to Rate Adaptation, SIGCOMM 2014, algorithm 1).
  */
 class BufferBasedRate
 {
@@ -52,10 +52,10 @@ class BufferBasedRate
 };
 
 /**
- * A video that never ends, over one connection, in segments of constant bit rate one after the other, as
- * long as the buffer has room for one. It begins to play with one segment in the buffer and goes on after a
- * stall with two: what ExoPlayer's 2.5 s and 5 s come to (DefaultLoadControl). In a pause it stands, and
- * the buffer stays as it is.
+ * A video that never ends, over one connection, in segments of constant bit rate one after the
+ * other, as long as the buffer has room for one. It begins to play with one segment in the buffer
+ * and goes on after a stall with two: what ExoPlayer's 2.5 s and 5 s come to (DefaultLoadControl).
+ * In a pause it stands, and the buffer stays as it is.
  */
 class Video : public Activity
 {
