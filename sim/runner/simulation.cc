@@ -149,8 +149,8 @@ Simulation::CreateGateway() const
         BooleanValue(config.goodput_control),
         "LocalRetransmission",
         BooleanValue(config.local_retransmission),
-        "DeparturesOnArrival",
-        BooleanValue(config.release == "fq"),
+        "Release",
+        EnumValue(config.release == "fq" ? MeshpaceRelease::ON_ARRIVAL : MeshpaceRelease::AT_TURN),
         "DelayBound",
         TimeValue(Seconds(config.delay_bound_s)));
 }

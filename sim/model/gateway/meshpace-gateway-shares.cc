@@ -51,11 +51,15 @@ MeshpaceGateway::IsDatagramForMesh(Ptr<const QueueDiscItem> item) const
 MeshpaceGateway::ToMeshVerdict
 MeshpaceGateway::DatagramToMesh(Ptr<QueueDiscItem> item, uint32_t radio)
 {
-    if (!SharesHosts() || !IsDatagramForMesh(item))
+    if (m_lawName != EVEN || !IsDatagramForMesh(item))
     {
         return {Verdict::PASS, {}};
     }
     const auto host = StaticCast<Ipv4QueueDiscItem>(item)->GetHeader().GetDestination().Get();
+    if (m_settings.release != MeshpaceRelease::AT_TURN)
+    {
+        return DatagramOnArrival(item, host, radio);
+    }
     switch (m_hostShares.Datagram(item, radio, host, HoldingTo(host), NowNs()))
     {
     case MeshpaceHosts::Fate::WAITS:
@@ -99,7 +103,8 @@ MeshpaceGateway::Hold(const MeshpaceKey& key,
                       uint32_t ackedBytes)
 {
     const bool data = ackedBytes == 0;
-    if (data && connection.WaitsTooLong(CapIntervalNs(key, connection), NowNs()))
+    if (data && connection.WaitsTooLong(CapIntervalNs(key, connection), NowNs()) &&
+        !MarkIfCapable(item))
     {
         return {Verdict::DROP, {}};
     }
@@ -150,11 +155,38 @@ MeshpaceGateway::ShareStep()
         }
     }
     m_throttles += m_hostShares.Step(NowNs());
+    TellConnections();
+}
+
+void
+MeshpaceGateway::TellConnection(const MeshpaceKey& key, MeshpaceConnection& connection)
+{
+    const bool tells = m_lawName == EVEN && m_settings.paces;
+    connection.Share(m_hostShares.Told({key.meshAddress, true}),
+                     tells ? m_hostShares.Told({key.meshAddress, false}) : mp_shared{});
+}
+
+void
+MeshpaceGateway::TellConnections()
+{
     for (const auto& [key, connection] : m_connections)
     {
-        connection->Share(m_hostShares.Told({key.meshAddress, true}),
-                          m_hostShares.Told({key.meshAddress, false}));
+        TellConnection(key, *connection);
     }
+}
+
+void
+MeshpaceGateway::SetCap(Ipv4Address host, bool down, uint64_t capBps, uint64_t flowBps)
+{
+    m_hostShares.SetCap({host.Get(), down}, capBps, flowBps);
+    TellConnections();
+}
+
+void
+MeshpaceGateway::SetSharers(uint32_t sharers)
+{
+    m_hostShares.SetSharers(sharers);
+    TellConnections();
 }
 
 std::vector<std::pair<const MeshpaceKey*, MeshpaceConnection*>>
@@ -189,7 +221,7 @@ MeshpaceGateway::AskSilentPaths()
         if (m_probes.Spend(key->meshAddress, NowNs()))
         {
             mp_probe_sent(&connection->Asks(true), NowNs());
-            m_urgent.at(connection->Radio())(connection->Retransmit(NowNs()));
+            m_urgent.at(connection->Radio())(connection->Copy());
         }
     }
     for (const auto& [key, connection] : DueAsks(false))

@@ -61,6 +61,7 @@ MeshpaceHosts::Step(uint64_t nowNs)
     auto share = shares.begin();
     for (auto& [key, host] : m_hosts)
     {
+        Cap(host, share->cap_bps);
         host.share = *share++;
         host.told = mp_share_told(&m_shares, &host.share);
         host.share.flows = 0;
@@ -73,7 +74,53 @@ mp_shared
 MeshpaceHosts::Told(const Key& key) const
 {
     const auto found = m_hosts.find(key);
-    return found == m_hosts.end() ? mp_shared{} : found->second.told;
+    return found == m_hosts.end() ? mp_shared{.bps = 0, .sharers = m_shares.sharers, .acks = 0}
+                                  : found->second.told;
+}
+
+void
+MeshpaceHosts::Cap(Host& host, uint64_t capBps)
+{
+    if (host.share.cap_bps > 0 && capBps == 0)
+    {
+        host.pace = {}; // of a cap that is lifted nothing is left for the next one
+        host.police = {};
+    }
+    host.share.cap_bps = capBps;
+}
+
+void
+MeshpaceHosts::SetCap(const Key& key, uint64_t capBps, uint64_t flowBps)
+{
+    auto& host = m_hosts[key];
+    Cap(host, capBps);
+    host.told = {.bps = flowBps, .sharers = m_shares.sharers, .acks = 0};
+}
+
+void
+MeshpaceHosts::SetSharers(uint32_t sharers)
+{
+    m_shares.sharers = sharers;
+    for (auto& [key, host] : m_hosts)
+    {
+        host.told.sharers = sharers;
+    }
+}
+
+uint64_t
+MeshpaceHosts::OnArrivalNs(const Key& key,
+                           uint64_t readyNs,
+                           uint32_t bytes,
+                           uint64_t mostNs,
+                           mp_too_long then)
+{
+    const auto capBps = CapBps(key);
+    if (capBps == 0)
+    {
+        return readyNs;
+    }
+    const auto heldBps = mp_held_bps(capBps, !key.down);
+    return mp_host_departure_ns(&m_hosts.at(key).pace, heldBps, readyNs, bytes, mostNs, then);
 }
 
 uint64_t
@@ -134,7 +181,7 @@ MeshpaceHosts::Datagram(Ptr<QueueDiscItem> item,
                         uint64_t nowNs)
 {
     auto& host = m_hosts[{address, true}];
-    const auto bytes = item->GetPacket()->GetSize();
+    const auto bytes = item->GetSize();
     host.radio = radio;
     if (host.share.cap_bps == 0 && host.datagrams.empty())
     {
@@ -192,7 +239,7 @@ MeshpaceHosts::Release(uint32_t address, uint64_t nowNs)
     host.datagrams.erase(host.datagrams.begin());
     host.buckets[BucketOf(item)].waiting--;
     mp_turns_pass(&host.turns, tag);
-    const auto bytes = item->GetPacket()->GetSize();
+    const auto bytes = item->GetSize();
     host.share.delivered_bytes += bytes;
     Leaves(key, host, bytes, sinceNs, nowNs);
     return item;

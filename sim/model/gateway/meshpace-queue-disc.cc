@@ -194,13 +194,13 @@ MeshpaceMeshQueueDisc::DoEnqueue(Ptr<QueueDiscItem> item)
     {
         return EnqueuePassing(item, std::nullopt);
     }
-    const auto [verdict, told] = m_gateway->ToMesh(item, m_radio);
-    switch (verdict)
+    const auto verdict = m_gateway->ToMesh(item, m_radio);
+    switch (verdict.verdict)
     {
     case MeshpaceGateway::Verdict::HELD:
         return GetInternalQueue(HELD)->Enqueue(item);
     case MeshpaceGateway::Verdict::PASS:
-        return EnqueuePassing(item, told);
+        return EnqueuePassing(item, verdict.told);
     default:
         DropBeforeEnqueue(item, PACING_QUEUE_FULL);
         return false;
@@ -237,6 +237,7 @@ MeshpaceMeshQueueDisc::ScheduleNextDeparture()
 void
 MeshpaceMeshQueueDisc::SendUrgent(Ptr<QueueDiscItem> item)
 {
+    m_gateway->SentAgain(item);
     m_urgent = true;
     Enqueue(item);
     m_urgent = false;
