@@ -75,6 +75,14 @@ MeshpaceConnection::WaitsTooLong(uint64_t capIntervalNs, uint64_t nowNs)
                             nowNs);
 }
 
+bool
+MeshpaceConnection::WaitsBeyond(uint64_t capIntervalNs) const
+{
+    auto waitsFor = mp_waits_for_of(&m_down.estimate, IntervalNs(), m_handshake.rtt_us);
+    waitsFor.turn_ns = capIntervalNs;
+    return mp_wait_beyond(&waitsFor, m_held.size());
+}
+
 uint32_t
 MeshpaceConnection::HeadBytes() const
 {
@@ -208,7 +216,12 @@ uint64_t
 MeshpaceConnection::HeadReadyNs() const
 {
     const auto& head = m_held.front();
-    return HeadAcknowledges() ? head.sinceNs : DueNs(head.sinceNs);
+    if (HeadAcknowledges())
+    {
+        return head.sinceNs;
+    }
+    // What carries no data has only not to overtake.
+    return HeadBytes() ? DueNs(head.sinceNs) : mp_follow_ns(&m_down.pacer, head.sinceNs);
 }
 
 Departure

@@ -110,6 +110,13 @@ class MeshpaceConnection
      */
     bool WaitsTooLong(uint64_t capIntervalNs, uint64_t nowNs);
 
+    /**
+     * Under any law: whether a packet that comes now would wait so long that its sender gives it up for lost.
+     * @param capIntervalNs between the connection's packets by its host's cap, ns; 0: none
+     * @return whether to drop it
+     */
+    bool WaitsBeyond(uint64_t capIntervalNs) const;
+
     /** @return of the queue's head: payload, or bytes that it acknowledges and waits for; 0: none */
     uint32_t HeadBytes() const;
 

@@ -60,7 +60,7 @@ MeshpaceGateway::DatagramToMesh(Ptr<QueueDiscItem> item, uint32_t radio)
     {
         return DatagramOnArrival(item, host, radio);
     }
-    switch (m_hostShares.Datagram(item, radio, host, HoldingTo(host), NowNs()))
+    switch (m_hostShares.Datagram(item, radio, host, InLineTo(host), NowNs()))
     {
     case MeshpaceHosts::Fate::WAITS:
         return {Verdict::HELD, {}};
@@ -73,10 +73,11 @@ MeshpaceGateway::DatagramToMesh(Ptr<QueueDiscItem> item, uint32_t radio)
 }
 
 uint32_t
-MeshpaceGateway::HoldingTo(uint32_t address) const
+MeshpaceGateway::InLineTo(uint32_t address) const
 {
-    return std::ranges::count_if(m_connections, [address](const auto& entry) {
-        return entry.first.meshAddress == address && entry.second->Holds();
+    return std::ranges::count_if(m_connections, [address, nowNs = NowNs()](const auto& entry) {
+        return entry.first.meshAddress == address && entry.second->Holds() &&
+               entry.second->HeadReadyNs() <= nowNs;
     });
 }
 
@@ -90,7 +91,7 @@ MeshpaceGateway::HeadTag(const MeshpaceKey& key, MeshpaceConnection& connection)
 uint64_t
 MeshpaceGateway::CapIntervalNs(const MeshpaceKey& key, const MeshpaceConnection& connection) const
 {
-    const auto flows = HoldingTo(key.meshAddress) + m_hostShares.DatagramBuckets(key.meshAddress);
+    const auto flows = InLineTo(key.meshAddress) + m_hostShares.DatagramBuckets(key.meshAddress);
     return mp_turn_interval_ns(m_hostShares.CapBps({key.meshAddress, true}),
                                connection.DownSegmentBytes(),
                                flows);
@@ -103,8 +104,10 @@ MeshpaceGateway::Hold(const MeshpaceKey& key,
                       uint32_t ackedBytes)
 {
     const bool data = ackedBytes == 0;
-    if (data && connection.WaitsTooLong(CapIntervalNs(key, connection), NowNs()) &&
-        !MarkIfCapable(item))
+    const auto capIntervalNs = CapIntervalNs(key, connection);
+    const bool beyond = data && connection.WaitsBeyond(capIntervalNs);
+    if (beyond ||
+        (data && connection.WaitsTooLong(capIntervalNs, NowNs()) && !MarkIfCapable(item)))
     {
         return {Verdict::DROP, {}};
     }
@@ -122,7 +125,9 @@ MeshpaceGateway::DueNs(const MeshpaceKey& key,
                        uint64_t nowNs) const
 {
     const MeshpaceHosts::Key host{key.meshAddress, !connection.HeadAcknowledges()};
-    return std::max(m_hostShares.DueNs(host, connection.HeadReadyNs()), nowNs);
+    const auto readyNs = connection.HeadReadyNs();
+    const bool counts = connection.HeadBytes() > 0;
+    return std::max(counts ? m_hostShares.DueNs(host, readyNs) : readyNs, nowNs);
 }
 
 Departure
@@ -156,6 +161,16 @@ MeshpaceGateway::ShareStep()
     }
     m_throttles += m_hostShares.Step(NowNs());
     TellConnections();
+    WakeUp();
+}
+
+void
+MeshpaceGateway::WakeUp()
+{
+    for (const auto& [radio, wake] : m_wake)
+    {
+        wake();
+    }
 }
 
 void
@@ -180,6 +195,7 @@ MeshpaceGateway::SetCap(Ipv4Address host, bool down, uint64_t capBps, uint64_t f
 {
     m_hostShares.SetCap({host.Get(), down}, capBps, flowBps);
     TellConnections();
+    WakeUp();
 }
 
 void

@@ -51,6 +51,7 @@ MeshpaceGateway::DoDispose()
     m_evenEvent.Cancel();
     m_connections.clear();
     m_urgent.clear();
+    m_wake.clear();
     m_prompt.Nullify();
     Object::DoDispose();
 }
@@ -59,6 +60,12 @@ void
 MeshpaceGateway::SetUrgentCallback(Callback<void, Ptr<QueueDiscItem>> callback, uint32_t radio)
 {
     m_urgent[radio] = callback;
+}
+
+void
+MeshpaceGateway::SetWakeCallback(Callback<void> callback, uint32_t radio)
+{
+    m_wake[radio] = callback;
 }
 
 void

@@ -172,6 +172,13 @@ class MeshpaceGateway : public Object
     void SetUrgentCallback(Callback<void, Ptr<QueueDiscItem>> callback, uint32_t radio = 0);
 
     /**
+     * Sets what is called when packets may be due earlier than NextDeparture() has said.
+     * @param callback asks for what is due
+     * @param radio the radio by which that leaves
+     */
+    void SetWakeCallback(Callback<void> callback, uint32_t radio = 0);
+
+    /**
      * Sets what prompts the sender of a silent upload.
      * @param callback takes the connection and up to which its upload is acknowledged
      */
@@ -236,7 +243,8 @@ class MeshpaceGateway : public Object
                        MeshpaceConnection& connection,
                        Ptr<QueueDiscItem> item,
                        uint32_t ackedBytes);
-    uint32_t HoldingTo(uint32_t address) const;
+    /** @return flows of a host that wait for its turn alone: their heads are ready */
+    uint32_t InLineTo(uint32_t address) const;
     uint64_t HeadTag(const MeshpaceKey& key, MeshpaceConnection& connection) const;
     uint64_t CapIntervalNs(const MeshpaceKey& key, const MeshpaceConnection& connection) const;
     uint64_t DueNs(const MeshpaceKey& key,
@@ -272,6 +280,7 @@ class MeshpaceGateway : public Object
     bool Polices(const MeshpaceKey& key, const TcpSegment& segment, MeshpaceConnection& connection);
     void TellConnection(const MeshpaceKey& key, MeshpaceConnection& connection);
     void TellConnections();
+    void WakeUp();
     /** Each second under the law even: silent paths are asked, hosts are compared. */
     void EvenStep();
     void AskSilentPaths();
@@ -318,6 +327,7 @@ class MeshpaceGateway : public Object
     uint32_t m_maxHeld{0};
     uint64_t m_throttles{0};
     std::map<uint32_t, Callback<void, Ptr<QueueDiscItem>>> m_urgent; //!< by radio
+    std::map<uint32_t, Callback<void>> m_wake; //!< by radio
     Callback<void, const MeshpaceKey&, uint32_t> m_prompt;
 };
 

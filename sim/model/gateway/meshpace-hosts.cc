@@ -156,6 +156,10 @@ void
 MeshpaceHosts::Leaves(const Key& key, Host& host, uint32_t bytes, uint64_t readyNs, uint64_t nowNs)
 {
     const auto heldBps = mp_held_bps(host.share.cap_bps, !key.down);
+    if (heldBps == 0)
+    {
+        return; // what left before there was a cap does not count for it
+    }
     mp_host_leaves(&host.pace, heldBps, readyNs, nowNs, bytes, 0);
 }
 

@@ -138,7 +138,7 @@ class MeshpaceHosts
      * @param item the packet
      * @param radio by which it leaves
      * @param address of the host
-     * @param others flows of the host of which something else waits
+     * @param others flows of the host of which something else waits for its turn
      * @param nowNs now, ns
      * @return whether it waits, passes, or is to be dropped
      */

@@ -128,6 +128,7 @@ MeshpaceMeshQueueDisc::SetGateway(Ptr<MeshpaceGateway> gateway, uint32_t radio)
     m_gateway = gateway;
     m_radio = radio;
     m_gateway->SetUrgentCallback(MakeCallback(&MeshpaceMeshQueueDisc::SendUrgent, this), radio);
+    m_gateway->SetWakeCallback(MakeCallback(&QueueDisc::Run, this), radio);
 }
 
 void
