@@ -5,7 +5,7 @@
 // Replays traces (core/test/traces) in ns-3's gateway, outside a network: its packets are a trace's, the simulator's
 // clock is the trace's time, and what was held has to leave when it was said to.
 //
-// usage: meshpace-replay TRACE...    writes the traces with their outcomes, as core-replay does; 77: not for ns-3
+// usage: meshpace-replay-gateway TRACE...    writes the traces with their outcomes, as core-replay does; 77: not for ns-3
 
 #include "exceptions.h"
 #include "packets.h"
@@ -55,7 +55,7 @@ bool g_copies;                                 //!< a segment was ordered to be 
 void
 Fail(const char* what, uint64_t nowNs)
 {
-    fprintf(stderr, "meshpace-replay: %s, at %" PRIu64 " ns\n", what, nowNs);
+    fprintf(stderr, "meshpace-replay-gateway: %s, at %" PRIu64 " ns\n", what, nowNs);
     exit(1);
 }
 
@@ -311,7 +311,7 @@ main(int argc, char** argv)
 {
     if (argc < 2 || std::string_view(argv[1]) == "-s")
     {
-        fprintf(stderr, "usage: meshpace-replay TRACE...    (- is the standard input)\n");
+        fprintf(stderr, "usage: meshpace-replay-gateway TRACE...    (- is the standard input)\n");
         return 2;
     }
     return replay_arguments(argc, argv, 1);

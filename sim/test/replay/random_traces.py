@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Replays random traces in ns-3's gateway, which has to do what core/ does in plain C; one that differs
-is shown in as few events as still differ.
+Replays random traces in ns-3's gateway or sender, which has to do what core/ does in plain C; one that
+differs is shown in as few events as still differ.
 
-usage: random_traces.py CORE_REPLAY SIM_REPLAY [COUNT]
+usage: random_traces.py gateway|sender CORE_REPLAY SIM_REPLAY [COUNT]
 """
 
 import dataclasses
@@ -13,6 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "linux/test"))
 
+import sender_source
 from harness import replay
 from harness.namespace import run
 from harness.trace_source import Setting, Source, of_seed
@@ -38,11 +39,17 @@ def replayer(program: str) -> replay.Replay:
     return lambda trace: run(program, str(trace))
 
 
-def main(core: str, sim: str, count: str = "200") -> int:
+def trace_of(kind: str, core: str, seed: int) -> str:
+    if kind == "sender":
+        return sender_source.make(sender_source.of_seed(seed), seed)
+    return Source(without_exceptions(of_seed(seed)), seed, Path(core)).run()
+
+
+def main(kind: str, core: str, sim: str, count: str = "200") -> int:
     failed, lines = 0, 0
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(int(count)):
-            trace = Source(without_exceptions(of_seed(seed)), seed, Path(core)).run()
+            trace = trace_of(kind, core, seed)
             lines += trace.count("\n")
             (path := Path(folder) / "random.trace").write_text(trace)
             replayer(sim)(path)  # compare() takes an error for a line that was left out
