@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Traces of a sender (core/test/traces/sender): its segments cross a path of one bottleneck, at whose end
-each is acknowledged. Losses, SACKs and what the gateway signals are drawn from the seed.
+Traces of a sender (core/test/traces/sender): its segments cross a path of one bottleneck, at whose
+end each is acknowledged. Losses, SACKs and what the gateway signals are drawn from the seed.
 
-usage: sender_source.py SENDER_REPLAY    makes the traces of core/test/traces/sender again
+usage, in linux/test: python -m harness.sender_source CORE_REPLAY_SENDER    makes them again
 """
 
 import random
@@ -11,8 +11,6 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[3] / "linux/test"))
 
 from harness.namespace import run
 
@@ -117,7 +115,7 @@ def main(program: str) -> None:
     folder = ROOT / "core/test/traces/sender"
     with tempfile.NamedTemporaryFile("w", suffix=".trace") as bare:
         for seed, (name, setting) in enumerate(CATALOGUE.items()):
-            head = f"# {name}: made by sim/test/replay/sender_source.py\n"
+            head = f"# {name}: made by linux/test/harness/sender_source.py\n"
             Path(bare.name).write_text(head + make(setting, seed))
             (folder / f"{name}.trace").write_text(run(program, bare.name))
 

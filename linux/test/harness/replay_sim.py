@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Replays random traces in ns-3's gateway or sender, which has to do what core/ does in plain C; one that
-differs is shown in as few events as still differ.
+Replays random traces in ns-3's gateway or sender, which has to do what core/ does in plain C; one
+that differs is shown in as few events as still differ.
 
-usage: random_traces.py gateway|sender CORE_REPLAY SIM_REPLAY [COUNT]
+usage, in linux/test: python -m harness.replay_sim gateway|sender CORE_REPLAY SIM_REPLAY [COUNT]
 """
 
 import dataclasses
@@ -11,14 +11,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[3] / "linux/test"))
-
-import sender_source
-from harness import replay
+from harness import replay, sender_source
 from harness.namespace import run
 from harness.trace_source import Setting, Source, of_seed
 
-# What ns-3's gateway has not (exceptions.h); a cap of a host outside would be another's.
+# What ns-3's gateway has not: sim/test/replay/exceptions.h.
 EXCEPTIONS = ("alias", "mark", "forget", "outside=1")
 
 
