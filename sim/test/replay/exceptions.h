@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 /** What a trace may have that ns-3's gateway has not, and why; core/test/traces/README.md lists the same. */
 struct ReplayException
@@ -17,6 +18,9 @@ struct ReplayException
     const char* why;
     bool (*is)(const trace_event& event);
 };
+
+/** Hosts that are further addresses of others: an exception once a packet has one. */
+inline std::set<uint32_t> g_aliases;
 
 inline constexpr ReplayException REPLAY_EXCEPTIONS[] = {
     {"IPv6",
@@ -33,7 +37,7 @@ inline constexpr ReplayException REPLAY_EXCEPTIONS[] = {
      [](const trace_event& event) { return event.kind == TRACE_HOST && event.outside; }},
     {"alias",
      "a simulated host has one address",
-     [](const trace_event& event) { return event.kind == TRACE_ALIAS; }},
+     [](const trace_event& event) { return g_aliases.contains(event.packet.flow.host); }},
     {"unsent",
      "what ns-3's gateway has a copy of it can send",
      [](const trace_event& event) { return event.kind == TRACE_UNSENT; }},

@@ -235,6 +235,7 @@ replay_begin()
     g_floors.clear();
     g_asked.clear();
     g_held.clear();
+    g_aliases.clear();
 }
 
 static void
@@ -248,6 +249,9 @@ replay_configure(const trace_event* event)
     {
     case TRACE_HOST:
         g_paths[host.Get()] = {event->hops, event->kbps};
+        break;
+    case TRACE_ALIAS:
+        g_aliases.insert(event->packet.flow.host);
         break;
     case TRACE_FLOOR:
         g_floors[KeyOf(event->packet.flow)] = event->number;
