@@ -341,9 +341,11 @@ MeshpaceConnection::See(const TcpSegment& segment, bool fromMesh, Time now)
     const uint64_t nowNs = now.GetNanoSeconds();
     if (flags & TcpHeader::RST)
     {
+        const auto& sender = fromMesh ? m_upload.Endpoint() : m_down;
+        const bool unseen = !sender.progress.seen; // of its numbers nothing is known by which to tell
         const bool breaks = fromMesh ? m_upload.Reset(segment.Seq())
                                      : mp_endpoint_reset(&m_down, segment.Seq());
-        m_reset = m_reset || breaks;
+        m_reset = m_reset || breaks || unseen;
         return true;
     }
     if (flags & TcpHeader::SYN)
