@@ -110,6 +110,11 @@ def keeps_its_rate(network: net.Network, transfer: Transfer, count: int, kind: s
     return during == pytest.approx(before, rel=RATE_TOLERANCE)
 
 
+# Who makes a flow and what makes room is decided before any law: `gap` is tried at full length.
+BY_LAW = pytest.mark.parametrize("law", ["even", pytest.param("gap", marks=pytest.mark.long)])
+
+
+@BY_LAW
 @pytest.mark.parametrize("kind", ["syn", "data"])
 @pytest.mark.parametrize("release", ["nfqueue", "observe"])
 def test_a_flood_of_flows(
@@ -141,6 +146,7 @@ def test_a_flood_of_flows(
         assert status["counters"]["flows_evicted"] > 0
 
 
+@BY_LAW
 def test_a_small_table_makes_room(network: net.Network, start: StartGateway, law: str) -> None:
     """Least recently used out first: the busy flow stays, the flood's flows go."""
     gateway = start(network, law=law, max_flows=1024, host=paced())

@@ -11,9 +11,9 @@ from harness.transfer import Transfer, window
 LOSSY = Radio(delay_ms=4, loss=0.02, reorder=0.02, seed=5)
 SIZE = 600_000
 # A window holds one hole at most: of a second one the ACK that follows the first one's copy tells
-# the sender by SACK. And a hole is filled a round trip after the duplicate ACKs that the sender does
-# not see, while it waits for two before it probes by itself (RFC 8985, 7.2): the other is what a busy
-# machine may be late by.
+# the sender by SACK. And a hole is filled a round trip after the duplicate ACKs that the sender
+# does not see, while it waits for two before it probes by itself (RFC 8985, 7.2): the other is what
+# a busy machine may be late by.
 WINDOW = 32 * 1024
 ALONE = Radio(delay_ms=20, lost_each=2 * WINDOW // 1448)
 
