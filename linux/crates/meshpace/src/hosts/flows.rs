@@ -53,7 +53,7 @@ impl Meter {
     }
 
     /// Bytes/s that all hosts of the mesh have acknowledged, and have had acknowledged.
-    pub fn mesh_bps(&self, table: &Table) -> u64 {
+    pub fn mesh_bytes_per_s(&self, table: &Table) -> u64 {
         let mesh = table.iter().filter(|(_, flow)| !flow.outside);
         let kbps: f64 = mesh.filter_map(|(key, _)| self.kbps.get(key)).sum();
         (kbps * 125.0) as u64
@@ -119,6 +119,6 @@ mod tests {
         assert_eq!(meter.kbps(&table[0].0), 8.0, "the first that it has got");
         assert_eq!(meter.kbps(&flow(0, 0).0), 0.0, "no more than before");
         assert_eq!((meter.before.len(), meter.kbps.len()), (2, 1));
-        assert_eq!(meter.mesh_bps(&table), 1000);
+        assert_eq!(meter.mesh_bytes_per_s(&table), 1000);
     }
 }
