@@ -31,10 +31,10 @@ DIGITS = 12
 
 LAWS = ("off", "gap", "ap", "map", "shaper", "even")
 # Headers that only some laws compute with. All others count for all laws; so would a new one.
-_EVEN = ("active", "budget", "demand", "feedback", "hostpace", "hosts", "police", "presence")
-_EVEN += ("probe", "search", "share", "trial", "turn")
+_EVEN = """active budget demand feedback hostpace hosts police presence probe search share
+trial turn"""
 OWN = {
-    **{f"{name}.h": ("even",) for name in _EVEN},
+    **{f"{name}.h": ("even",) for name in _EVEN.split()},
     "goodput.h": ("gap", "map"),
     "shaper.h": ("shaper",),
     **{f"{name}.h": ("map",) for name in ("decibel", "oid", "radio")},
