@@ -49,9 +49,9 @@ struct call call;
 /* A BPF program each, in a section of its name; elsewhere a function. */
 #ifdef __bpf__
 #define CALL(name)                                                                            \
-	__attribute__((section("tc/" #name), used)) int probe_##name(void *context)
+	__attribute__((section("tc/" #name), used)) int call_##name(void *context)
 #else
-#define CALL(name) int probe_##name(void *context)
+#define CALL(name) int call_##name(void *context)
 #endif
 
 CALL(record);

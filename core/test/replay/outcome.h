@@ -40,13 +40,13 @@ struct replay_outcome {
 
 static inline void replay_write_feedback(const uint8_t feedback[MP_OPTION_BYTES])
 {
-	struct mp_feedback feedback;
+	struct mp_feedback heard;
 	uint32_t rtt_wired_us;
 
 	if (mp_option_read(feedback, &rtt_wired_us))
 		printf(" wired=%" PRIu32 "us", rtt_wired_us);
-	else if (mp_feedback_read(feedback, &feedback))
-		printf(" active=%" PRIu32 " rate=%" PRIu64, feedback.active_hosts, feedback.bytes_per_s);
+	else if (mp_feedback_read(feedback, &heard))
+		printf(" active=%" PRIu32 " rate=%" PRIu64, heard.active_hosts, heard.bytes_per_s);
 }
 
 /* The latest sample, where there is one more than before. */
