@@ -28,7 +28,7 @@
 
 struct mp_signalled {
 	struct mp_feedback feedback;
-	uint64_t shared_ns;    /* when it was heard last */
+	uint64_t feedback_ns;    /* when it was heard last */
 	uint64_t wired_ns;     /* when RTT_wired was heard last; 0: never */
 	uint32_t rtt_wired_us; /* 0: not known, the whole RTT is used */
 	uint32_t fresh;        /* RTT_wired is of the ACK that is being processed */
@@ -42,7 +42,7 @@ MP_INLINE bool mp_signalled_hear_feedback(struct mp_signalled *heard,
 {
 	if (!mp_feedback_read(option, &heard->feedback))
 		return false;
-	heard->shared_ns = now_ns;
+	heard->feedback_ns = now_ns;
 	return true;
 }
 
@@ -66,7 +66,7 @@ MP_INLINE bool mp_signalled_hear_wired(struct mp_signalled *heard, struct mp_est
 MP_INLINE void mp_signalled_expire(struct mp_signalled *heard, struct mp_estimate *estimate,
 				   uint64_t now_ns)
 {
-	if (now_ns - heard->shared_ns > MP_SIGNAL_LIFE_NS) {
+	if (now_ns - heard->feedback_ns > MP_SIGNAL_LIFE_NS) {
 		heard->feedback.active_hosts = 0;
 		heard->feedback.bytes_per_s = 0;
 	}

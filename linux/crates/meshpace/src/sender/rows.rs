@@ -91,13 +91,13 @@ fn path(settings: &mp_sender_settings) -> Path {
 fn row(row: &mp_sender_row) -> Row {
     let sender = &row.sender;
     let paced = sender.interval_ns > 0;
-    let (shared, wired_us) = (&sender.signalled.shared, sender.signalled.rtt_wired_us);
+    let (feedback, wired_us) = (&sender.signalled.feedback, sender.signalled.rtt_wired_us);
     let ms = |us: u32| f64::from(us) / 1e3;
     Row {
         local: SocketAddr::new(address_of(&row.local), row.local_port).to_string(),
         remote: SocketAddr::new(address_of(&row.remote), u16::from_be(row.remote_port)).to_string(),
         rate_kbps: paced.then(|| sender.set_rate as f64 * 8.0 / 1e3),
-        limit_kbps: (shared.bytes_per_s > 0).then(|| shared.bytes_per_s as f64 * 8.0 / 1e3),
+        limit_kbps: (feedback.bytes_per_s > 0).then(|| feedback.bytes_per_s as f64 * 8.0 / 1e3),
         interval_us: sender.interval_ns as f64 / 1e3,
         rtt_ms: ms(sender.rtt_us),
         rtt_wired_ms: (wired_us > 0).then(|| ms(wired_us)),
