@@ -241,7 +241,7 @@ struct mp_tell {
 };
 
 /* What is signalled of others counts from the next sample on. */
-MP_INLINE void mp_hear_shared(struct bpf_sock_ops *ops, struct mp_sender *sender)
+MP_INLINE void mp_hear_feedback(struct bpf_sock_ops *ops, struct mp_sender *sender)
 {
 	struct mp_feedback nothing = {};
 	struct mp_tell tell = {};
@@ -262,7 +262,7 @@ MP_INLINE void mp_hear(struct bpf_sock_ops *ops, struct mp_sender *sender)
 	if (bpf_load_hdr_opt(ops, &tell, sizeof(tell), 0) != MP_OPTION_BYTES ||
 	    !mp_signalled_hear_wired(&sender->signalled, &sender->estimate, tell.option,
 				     bpf_ktime_get_ns())) {
-		mp_hear_shared(ops, sender);
+		mp_hear_feedback(ops, sender);
 		return;
 	}
 	sender->signals++;
