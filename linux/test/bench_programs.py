@@ -4,7 +4,8 @@ What the gateway's BPF programs cost a packet, beside those of another checkout,
 replay the other's traces in turns (harness/replay.py), and the kernel counts what each program
 takes (bpf_stats, its two clock readings included).
 
-usage: .venv/bin/python linux/test/bench_programs.py CHECKOUT    (root; such as a `git worktree`)
+usage: .venv/bin/python linux/test/bench_programs.py CHECKOUT [--record DIR]
+       (root; CHECKOUT: such as a `git worktree` of an earlier commit)
 """
 
 import json
@@ -15,10 +16,11 @@ import tempfile
 from pathlib import Path
 
 from bench_gateway import PROGRAMS, statistics_on
-from harness import replay
+from harness import bench, replay
 from harness.namespace import obstacle, run
 
-ROUNDS = 400
+FIGURES = bench.Figures("programs", "What the gateway's programs cost, beside another commit's")
+ROUNDS, TIMES = 20, 20
 # Downloads, uploads, and what a host's share asks for.
 TRACES = ("chain", "near-far", "oncoming", "loss", "sack", "uploads", "uploads-capped", "capped")
 
@@ -51,47 +53,56 @@ class Spent:
 
 
 def round_of(side: tuple[replay.Replay, Spent], traces: list[Path]) -> dict[str, float]:
-    """Mean ns a packet of each program, all traces replayed once."""
+    """Mean ns a packet of each program, all traces replayed several times."""
     replayed, spent = side
     before = spent.now()
-    for trace in traces:
+    for trace in traces * TIMES:
         replayed(trace)
     after = spent.now()
     return {p: (after[p][0] - before[p][0]) / (after[p][1] - before[p][1]) for p in PROGRAMS}
 
 
+def measure(other: Path, folder: Path) -> list[list[dict[str, float]]]:
+    """Of each round the cost of both programs, ours and the other's; who begins changes."""
+    traces = [other / f"core/test/traces/{trace}.trace" for trace in TRACES]
+    here = compile_programs(replay.ROOT, folder / "here.o")
+    there = compile_programs(other, folder / "there.o")
+    with (
+        replay.in_bpf(here, folder, "here") as ours,
+        replay.in_bpf(there, folder, "there", other) as theirs,
+        statistics_on(),
+    ):
+        sides = [
+            (ours, Spent(folder / "bpf-here/pins")),
+            (theirs, Spent(folder / "bpf-there/pins")),
+        ]
+        return [
+            [round_of(sides[(turn + i) % 2], traces) for i in range(2)][:: 1 - 2 * (turn % 2)]
+            for turn in range(ROUNDS)
+        ]
+
+
 def main() -> None:
-    if len(sys.argv) != 2 or not (Path(sys.argv[1]) / "linux/bpf/gateway.bpf.c").is_file():
-        sys.exit("bench_programs: give one checkout of another commit to compare with")
+    if len(sys.argv) < 2 or not (Path(sys.argv[1]) / "linux/bpf/gateway.bpf.c").is_file():
+        sys.exit("bench_programs: no checkout to compare with; give one of another commit first")
+    bench.folder_of(sys.argv[2:])
     if (why := obstacle()) is not None:
         sys.exit(f"bench_programs: {why}; run it as root on a machine of its own")
     other = Path(sys.argv[1])
+    commit = run("git", "-C", str(other), "rev-parse", "--short=12", "HEAD").strip()
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        traces = [other / f"core/test/traces/{trace}.trace" for trace in TRACES]
-        here = compile_programs(replay.ROOT, folder / "here.o")
-        there = compile_programs(other, folder / "there.o")
-        with (
-            replay.in_bpf(here, folder, "here") as ours,
-            replay.in_bpf(there, folder, "there", other) as theirs,
-            statistics_on(),
-        ):
-            sides = [
-                (ours, Spent(folder / "bpf-here/pins")),
-                (theirs, Spent(folder / "bpf-there/pins")),
-            ]
-            rounds = [
-                [round_of(sides[(turn + i) % 2], traces) for i in range(2)][:: 1 - 2 * (turn % 2)]
-                for turn in range(ROUNDS)
-            ]
+        rounds = measure(other, Path(name))
     for program in PROGRAMS:
-        ours_ns = statistics.median(pair[0][program] for pair in rounds)
-        theirs_ns = statistics.median(pair[1][program] for pair in rounds)
-        ratios = statistics.quantiles((p[0][program] / p[1][program] for p in rounds), n=4)
+        ours_ns, theirs_ns = ([pair[i][program] for pair in rounds] for i in range(2))
+        ratios = [a / b for a, b in zip(ours_ns, theirs_ns, strict=True)]
+        FIGURES.note(f"{program}, traces replayed", "a packet", "ns", ours_ns)
+        FIGURES.note(f"{program}, traces replayed", f"ratio to {commit}", "", ratios, "1.0")
+        low, middle, high = statistics.quantiles(ratios, n=4)
         print(
-            f"{program:13} {ours_ns:4.0f} ns a packet, there {theirs_ns:4.0f} ns; "
-            f"ratio {ratios[1]:.3f} (quartiles {ratios[0]:.3f} to {ratios[2]:.3f})"
+            f"{program:13} {statistics.median(ours_ns):4.0f} ns a packet, {commit} "
+            f"{statistics.median(theirs_ns):4.0f} ns; ratio {middle:.3f} ({low:.3f} to {high:.3f})"
         )
+    FIGURES.keep(sys.argv[2:], f"CHECKOUT-OF-{commit} ")
 
 
 if __name__ == "__main__":

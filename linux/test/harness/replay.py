@@ -47,9 +47,7 @@ def plain(program: Path) -> Replay:
     return lambda trace: run(str(program), "-s", str(trace))
 
 
-def build_for_bpf(
-    out: Path, *flags: str, compiler: str = "cc", checkout: Path = ROOT
-) -> Path:
+def build_for_bpf(out: Path, *flags: str, compiler: str = "cc", checkout: Path = ROOT) -> Path:
     """What has the BPF programs replay; by a cross compiler for another machine."""
     return _compile(BPF_SOURCE, out, *flags, compiler=compiler, checkout=checkout)
 
