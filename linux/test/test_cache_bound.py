@@ -67,7 +67,9 @@ def test_what_is_never_acknowledged_has_its_bound(
 ) -> None:
     with net.relayed(RADIO) as network:
         hosts = [host(ADDRESS, 20.0, 1)]
-        retransmit_cache_mib, seconds = (SHIPPED_MIB, FULL_SECONDS) if full else (CACHE_MIB, SECONDS)
+        retransmit_cache_mib, seconds = (
+            (SHIPPED_MIB, FULL_SECONDS) if full else (CACHE_MIB, SECONDS)
+        )
         config = {} if full else {"retransmit_cache_mib": retransmit_cache_mib}
         gateway = start(network, law="even", host=hosts, **config)
         at_first = gateway.memory_kib()

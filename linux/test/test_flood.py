@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.measured, pytest.mark.alone]
 
 MAX_FLOWS = 16_384
 CACHE_MIB = 8
-# The daemon's slim copy of the flow table, the retransmit cache's budget, and what the allocator keeps
+# The daemon's slim copy of the flow table, the cache's budget, and what the allocator keeps
 # beside: several floods after one another need no more than one.
 GROWTH_KIB = 2 * MAX_FLOWS + CACHE_MIB * 1024 + 24 * 1024
 # 2 KiB a flow, keys and the hash table beside them, and the fixed maps.
