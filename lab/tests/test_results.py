@@ -170,6 +170,13 @@ def test_a_row_is_older_by_its_own_laws(tmp_path: Path) -> None:
     assert [law.is_of(row.law or "", later) for row in record.rows] == [False, True, False]
     assert [row.commit for row in record.rows] == [COMMIT] * 3
     assert not law.is_of(f"older:{NOW}", later)
+
+
+def test_new_names_alone_make_no_other_law() -> None:
+    """Nor may the table say so of a law that has changed since."""
+    for before, after in law.RENAMED.items():
+        assert law.is_of(before, {"": after})
+        assert not law.is_of(before, {"": NOW})
     text = stamp(record, Marks(record, later))
     assert "**law of aaaaaaa, older**; <sup>a</sup>of aaaaaaa" in text
     assert stamp(record, Marks(record, prints)).count("aaaaaaa") == 1
