@@ -20,10 +20,10 @@ from harness.transfer import SO_MAX_PACING_RATE, Transfer, window
 pytestmark = [pytest.mark.measured, pytest.mark.alone]
 
 MAX_FLOWS = 16_384
-STORE_MIB = 8
-# The daemon's slim copy of the flow table, the store's budget, and what the allocator keeps
+CACHE_MIB = 8
+# The daemon's slim copy of the flow table, the cache's budget, and what the allocator keeps
 # beside: several floods after one another need no more than one.
-GROWTH_KIB = 2 * MAX_FLOWS + STORE_MIB * 1024 + 24 * 1024
+GROWTH_KIB = 2 * MAX_FLOWS + CACHE_MIB * 1024 + 24 * 1024
 # 2 KiB a flow, keys and the hash table beside them, and the fixed maps.
 MEMLOCK_KIB = MAX_FLOWS * 5 // 2 + 12 * 1024
 RATE_TOLERANCE = 0.10
@@ -110,12 +110,17 @@ def keeps_its_rate(network: net.Network, transfer: Transfer, count: int, kind: s
     return during == pytest.approx(before, rel=RATE_TOLERANCE)
 
 
+# Who makes a flow and what makes room is decided before any law: `gap` is tried at full length.
+BY_LAW = pytest.mark.parametrize("law", ["even", pytest.param("gap", marks=pytest.mark.long)])
+
+
+@BY_LAW
 @pytest.mark.parametrize("kind", ["syn", "data"])
 @pytest.mark.parametrize("release", ["nfqueue", "observe"])
 def test_a_flood_of_flows(
     network: net.Network, start: StartGateway, law: str, release: str, kind: str, full: bool
 ) -> None:
-    gateway = start(network, release=release, law=law, store_mib=STORE_MIB, host=paced())
+    gateway = start(network, release=release, law=law, retransmit_cache_mib=CACHE_MIB, host=paced())
     # Observed flows are not paced: there the sender's own pace is what must stay.
     pace = window(64 * 1024) | {(1, SO_MAX_PACING_RATE): 700_000}
     count = 200_000 if full else 40_000
@@ -141,6 +146,7 @@ def test_a_flood_of_flows(
         assert status["counters"]["flows_evicted"] > 0
 
 
+@BY_LAW
 def test_a_small_table_makes_room(network: net.Network, start: StartGateway, law: str) -> None:
     """Least recently used out first: the busy flow stays, the flood's flows go."""
     gateway = start(network, law=law, max_flows=1024, host=paced())

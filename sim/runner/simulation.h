@@ -12,7 +12,7 @@
 #include "tcp-flow.h"
 
 #include "../model/gateway/meshpace-gateway.h"
-#include "../model/sender/tcp-prompt.h"
+#include "../model/sender/tcp-wake-up.h"
 #include "../model/sender/tcp-shaper.h"
 
 #include <map>
@@ -101,7 +101,7 @@ class Simulation
     const Scenario& m_scenario;
     std::unique_ptr<MeshNetwork> m_network;
     std::unique_ptr<LiveRoutes> m_routes;
-    std::vector<std::unique_ptr<TcpPrompt>> m_prompts;
+    std::vector<std::unique_ptr<TcpWakeUp>> m_wakeUps;
     std::vector<Ptr<MeshpaceGateway>> m_gateways; //!< as MeshNetwork::Gateways
     std::vector<std::unique_ptr<Flow>> m_flows;
     std::vector<std::unique_ptr<Pinger>> m_pingers;

@@ -291,22 +291,22 @@ MeshpaceConnection::IsToProbe(uint64_t nowNs)
 {
     return !(m_settings.law.omit & MP_OMIT_PROBES) && !m_store.Empty() && !Holds() &&
            mp_probe_due(&m_probe,
-                        m_store.First().seq,
+                        m_cache.First().seq,
                         nowNs - m_down.pacer.last_ns,
                         m_down.progress.acked_bytes,
                         nowNs);
 }
 
 bool
-MeshpaceConnection::IsToPrompt(uint64_t nowNs)
+MeshpaceConnection::IsToWakeUp(uint64_t nowNs)
 {
-    return !(m_settings.law.omit & MP_OMIT_PROBES) && !Ended() && m_upload.IsToPrompt(nowNs);
+    return !(m_settings.law.omit & MP_OMIT_PROBES) && !Ended() && m_upload.IsToWakeUp(nowNs);
 }
 
 mp_probe&
 MeshpaceConnection::Asks(bool down)
 {
-    return down ? m_probe : m_upload.Prompts();
+    return down ? m_probe : m_upload.WakeUps();
 }
 
 Ptr<QueueDiscItem>
@@ -324,12 +324,12 @@ MeshpaceConnection::SentAgain(const TcpSegment& segment, uint64_t nowNs)
 }
 
 void
-MeshpaceConnection::Share(const mp_shared& down, const mp_shared& up)
+MeshpaceConnection::Share(const mp_feedback& down, const mp_feedback& up)
 {
     const auto omit = m_settings.law.omit;
-    mp_estimate_share(&m_down.estimate, omit & MP_OMIT_LOSSY ? 0 : down.sharers);
-    m_upload.Share({.bps = omit & MP_OMIT_TOLD ? 0 : up.bps,
-                    .sharers = omit & MP_OMIT_LOSSY ? 0 : up.sharers,
+    mp_estimate_active_hosts(&m_down.estimate, omit & MP_OMIT_LOSSY ? 0 : down.active_hosts);
+    m_upload.Share({.bytes_per_s = omit & MP_OMIT_FEEDBACK ? 0 : up.bytes_per_s,
+                    .active_hosts = omit & MP_OMIT_LOSSY ? 0 : up.active_hosts,
                     .acks = 0});
 }
 

@@ -6,7 +6,7 @@
 #define MESHPACE_CONNECTION_H
 
 #include "meshpace-statistics.h"
-#include "meshpace-store.h"
+#include "meshpace-retransmit-cache.h"
 #include "meshpace-upload.h"
 
 #include "../tcp/tcp-wire.h"
@@ -31,8 +31,8 @@ namespace ns3
  */
 struct Departure
 {
-    Ptr<QueueDiscItem> item; //!< null: none is due
-    MeshpaceTold told;       //!< what it is to tell
+    Ptr<QueueDiscItem> item;   //!< null: none is due
+    MeshpaceFeedback feedback; //!< what it is to tell
 };
 
 /**
@@ -224,9 +224,9 @@ class MeshpaceConnection
 
     /**
      * @param nowNs now; asked once a second
-     * @return whether its upload is silent and the sender is to be prompted (mp_prompt_due)
+     * @return whether its upload is silent and the sender is to be woken up (mp_wake_up_due)
      */
-    bool IsToPrompt(uint64_t nowNs);
+    bool IsToWakeUp(uint64_t nowNs);
 
     /**
      * @param down of the download's path, else of the upload's sender
@@ -239,7 +239,7 @@ class MeshpaceConnection
      * @param down of its down data
      * @param up of its up data: the sender is told
      */
-    void Share(const mp_shared& down, const mp_shared& up);
+    void Share(const mp_feedback& down, const mp_feedback& up);
 
     /**
      * Looks at a segment's flags: learns the window scale, notices that a connection begins anew under the same

@@ -212,14 +212,14 @@ MeshpaceGateway::DueAsks(bool down)
     for (const auto& [key, connection] : m_connections)
     {
         const bool asks = down ? connection->IsToProbe(NowNs())
-                               : !connection->Elsewhere() && !m_prompt.IsNull() &&
-                                     connection->IsToPrompt(NowNs());
+                               : !connection->Elsewhere() && !m_wakeUp.IsNull() &&
+                                     connection->IsToWakeUp(NowNs());
         if (asks)
         {
             due.emplace_back(&key, connection.get());
         }
     }
-    const auto& asked = down ? m_probes : m_prompts;
+    const auto& asked = down ? m_probes : m_wakeUps;
     const auto turn = [&asked, down](const auto& entry) {
         return std::pair{asked.LatestNs(entry.first->meshAddress), entry.second->Asks(down).latest_ns};
     };
@@ -230,7 +230,7 @@ MeshpaceGateway::DueAsks(bool down)
 }
 
 void
-MeshpaceGateway::AskSilentPaths()
+MeshpaceGateway::ProbeStalledPaths()
 {
     for (const auto& [key, connection] : DueAsks(true))
     {
@@ -242,7 +242,7 @@ MeshpaceGateway::AskSilentPaths()
     }
     for (const auto& [key, connection] : DueAsks(false))
     {
-        if (!m_prompts.Spend(key->meshAddress, NowNs()))
+        if (!m_wakeUps.Spend(key->meshAddress, NowNs()))
         {
             continue;
         }
@@ -251,7 +251,7 @@ MeshpaceGateway::AskSilentPaths()
         {
             m_urgent.at(connection->Radio())(ack);
         }
-        m_prompt(*key, connection->Upload().Ack());
+        m_wakeUp(*key, connection->Upload().Ack());
     }
 }
 
@@ -259,7 +259,7 @@ void
 MeshpaceGateway::EvenStep()
 {
     LawClock clock;
-    AskSilentPaths();
+    ProbeStalledPaths();
     if (SharesHosts())
     {
         ShareStep();

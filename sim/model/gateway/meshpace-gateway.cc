@@ -71,7 +71,7 @@ MeshpaceGateway::SetWakeCallback(Callback<void> callback, uint32_t radio)
 void
 MeshpaceGateway::SetPromptCallback(Callback<void, const MeshpaceKey&, uint32_t> callback)
 {
-    m_prompt = callback;
+    m_wakeUp = callback;
 }
 
 bool

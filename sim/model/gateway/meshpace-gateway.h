@@ -182,7 +182,7 @@ class MeshpaceGateway : public Object
      * Sets what prompts the sender of a silent upload.
      * @param callback takes the connection and up to which its upload is acknowledged
      */
-    void SetPromptCallback(Callback<void, const MeshpaceKey&, uint32_t> callback);
+    void SetWakeUpCallback(Callback<void, const MeshpaceKey&, uint32_t> callback);
 
     /** @return the hosts and what they get, under the law `even` */
     const MeshpaceHosts& Hosts() const;
@@ -283,7 +283,7 @@ class MeshpaceGateway : public Object
     void WakeUp();
     /** Each second under the law even: silent paths are asked, hosts are compared. */
     void EvenStep();
-    void AskSilentPaths();
+    void ProbeStalledPaths();
     /**
      * @param down whether downloads are meant, else uploads
      * @return the connections that are due to be asked, who was asked longest ago first
@@ -319,8 +319,8 @@ class MeshpaceGateway : public Object
     EventId m_goodputEvent;
     MeshpaceHosts m_hostShares;
     EventId m_evenEvent;
-    MeshpaceAsks m_probes;  //!< of downloads
-    MeshpaceAsks m_prompts; //!< of uploads
+    MeshpaceAsks m_probes;                   //!< of downloads
+    MeshpaceAsks m_wakeUps;                  //!< of uploads
     std::map<uint32_t, uint32_t> m_lastHost; //!< served, by radio
     StampedPackets m_stamped;
     uint32_t m_held{0};

@@ -12,7 +12,7 @@
 //! `CAP_NET_RAW`. What is missing appears among the [`Finding`]s.
 //!
 //! ```no_run
-//! let (mut sources, findings) = meshpace_paths::Sources::probe("bat0");
+//! let (mut sources, findings) = meshpace_paths::Sources::survey("bat0");
 //! for finding in findings { println!("{finding}") }
 //! sources.refresh()?;
 //! if let Some(link) = sources.lookup("10.1.0.2".parse()?) {
@@ -34,13 +34,13 @@ mod mac;
 #[cfg(test)]
 mod namespace_tests;
 mod nl80211;
-mod probe;
 #[cfg(test)]
 mod recorded;
 mod routes;
 mod rtnetlink;
 mod sources;
 mod state;
+mod survey;
 mod tables;
 mod trace;
 mod tracer;
@@ -66,14 +66,20 @@ pub enum Source {
     WiFi,
 }
 
-/// As `status` shows it.
-impl fmt::Display for Source {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Source {
+    /// As `status` shows it.
+    pub const fn name(self) -> &'static str {
+        match self {
             Source::Mesh80211s => "802.11s",
             Source::BatmanAdv => "batman-adv",
             Source::WiFi => "Wi-Fi",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 

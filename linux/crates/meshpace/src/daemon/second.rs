@@ -20,7 +20,7 @@ impl Gateway {
             others,
             ended,
         } = seen;
-        let acknowledged = self.hosts.meter().mesh_bps(&table);
+        let acknowledged = self.hosts.meter().mesh_bytes_per_s(&table);
         self.policy.limit_strangers(acknowledged, &others);
         let (holds, controls) = (self.machine.holds(), config.controls_goodput());
         self.policy.throttle(&self.maps, &table, controls && holds);
@@ -36,7 +36,8 @@ impl Gateway {
         let config = self.task.config();
         let paths = self.hosts.find_paths(&self.maps, config, &table, capped);
         self.holding.set_round(self.round(&table, asks));
-        self.files.set(report::status(self, &table, &paths, now));
+        self.files
+            .renew(|| report::status(self, &table, &paths, now));
         Ok(())
     }
 

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 
-#include "meshpace-store.h"
+#include "meshpace-retransmit-cache.h"
 
 #include "meshpace/meshpace.h"
 
@@ -20,7 +20,7 @@ MeshpaceStore::Keep(const TcpSegment& segment, Ptr<const QueueDiscItem> item)
 }
 
 void
-MeshpaceStore::DropAcknowledged(uint32_t ack)
+MeshpaceRetransmitCache::DropAcknowledged(uint32_t ack)
 {
     while (!m_stored.empty() && mp_seq_up_to(m_stored.front().end, ack))
     {
@@ -29,13 +29,13 @@ MeshpaceStore::DropAcknowledged(uint32_t ack)
 }
 
 bool
-MeshpaceStore::Empty() const
+MeshpaceRetransmitCache::Empty() const
 {
     return m_stored.empty();
 }
 
-const MeshpaceStore::Stored&
-MeshpaceStore::First() const
+const MeshpaceRetransmitCache::Stored&
+MeshpaceRetransmitCache::First() const
 {
     return m_stored.front();
 }
