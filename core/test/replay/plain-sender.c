@@ -40,7 +40,7 @@ static void sender_sends(uint64_t now_ns, uint32_t seq, uint32_t bytes)
 /* Whether an option of the list is one by which the gateway tells something; it is taken. */
 static bool takes(const uint8_t *option, uint64_t now_ns)
 {
-	return mp_signalled_hear_shared(&at.signalled, option, now_ns) ||
+	return mp_signalled_hear_feedback(&at.signalled, option, now_ns) ||
 	       mp_signalled_hear_wired(&at.signalled, &at.estimate, option, now_ns);
 }
 

@@ -57,7 +57,7 @@ static inline void sender_read_settings(struct trace_reader *reader,
 /* What the gateway tells by an ACK stands as numbers, other options as in any trace. */
 static inline void sender_read_ack(struct trace_reader *reader, struct sender_ack *ack)
 {
-	struct mp_shared shared;
+	struct mp_feedback shared;
 	uint8_t option[MP_OPTION_BYTES];
 	bool shares = false;
 
@@ -71,10 +71,10 @@ static inline void sender_read_ack(struct trace_reader *reader, struct sender_ac
 			mp_option_write(option, (uint32_t)trace_number(reader, value));
 			trace_add_option(&ack->options, option, sizeof(option));
 		} else if (strcmp(key, "active") == 0) {
-			shared.sharers = (uint32_t)trace_number(reader, value);
+			shared.active_hosts = (uint32_t)trace_number(reader, value);
 			shares = true;
 		} else if (strcmp(key, "rate") == 0) {
-			shared.bps = trace_number(reader, value);
+			shared.bytes_per_s = trace_number(reader, value);
 			shares = true;
 		} else if (strcmp(key, "opt") == 0) {
 			trace_read_options(reader, &ack->options, value);
@@ -84,7 +84,7 @@ static inline void sender_read_ack(struct trace_reader *reader, struct sender_ac
 	}
 	if (!shares)
 		return;
-	mp_shared_write(option, &shared);
+	mp_feedback_write(option, &shared);
 	trace_add_option(&ack->options, option, sizeof(option));
 }
 
@@ -107,10 +107,10 @@ static inline void sender_write(const struct sender_state *before, const struct 
 	sender_write_sample(before, after);
 	if (after->signalled.rtt_wired_us != before->signalled.rtt_wired_us)
 		printf(" wired=%" PRIu32 "us", after->signalled.rtt_wired_us);
-	if (after->signalled.shared.sharers != before->signalled.shared.sharers)
-		printf(" active=%" PRIu32, after->signalled.shared.sharers);
-	if (after->signalled.shared.bps != before->signalled.shared.bps)
-		printf(" limit=%" PRIu64, after->signalled.shared.bps);
+	if (after->signalled.feedback.active_hosts != before->signalled.feedback.active_hosts)
+		printf(" active=%" PRIu32, after->signalled.feedback.active_hosts);
+	if (after->signalled.feedback.bytes_per_s != before->signalled.feedback.bytes_per_s)
+		printf(" limit=%" PRIu64, after->signalled.feedback.bytes_per_s);
 	if (after->interval_ns != before->interval_ns)
 		printf(" interval=%" PRIu64, after->interval_ns);
 	if (after->rate_bytes_per_s != before->rate_bytes_per_s)

@@ -248,7 +248,7 @@ MeshpaceConnection::Record(const TcpSegment& segment,
     mp_endpoint_down_data(&m_down, &at, departureNs, m_settings.localRetransmission, 0);
     if (m_settings.localRetransmission)
     {
-        m_store.Keep(segment, item);
+        m_cache.Keep(segment, item);
     }
 }
 
@@ -267,16 +267,16 @@ MeshpaceConnection::AckFromMesh(const TcpSegment& segment, uint64_t nowNs)
                       !(mp_dupack_repeats(&m_down.dupack, ack) && segment.HasMessage());
     mp_acked acked{};
     m_meshWindow = segment.Window();
-    const bool stored = !m_store.Empty() && mp_endpoint_has(&m_down, ack);
+    const bool stored = !m_cache.Empty() && mp_endpoint_has(&m_down, ack);
     const auto verdict = mp_endpoint_down_ack(&m_down, &at, bare, stored, &acked);
     if (!acked.counts)
     {
         return verdict;
     }
-    m_store.DropAcknowledged(ack);
-    const auto sharers = m_down.estimate.search.sharers;
+    m_cache.DropAcknowledged(ack);
+    const auto activeHosts = m_down.estimate.search.active_hosts;
     const bool taken =
-        mp_endpoint_down_learn(&m_down, &m_settings.law, &at, acked.rtt_ticks, sharers);
+        mp_endpoint_down_learn(&m_down, &m_settings.law, &at, acked.rtt_ticks, activeHosts);
     m_down.interval_ns =
         m_settings.paces ? mp_interval_ns(&m_down.estimate, &m_settings.law, m_down.floor_ns) : 0;
     if (acked.rtt_ticks)
@@ -289,7 +289,7 @@ MeshpaceConnection::AckFromMesh(const TcpSegment& segment, uint64_t nowNs)
 bool
 MeshpaceConnection::IsToProbe(uint64_t nowNs)
 {
-    return !(m_settings.law.omit & MP_OMIT_PROBES) && !m_store.Empty() && !Holds() &&
+    return !(m_settings.law.omit & MP_OMIT_PROBES) && !m_cache.Empty() && !Holds() &&
            mp_probe_due(&m_probe,
                         m_cache.First().seq,
                         nowNs - m_down.pacer.last_ns,
@@ -312,7 +312,7 @@ MeshpaceConnection::Asks(bool down)
 Ptr<QueueDiscItem>
 MeshpaceConnection::Copy()
 {
-    return CopyOf(m_store.First().item);
+    return CopyOf(m_cache.First().item);
 }
 
 void
@@ -388,14 +388,14 @@ MeshpaceConnection::SeeSyn(const TcpSegment& segment, bool fromMesh)
 void
 MeshpaceConnection::BeginAnew()
 {
-    const auto sharers = m_down.estimate.search.sharers;
+    const auto activeHosts = m_down.estimate.search.active_hosts;
     const auto path = m_down.path;
     m_down = {};
     m_down.path = path;
     m_down.path.data_bytes = 0;
     m_down.path.ack_bytes = 0;
-    mp_estimate_share(&m_down.estimate, sharers);
-    m_store = {};
+    mp_estimate_active_hosts(&m_down.estimate, activeHosts);
+    m_cache = {};
     m_upload.BeginAnew();
     m_probe = {};
     m_goodput = {};

@@ -339,7 +339,7 @@ class MeshpaceConnection
 
     // Down: paced here.
     std::deque<Held> m_held;       //!< the pacing queue
-    MeshpaceStore m_store;         //!< released, not yet acknowledged
+    MeshpaceRetransmitCache m_cache;         //!< released, not yet acknowledged
     mp_endpoint m_down{};          //!< T1 at the gateway's radio
     mp_turn m_dataTurn{};
     mp_turn m_ackTurn{};

@@ -128,7 +128,7 @@ MeshpaceGateway::TcpOnArrival(const MeshpaceKey& key,
         }
         departureNs = connection.DataOnArrival(segment, item, readyNs, nowNs);
     }
-    MeshpaceTold told;
+    MeshpaceFeedback told;
     if (acknowledges)
     {
         const auto upBytes = connection.Upload().Bytes();
@@ -170,7 +170,7 @@ MeshpaceGateway::Stamp(uint64_t departureNs, const Stamped& stamped)
 {
     if (m_settings.release == MeshpaceRelease::ELSEWHERE || departureNs == NowNs())
     {
-        return {Verdict::PASS, stamped.departure.told};
+        return {Verdict::PASS, stamped.departure.feedback};
     }
     if (stamped.data)
     {
@@ -178,7 +178,7 @@ MeshpaceGateway::Stamp(uint64_t departureNs, const Stamped& stamped)
     }
     m_stamped.emplace(departureNs, stamped);
     m_maxHeld = std::max(m_maxHeld, ++m_held);
-    return {Verdict::HELD, stamped.departure.told, departureNs};
+    return {Verdict::HELD, stamped.departure.feedback, departureNs};
 }
 
 MeshpaceGateway::StampedPackets::const_iterator

@@ -31,7 +31,7 @@ MeshpaceGateway::Polices(const MeshpaceKey& key,
     const uint64_t nowNs = Simulator::Now().GetNanoSeconds();
     return segment.payloadBytes > 0 && m_lawName == EVEN && m_settings.paces &&
            m_hostShares.Exceeds({key.meshAddress, false}, segment.payloadBytes, nowNs) &&
-           connection.Upload().IsTold(segment);
+           connection.Upload().IsNotified(segment);
 }
 
 } // namespace ns3

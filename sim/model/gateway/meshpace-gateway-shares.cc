@@ -161,13 +161,13 @@ MeshpaceGateway::ShareStep()
     }
     m_throttles += m_hostShares.Step(NowNs());
     TellConnections();
-    WakeUp();
+    TellDue();
 }
 
 void
-MeshpaceGateway::WakeUp()
+MeshpaceGateway::TellDue()
 {
-    for (const auto& [radio, wake] : m_wake)
+    for (const auto& [radio, wake] : m_due)
     {
         wake();
     }
@@ -177,8 +177,8 @@ void
 MeshpaceGateway::TellConnection(const MeshpaceKey& key, MeshpaceConnection& connection)
 {
     const bool tells = m_lawName == EVEN && m_settings.paces;
-    connection.Share(m_hostShares.Told({key.meshAddress, true}),
-                     tells ? m_hostShares.Told({key.meshAddress, false}) : mp_shared{});
+    connection.Share(m_hostShares.Feedback({key.meshAddress, true}),
+                     tells ? m_hostShares.Feedback({key.meshAddress, false}) : mp_feedback{});
 }
 
 void
@@ -195,13 +195,13 @@ MeshpaceGateway::SetCap(Ipv4Address host, bool down, uint64_t capBps, uint64_t f
 {
     m_hostShares.SetCap({host.Get(), down}, capBps, flowBps);
     TellConnections();
-    WakeUp();
+    TellDue();
 }
 
 void
-MeshpaceGateway::SetSharers(uint32_t sharers)
+MeshpaceGateway::SetActiveHosts(uint32_t activeHosts)
 {
-    m_hostShares.SetSharers(sharers);
+    m_hostShares.SetActiveHosts(activeHosts);
     TellConnections();
 }
 

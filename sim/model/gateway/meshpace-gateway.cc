@@ -51,8 +51,8 @@ MeshpaceGateway::DoDispose()
     m_evenEvent.Cancel();
     m_connections.clear();
     m_urgent.clear();
-    m_wake.clear();
-    m_prompt.Nullify();
+    m_due.clear();
+    m_wakeUp.Nullify();
     Object::DoDispose();
 }
 
@@ -63,13 +63,13 @@ MeshpaceGateway::SetUrgentCallback(Callback<void, Ptr<QueueDiscItem>> callback, 
 }
 
 void
-MeshpaceGateway::SetWakeCallback(Callback<void> callback, uint32_t radio)
+MeshpaceGateway::SetDueCallback(Callback<void> callback, uint32_t radio)
 {
-    m_wake[radio] = callback;
+    m_due[radio] = callback;
 }
 
 void
-MeshpaceGateway::SetPromptCallback(Callback<void, const MeshpaceKey&, uint32_t> callback)
+MeshpaceGateway::SetWakeUpCallback(Callback<void, const MeshpaceKey&, uint32_t> callback)
 {
     m_wakeUp = callback;
 }

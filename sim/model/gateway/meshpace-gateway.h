@@ -95,9 +95,9 @@ class MeshpaceGateway : public Object
 
     /**
      * Likewise how many hosts share a mesh that loses routes.
-     * @param sharers them; 0, 1: none do
+     * @param activeHosts them; 0, 1: none do
      */
-    void SetSharers(uint32_t sharers);
+    void SetActiveHosts(uint32_t activeHosts);
 
     /**
      * Likewise the least interval of a connection's down data.
@@ -119,7 +119,7 @@ class MeshpaceGateway : public Object
     struct ToMeshVerdict
     {
         Verdict verdict;      //!< what to do with the packet
-        MeshpaceTold told;    //!< what a packet that passes is to tell
+        MeshpaceFeedback feedback;    //!< what a packet that passes is to tell
         uint64_t departureNs{0}; //!< of one that is held, if that is fixed on arrival
     };
 
@@ -176,7 +176,7 @@ class MeshpaceGateway : public Object
      * @param callback asks for what is due
      * @param radio the radio by which that leaves
      */
-    void SetWakeCallback(Callback<void> callback, uint32_t radio = 0);
+    void SetDueCallback(Callback<void> callback, uint32_t radio = 0);
 
     /**
      * Sets what prompts the sender of a silent upload.
@@ -280,7 +280,7 @@ class MeshpaceGateway : public Object
     bool Polices(const MeshpaceKey& key, const TcpSegment& segment, MeshpaceConnection& connection);
     void TellConnection(const MeshpaceKey& key, MeshpaceConnection& connection);
     void TellConnections();
-    void WakeUp();
+    void TellDue();
     /** Each second under the law even: silent paths are asked, hosts are compared. */
     void EvenStep();
     void ProbeStalledPaths();
@@ -327,8 +327,8 @@ class MeshpaceGateway : public Object
     uint32_t m_maxHeld{0};
     uint64_t m_throttles{0};
     std::map<uint32_t, Callback<void, Ptr<QueueDiscItem>>> m_urgent; //!< by radio
-    std::map<uint32_t, Callback<void>> m_wake; //!< by radio
-    Callback<void, const MeshpaceKey&, uint32_t> m_prompt;
+    std::map<uint32_t, Callback<void>> m_due; //!< by radio
+    Callback<void, const MeshpaceKey&, uint32_t> m_wakeUp;
 };
 
 } // namespace ns3

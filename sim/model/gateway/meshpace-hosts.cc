@@ -61,7 +61,7 @@ MeshpaceHosts::Step(uint64_t nowNs)
     auto share = shares.begin();
     for (auto& [key, host] : m_hosts)
     {
-        Cap(host, share->cap_bps);
+        Cap(host, share->cap_bytes_per_s);
         host.share = *share++;
         host.feedback = mp_feedback_of(&m_shares, &host.share);
         host.share.flows = 0;
@@ -74,19 +74,19 @@ mp_feedback
 MeshpaceHosts::Feedback(const Key& key) const
 {
     const auto found = m_hosts.find(key);
-    return found == m_hosts.end() ? mp_shared{.bps = 0, .sharers = m_shares.sharers, .acks = 0}
-                                  : found->second.told;
+    return found == m_hosts.end() ? mp_feedback{.bytes_per_s = 0, .active_hosts = m_shares.active_hosts, .acks = 0}
+                                  : found->second.feedback;
 }
 
 void
 MeshpaceHosts::Cap(Host& host, uint64_t capBps)
 {
-    if (host.share.cap_bps > 0 && capBps == 0)
+    if (host.share.cap_bytes_per_s > 0 && capBps == 0)
     {
         host.pace = {}; // of a cap that is lifted nothing is left for the next one
         host.police = {};
     }
-    host.share.cap_bps = capBps;
+    host.share.cap_bytes_per_s = capBps;
 }
 
 void
@@ -94,16 +94,16 @@ MeshpaceHosts::SetCap(const Key& key, uint64_t capBps, uint64_t flowBps)
 {
     auto& host = m_hosts[key];
     Cap(host, capBps);
-    host.told = {.bps = flowBps, .sharers = m_shares.sharers, .acks = 0};
+    host.feedback = {.bytes_per_s = flowBps, .active_hosts = m_shares.active_hosts, .acks = 0};
 }
 
 void
-MeshpaceHosts::SetSharers(uint32_t sharers)
+MeshpaceHosts::SetActiveHosts(uint32_t activeHosts)
 {
-    m_shares.sharers = sharers;
+    m_shares.active_hosts = activeHosts;
     for (auto& [key, host] : m_hosts)
     {
-        host.told.sharers = sharers;
+        host.feedback.active_hosts = activeHosts;
     }
 }
 
@@ -119,8 +119,8 @@ MeshpaceHosts::OnArrivalNs(const Key& key,
     {
         return readyNs;
     }
-    const auto heldBps = mp_held_bps(capBps, !key.down);
-    return mp_host_departure_ns(&m_hosts.at(key).pace, heldBps, readyNs, bytes, mostNs, then);
+    const auto heldBytesPerS = mp_held_bytes_per_s(capBps, !key.down);
+    return mp_host_departure_ns(&m_hosts.at(key).pace, heldBytesPerS, readyNs, bytes, mostNs, then);
 }
 
 uint64_t
@@ -155,12 +155,12 @@ MeshpaceHosts::Tag(const Key& key, const mp_turn& turn) const
 void
 MeshpaceHosts::Leaves(const Key& key, Host& host, uint32_t bytes, uint64_t readyNs, uint64_t nowNs)
 {
-    const auto heldBps = mp_held_bps(host.share.cap_bps, !key.down);
-    if (heldBps == 0)
+    const auto heldBytesPerS = mp_held_bytes_per_s(host.share.cap_bytes_per_s, !key.down);
+    if (heldBytesPerS == 0)
     {
         return; // what left before there was a cap does not count for it
     }
-    mp_host_leaves(&host.pace, heldBps, readyNs, nowNs, bytes, 0);
+    mp_host_leaves(&host.pace, heldBytesPerS, readyNs, nowNs, bytes, 0);
 }
 
 void

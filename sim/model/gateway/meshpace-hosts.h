@@ -80,9 +80,9 @@ class MeshpaceHosts
 
     /**
      * Likewise how many hosts share a mesh that loses routes.
-     * @param sharers them
+     * @param activeHosts them
      */
-    void SetSharers(uint32_t sharers);
+    void SetActiveHosts(uint32_t activeHosts);
 
     /**
      * Fixes when a packet leaves by its host's cap, as it comes.

@@ -128,7 +128,7 @@ MeshpaceMeshQueueDisc::SetGateway(Ptr<MeshpaceGateway> gateway, uint32_t radio)
     m_gateway = gateway;
     m_radio = radio;
     m_gateway->SetUrgentCallback(MakeCallback(&MeshpaceMeshQueueDisc::SendUrgent, this), radio);
-    m_gateway->SetWakeCallback(MakeCallback(&QueueDisc::Run, this), radio);
+    m_gateway->SetDueCallback(MakeCallback(&QueueDisc::Run, this), radio);
 }
 
 void
@@ -201,7 +201,7 @@ MeshpaceMeshQueueDisc::DoEnqueue(Ptr<QueueDiscItem> item)
     case MeshpaceGateway::Verdict::HELD:
         return GetInternalQueue(HELD)->Enqueue(item);
     case MeshpaceGateway::Verdict::PASS:
-        return EnqueuePassing(item, verdict.told);
+        return EnqueuePassing(item, verdict.feedback);
     default:
         DropBeforeEnqueue(item, PACING_QUEUE_FULL);
         return false;

@@ -10,7 +10,7 @@ namespace ns3
 {
 
 void
-MeshpaceStore::Keep(const TcpSegment& segment, Ptr<const QueueDiscItem> item)
+MeshpaceRetransmitCache::Keep(const TcpSegment& segment, Ptr<const QueueDiscItem> item)
 {
     if (!m_stored.empty() && mp_seq_before(segment.Seq(), m_stored.back().end))
     {

@@ -93,7 +93,7 @@ MeshpaceUpload::Reset(uint32_t seq)
 void
 MeshpaceUpload::BeginAnew()
 {
-    const auto shared = m_up.shared;
+    const auto shared = m_up.feedback;
     *this = {};
     Share(shared);
 }

@@ -113,7 +113,7 @@ ApplySettings()
                                                        : MeshpaceRelease::ELSEWHERE));
     g_gateway->SetAttribute("Paces", BooleanValue(g_settings.pace));
     g_gateway->SetAttribute("LocalRetransmission", BooleanValue(g_settings.copies));
-    g_gateway->SetSharers(g_settings.sharers);
+    g_gateway->SetActiveHosts(g_settings.active_hosts);
 }
 
 void
@@ -181,12 +181,12 @@ IsTold(const trace_flow& flow)
 
 /** What a packet that leaves carries beside what it came with. */
 void
-ReadTold(Ptr<QueueDiscItem> item, const MeshpaceTold& told, replay_outcome* outcome)
+ReadFeedback(Ptr<QueueDiscItem> item, const MeshpaceFeedback& told, replay_outcome* outcome)
 {
-    const auto left = InsertTold(item, told);
+    const auto left = InsertFeedback(item, told);
     if (left != item)
     {
-        std::copy_n(&TcpSegment::Read(left)->bytes[20], MP_OPTION_BYTES, outcome->told);
+        std::copy_n(&TcpSegment::Read(left)->bytes[20], MP_OPTION_BYTES, outcome->feedback);
     }
 }
 
@@ -206,7 +206,7 @@ ToMesh(const trace_event& event, Ptr<QueueDiscItem> item, replay_outcome* outcom
     }
     if (IsTold(event.packet.flow))
     {
-        ReadTold(item, verdict.told, outcome);
+        ReadFeedback(item, verdict.feedback, outcome);
     }
 }
 
