@@ -14,6 +14,7 @@ from typing import Any
 
 from pacelab.errors import nearest
 from pacelab.experiment.cost import cpu_s
+from pacelab.experiment.hosts import check_hosts, needs_solo, solos
 from pacelab.experiment.models import About, Check, Picture, Quick, Search, System, Variant
 from pacelab.experiment.part import WHOLE, Part
 from pacelab.scenario import resolve
@@ -83,13 +84,23 @@ class Experiment:
             return done + [(point, 1) for point in self.points]
         return [(point, per_search if point.searched else 1) for point in self.points]
 
+    @property
+    def solo(self) -> bool:
+        """Whether hosts are simulated alone, too."""
+        return needs_solo(self.about)
+
+    def solos(self) -> list[Scenario]:
+        """What is simulated of hosts that are alone."""
+        return solos(_tried(p, self.search) for p in self.points) if self.solo else []
+
     def runs(self) -> int:
         """How many runs it takes."""
-        return self.seeds * sum(count for _, count in self.tries())
+        return self.seeds * (sum(count for _, count in self.tries()) + len(self.solos()))
 
     def cpu_s(self) -> float:
         """What it costs, roughly, in CPU seconds, if nothing of it is cached."""
-        return self.seeds * sum(cpu_s(_tried(p, self.search)) * n for p, n in self.tries())
+        together = sum(cpu_s(_tried(p, self.search)) * n for p, n in self.tries())
+        return self.seeds * (together + sum(map(cpu_s, self.solos())))
 
 
 def _tried(point: Point, search: Search | None) -> Scenario:
@@ -124,8 +135,8 @@ def load_experiment(file: Path, *, quick: bool, part: Part = WHOLE) -> Experimen
     points = [_point(base, about, v, s, value, name) for v, s in pairs for value in left.values]
     # A search for a system as a whole is made where the file stands, the sweep's key unset.
     bases = [_point(base, about, v, s, None, name) for v, s in pairs]
-    for point in points:
-        _tried(point, about.search)
+    scenarios = [_tried(point, about.search) for point in points]
+    check_hosts(about, scenarios, Where(name, ("experiment",)))
     return Experiment(
         file=name,
         title=str(document.get("title", about.id)),

@@ -10,7 +10,7 @@ from pydantic import Field
 from pacelab.results.measures import MEASURES
 from pacelab.scenario.schema import Model, Name, Table, word_of
 
-Kind = Literal["sweep", "flows", "time", "links"]
+Kind = Literal["sweep", "flows", "time", "links", "over-time", "distribution"]
 Measured = Annotated[str, word_of(*MEASURES)]
 Checked = Annotated[str, word_of("gain", "jain_gain", "flow_difference", "reference", *MEASURES)]
 
@@ -79,6 +79,7 @@ class Picture(Model):
     measure: Measured = "goodput"
     systems: list[str] | None = None
     variants: list[str] | None = None
+    hosts: list[str] | None = None
     at: Any = None
     log: bool = False
 
@@ -102,6 +103,8 @@ class Check(Model):
     over_while: list[str] | None = None
     links: list[list[str]] | None = None
     over_links: list[list[str]] | None = None
+    hosts: list[str] | None = None
+    over_hosts: list[str] | None = None
     which: Literal["every", "some"] = "every"
     trend: Literal["rises", "falls"] | None = None
     least: float | None = None

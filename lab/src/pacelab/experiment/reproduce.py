@@ -13,6 +13,7 @@ from pacelab.experiment.models import Search
 from pacelab.experiment.runner import Job, cost_s, make_job
 from pacelab.results.judge import judge, verdict
 from pacelab.results.runs import Run
+from pacelab.results.solo import bulk_hosts, solo, solo_series
 from pacelab.results.summary import summarize
 from pacelab.scenario.models import Scenario
 from pacelab.scenario.schema import Table
@@ -30,24 +31,38 @@ Request = tuple[Point, Table | None]
 
 
 class Simulations:
-    """Simulates points; keeps what all their runs cost."""
+    """Simulates points, with ``solo`` hosts alone, too; keeps what all their runs cost."""
 
-    def __init__(self, seeds: int, workers: Workers) -> None:
+    def __init__(self, seeds: int, workers: Workers, *, solo: bool = False) -> None:
         self.seeds = seeds
         self.workers = workers
+        self.solo = solo
         self.jobs: set[Job] = set()
 
     def plan(self, requests: Sequence[Request]) -> tuple[list[Scenario], list[Job]]:
-        """The scenarios of points with settings, and their runs, seed by seed."""
+        """The scenarios of points with settings, and their runs, seed by seed; solo runs last."""
         scenarios = [point.scenario(settings) for point, settings in requests]
-        jobs = [make_job(s, seed) for s in scenarios for seed in range(1, self.seeds + 1)]
+        alone = [solo(s, host) for s in scenarios for host in self._alone(s)]
+        jobs = [make_job(s, seed) for s in [*scenarios, *alone] for seed in self._seeds()]
         self.jobs |= set(jobs)
         return scenarios, jobs
 
     def summaries(self, scenarios: Sequence[Scenario], runs: Sequence[Run]) -> list[Table]:
         """A result for each scenario, of the runs in the order of their jobs."""
-        n = self.seeds
-        return [summarize(s, runs[i * n : (i + 1) * n]) for i, s in enumerate(scenarios)]
+        left = iter(runs)
+        results = [summarize(s, [next(left) for _ in self._seeds()]) for s in scenarios]
+        for scenario, result in zip(scenarios, results, strict=True):
+            for host in self._alone(scenario):
+                own = solo_series(scenario, host, [next(left) for _ in self._seeds()])
+                result.setdefault("solo", {})[host] = own
+        return results
+
+    def _seeds(self) -> range:
+        return range(1, self.seeds + 1)
+
+    def _alone(self, scenario: Scenario) -> list[str]:
+        """The hosts that are simulated alone, too."""
+        return bulk_hosts(scenario) if self.solo else []
 
     def results(self, requests: Sequence[Request]) -> list[Table]:
         """The results of points with settings, all their runs in one campaign."""
@@ -154,7 +169,7 @@ def _search(experiment: Experiment, simulations: Simulations) -> list[tuple[Any,
 
 def reproduce(experiments: Sequence[Experiment], workers: Workers) -> list[Table]:
     """Runs experiments, those without a search in one campaign; returns their outcomes."""
-    simulations = {e.id: Simulations(e.seeds, workers) for e in experiments}
+    simulations = {e.id: Simulations(e.seeds, workers, solo=e.solo) for e in experiments}
     plain = [e for e in experiments if not e.search]
     plans = [simulations[e.id].plan([(p, None) for p in e.points]) for e in plain]
     runs = iter(
