@@ -77,7 +77,7 @@ def _there(flow: Table, begin_s: float, end_s: float) -> bool:
 def _bins(scenario: Table, run: Run, selection: Selection) -> list[list[float]]:
     """What each chosen flow gets in each bin after the warm-up that the selection leaves."""
     width = run["bin_s"]
-    count = min(len(flow["delivered_bytes"]) for flow in run["flows"])
+    count = min((len(flow["delivered_bytes"]) for flow in run["flows"]), default=0)
     kept = [
         k
         for k in range(math.ceil(run["warmup_s"] / width - 1e-9), count)
