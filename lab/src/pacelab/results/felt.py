@@ -111,11 +111,9 @@ def _videos(run: Run, names: Sequence[str] | None) -> list[tuple[Video, float]]:
     found = []
     for person in chosen_people(run, names):
         own = sorted(person["videos"], key=lambda video: video["at_s"])
-        ends = [*(video["at_s"] for video in own[1:]), _end_s(run, person)]
-        found += [
-            (v, end) for v, end in zip(own, ends, strict=True) if v["at_s"] >= run["warmup_s"]
-        ]
-    return found
+        next_at_s = [video["at_s"] for video in own[1:]] + [_end_s(run, person)] * bool(own)
+        found += list(zip(own, next_at_s, strict=True))
+    return [(video, end_s) for video, end_s in found if video["at_s"] >= run["warmup_s"]]
 
 
 def video_kbps(run: Run, names: Sequence[str] | None) -> float | None:

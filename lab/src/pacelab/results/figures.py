@@ -15,6 +15,7 @@ from matplotlib import pyplot as plt
 from pacelab.results.host_figures import (
     DISTRIBUTION_LABEL,
     OVER_TIME_LABEL,
+    TITLE_PAD,
     distribution_panel,
     over_time_panel,
 )
@@ -93,7 +94,8 @@ def outcome_figure(outcome: Table, picture: Table) -> Any:
     }[picture["kind"]]
     for axis, (title, own) in zip(axes, panels, strict=True):
         draw(axis, outcome, picture, own)
-        axis.set_title(title, loc="left", fontsize=10)
+        pad = TITLE_PAD if picture["kind"] == "over-time" else None
+        axis.set_title(title, loc="left", fontsize=10, pad=pad)
         axis.set_ylim(bottom=0)
         axis.tick_params(labelleft=True)
     if (

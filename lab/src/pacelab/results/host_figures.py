@@ -11,21 +11,23 @@ import numpy as np
 from pacelab.results.felt import load_times_s
 from pacelab.results.guarantee import SHORT_S, Field, field_of
 from pacelab.results.host_measures import solos_of_run
-from pacelab.results.hosts import Bins, chosen_hosts, events_of
+from pacelab.results.hosts import Bins, Flags, chosen_hosts, events_of
 from pacelab.results.runs import Run
 from pacelab.scenario.schema import Table
 
 OVER_TIME_LABEL = f"goodput, kbit/s ({SHORT_S:g} s means)"
 DISTRIBUTION_LABEL = "pages loaded by then, %"
+EVENT_ROWS = 2
+TITLE_PAD = 8 + 9 * EVENT_ROWS  # points, of a panel's title above its events
 PART_LABEL = "its 1/n part of what it gets alone"
 
 
-def _smoothed_kbps(series: Bins, width: float) -> Bins:
-    """Means over 3 s around each bin, kbit/s; of fewer bins at the ends."""
-    length = max(round(SHORT_S / width), 1)
-    ones = np.ones(length)
-    sums, counts = (np.convolve(own, ones, "same") for own in (series, np.ones(len(series))))
-    return np.asarray(sums / counts * 8 / 1e3 / width)
+def _smoothed_kbps(series: Bins, there: Flags, width: float) -> Bins:
+    """Means over 3 s around each bin, kbit/s, of those bins that are there; nan where none is."""
+    ones = np.ones(max(round(SHORT_S / width), 1))
+    sums, counts = (np.convolve(own, ones, "same") for own in (series * there, there * 1.0))
+    kbps = sums * 8 / 1e3 / width / np.maximum(np.round(counts), 1)
+    return np.where(there, kbps, np.nan)
 
 
 def _fields(result: Table, names: Sequence[str] | None) -> list[Field]:
@@ -47,9 +49,9 @@ def over_time_panel(axis: Any, picture: Table, result: Table, colours: Sequence[
     for i, host in enumerate(hosts):
         _draw_host(axis, fields, host, colours[i % len(colours)], called(run, host))
     axis.plot([], [], "--", color="#666666", linewidth=1.2, label=PART_LABEL)
-    for event in events_of(result["scenario"], run):
-        if event.host in hosts:
-            _draw_event(axis, event.at_s, f"{called(run, event.host)} {event.what}")
+    events = [event for event in events_of(result["scenario"], run) if event.host in hosts]
+    for i, event in enumerate(events):
+        _draw_event(axis, event.at_s, f"{called(run, event.host)} {event.what}", i % EVENT_ROWS)
     axis.set_xlim(0, run["duration_s"])
     many = len(fields) > 1
     of = f"mean, least and greatest of {len(fields)} runs" if many else f"seed {run['seed']}"
@@ -60,14 +62,15 @@ def _draw_host(axis: Any, fields: Sequence[Field], host: str, colour: str, name:
     width = fields[0].width
     count = min(len(field.hosts[host].bytes) for field in fields)
     times = (np.arange(count) + 0.5) * width
-    rows = [_smoothed_kbps(field.hosts[host].bytes, width)[:count] for field in fields]
+    everywhere = np.ones(count, bool)
+    rows = [_smoothed_kbps(f.hosts[host].bytes[:count], everywhere, width) for f in fields]
     axis.plot(times, np.mean(rows, axis=0), color=colour, linewidth=1.8, label=f"{name} gets")
     if len(rows) > 1:
         axis.fill_between(
             times, np.min(rows, axis=0), np.max(rows, axis=0), color=colour, alpha=0.18, linewidth=0
         )
     parts = [
-        np.where(field.hosts[host].bulk, _smoothed_kbps(field.parts[host], width), np.nan)[:count]
+        _smoothed_kbps(field.parts[host], field.hosts[host].bulk, width)[:count]
         for field in fields
         if host in field.chosen
     ]
@@ -78,16 +81,17 @@ def _draw_host(axis: Any, fields: Sequence[Field], host: str, colour: str, name:
         axis.plot(times, mean, "--", color=colour, linewidth=1.2)
 
 
-def _draw_event(axis: Any, at_s: float, text: str) -> None:
+def _draw_event(axis: Any, at_s: float, text: str, row: int) -> None:
+    """A line through the panel, and above it what happens, in one of the rows by turns."""
     axis.axvline(at_s, color="#666666", linestyle=":", linewidth=1)
-    axis.text(
-        at_s,
-        0.98,
-        f" {text}",
-        transform=axis.get_xaxis_transform(),
-        rotation=90,
-        ha="left",
-        va="top",
+    axis.annotate(
+        text,
+        (at_s, 1.0),
+        (0, 2 + 9 * row),
+        xycoords=axis.get_xaxis_transform(),
+        textcoords="offset points",
+        ha="center",
+        va="bottom",
         fontsize=8,
         color="#444444",
     )

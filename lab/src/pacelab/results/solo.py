@@ -14,7 +14,7 @@ from pacelab.results.hosts import BULK, Host, host_series, hosts_of
 from pacelab.results.runs import Run
 from pacelab.scenario.flows import Flow
 from pacelab.scenario.gateway import Gateway, Map
-from pacelab.scenario.models import Outage, Scenario
+from pacelab.scenario.models import Scenario
 from pacelab.scenario.schema import Table
 
 # The keys of a flow that belong to a law at its sender, as a flow without one has them.
@@ -46,10 +46,9 @@ def solo(scenario: Scenario, host: str) -> Scenario:
     """A resolved scenario without the flows, pings and persons of all but one host, and without
     laws.
 
-    Nodes, wired hosts, routes and outages stay as they are, and what the host does keeps its
-    times. Of the gateway nothing stays, so that all systems that differ in it alone share the run:
-    its queue is that of the mesh's nodes. Who dies among the others takes his node off the air
-    here, too.
+    Nodes, wired hosts, routes and outages, deaths of the others among them, stay as they are, and
+    what the host does keeps its times. Of the gateway nothing stays, so that all systems that
+    differ in it alone share the run: its queue is that of the mesh's nodes.
     """
     flows = [_without_law(f) for f in scenario.flows if host in (f.from_, f.to)]
     own: Table = {
@@ -58,27 +57,17 @@ def solo(scenario: Scenario, host: str) -> Scenario:
         "map": Map(),
         "flows": flows,
         "pings": [ping for ping in scenario.pings if host in (ping.from_, ping.to)],
-        "outages": [*scenario.outages, *_deaths(scenario, host)],
     }
     people = people_of(scenario)
     if people:
-        own["people"] = [person for person in people if person.node == host]
+        off = {"law": "off"}
+        own["people"] = [p.model_copy(update=off) for p in people if p.node == host]
     return scenario.model_copy(update=own)
 
 
 def _without_law(flow: Flow) -> Flow:
     paced = NO_LAW if flow.traffic == "cbr" else {**NO_LAW, "rate_kbps": 0.0}
     return flow.model_copy(update=paced)
-
-
-def _deaths(scenario: Scenario, host: str) -> list[Outage]:
-    """Outages, to the end, of the nodes of the others who die."""
-    end_s = scenario.duration_s
-    return [
-        Outage(node=person.node, at_s=person.stop_s, for_s=end_s - person.stop_s)
-        for person in people_of(scenario)
-        if person.node != host and person.leaves == "dies" and 0 < person.stop_s < end_s
-    ]
 
 
 def solo_series(scenario: Scenario, host: str, runs: Sequence[Run]) -> list[Table]:
