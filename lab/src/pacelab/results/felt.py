@@ -35,13 +35,22 @@ def _end_s(run: Run, person: Person) -> float:
 
 
 def _pages(run: Run, names: Sequence[str] | None) -> list[tuple[Page, float]]:
-    """The pages that count, and how long their persons could have waited for them, s."""
-    return [
-        (page, _end_s(run, person) - page["at_s"])
-        for person in chosen_people(run, names)
-        for page in person["pages"]
-        if run["warmup_s"] <= page["at_s"] <= _end_s(run, person) - PATIENCE_S
-    ]
+    """The pages that count, and how long their persons could have waited for them: until they asked
+    for the next one, or went; s."""
+    found = []
+    for person in chosen_people(run, names):
+        own = sorted(person["pages"], key=lambda page: page["at_s"])
+        found += [
+            (page, over_s - page["at_s"])
+            for page, over_s in zip(own, _overs_s(own, _end_s(run, person)), strict=True)
+            if run["warmup_s"] <= page["at_s"] <= _end_s(run, person) - PATIENCE_S
+        ]
+    return found
+
+
+def _overs_s(own: Sequence[Page | Video], end_s: float) -> list[float]:
+    """When each is over that follows another: when the next one begins, or at the end."""
+    return [*(one["at_s"] for one in own[1:]), end_s][: len(own)]
 
 
 def load_times_s(run: Run, names: Sequence[str] | None) -> list[float | None]:
@@ -105,25 +114,25 @@ def call_loss(run: Run, names: Sequence[str] | None) -> float | None:
     return sum(one["lost"] for one in heard) / sent if sent else None
 
 
-def _videos(run: Run, names: Sequence[str] | None) -> list[tuple[Video, float]]:
-    """Videos that begin after the warm-up, and when each is over: at the next one, or when its
-    person goes."""
+def _videos(run: Run, names: Sequence[str] | None) -> list[tuple[Video, float, float]]:
+    """Videos, and from when to when each counts: after the warm-up, until the next one, or until
+    its person goes; s."""
     found = []
     for person in chosen_people(run, names):
         own = sorted(person["videos"], key=lambda video: video["at_s"])
-        next_at_s = [video["at_s"] for video in own[1:]] + [_end_s(run, person)] * bool(own)
-        found += list(zip(own, next_at_s, strict=True))
-    return [(video, end_s) for video, end_s in found if video["at_s"] >= run["warmup_s"]]
+        for video, over_s in zip(own, _overs_s(own, _end_s(run, person)), strict=True):
+            begin_s = max(video["at_s"], run["warmup_s"])
+            found += [(video, begin_s, over_s)] if begin_s < over_s else []
+    return found
 
 
 def video_kbps(run: Run, names: Sequence[str] | None) -> float | None:
     """Mean bit rate of what was fetched, over segments, which are of one length; of a video of
-    which nothing came, one segment of nothing counts."""
-    rates = [
-        kbps
-        for video, _ in _videos(run, names)
-        for kbps in [s["kbps"] for s in video["segments"]] or [0.0]
-    ]
+    which nothing came, as long as anybody looks, one segment of nothing counts."""
+    rates = []
+    for video, begin_s, over_s in _videos(run, names):
+        own = [s["kbps"] for s in video["segments"] if s["at_s"] >= begin_s]
+        rates += own or [0.0] * (over_s - begin_s >= PATIENCE_S)
     return sum(rates) / len(rates) if rates else None
 
 
@@ -131,12 +140,13 @@ def video_stall_share(run: Run, names: Sequence[str] | None) -> float | None:
     """The share of the time from a video's first picture to its end in which it stood still; one
     that never began stood still all the time."""
     stood = total = 0.0
-    for video, end_s in _videos(run, names):
+    for video, begin_s, over_s in _videos(run, names):
         startup_s = video["startup_s"]
-        length_s = max(end_s - video["at_s"] - (startup_s or 0.0), 0.0)
-        stalls = sum(stall["length_s"] for stall in video["stalls"])
-        total += length_s
-        stood += length_s if startup_s is None else min(stalls, length_s)
+        first_s = min(max(begin_s, video["at_s"] + (startup_s or 0.0)), over_s)
+        total += over_s - first_s
+        stalls = [(stall["at_s"], stall["at_s"] + stall["length_s"]) for stall in video["stalls"]]
+        stalls = [(first_s, over_s)] if startup_s is None else stalls
+        stood += sum(max(min(b, over_s) - max(a, first_s), 0.0) for a, b in stalls)
     return stood / total if total else None
 
 
