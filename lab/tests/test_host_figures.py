@@ -69,9 +69,22 @@ def test_goodput_over_time_beside_each_hosts_part() -> None:
     assert near[[0, 20, 39]] == pytest.approx([16_000, 8_000, 16_000])
     assert far[[10, 20, 29]] == pytest.approx([1600] * 3)
     assert np.isnan(far[[9, 30]]).all()
-    legend = [text.get_text() for text in axes[0].get_legend().get_texts()]
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
     assert legend == ["N1 gets", "N2 gets", "its 1/n part of what it gets alone"]
     assert "2 runs" in axes[0].get_xlabel()
+
+
+def test_words_of_events_stand_beside_each_other() -> None:
+    """Else who comes within a few seconds of another could not be read."""
+    flows = [flow(f"FTP {i}", f"N{i}", start_s=5.0 + 2 * i) for i in range(1, 4)]
+    made = scenario(flows, "N1", "N2", "N3")
+    result = {"scenario": made, "runs": [run([[1.0] * 100] * 3)]}
+    (axis,) = _figure(_outcome({"off": result}), kind="over-time").axes
+    figure = axis.figure
+    figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in axis.texts]
+    assert len(boxes) == 3
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
 
 
 def test_persons_are_called_by_their_names() -> None:

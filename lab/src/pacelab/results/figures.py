@@ -15,9 +15,9 @@ from matplotlib import pyplot as plt
 from pacelab.results.host_figures import (
     DISTRIBUTION_LABEL,
     OVER_TIME_LABEL,
-    TITLE_PAD,
     distribution_panel,
     over_time_panel,
+    title_pad,
 )
 from pacelab.results.measures import MEASURES, Selection, measured
 from pacelab.scenario.schema import Table
@@ -94,19 +94,28 @@ def outcome_figure(outcome: Table, picture: Table) -> Any:
     }[picture["kind"]]
     for axis, (title, own) in zip(axes, panels, strict=True):
         draw(axis, outcome, picture, own)
-        pad = TITLE_PAD if picture["kind"] == "over-time" else None
+        pad = title_pad(axis) if picture["kind"] == "over-time" else None
         axis.set_title(title, loc="left", fontsize=10, pad=pad)
         axis.set_ylim(bottom=0)
         axis.tick_params(labelleft=True)
-    if (
-        picture["kind"] in ("sweep", *OF_POINTS, "distribution")
-        and axes[0].get_legend_handles_labels()[0]
-    ):
-        axes[0].legend(loc="best", fontsize=8)
+    _draw_legends(figure, axes, picture["kind"])
     figure.supylabel(_ylabel(picture), fontsize=10)
     title = picture["title"] or outcome["title"]
     figure.suptitle(title, x=0.02, ha="left", fontsize=12, fontweight="bold")
     return figure
+
+
+def _draw_legends(figure: Any, axes: Sequence[Any], kind: str) -> None:
+    """In the first panel where all have the same lines; in each where they differ; below all panels
+    where lines fill them."""
+    handles, labels = axes[0].get_legend_handles_labels()
+    if kind == "over-time":
+        figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=8)
+    elif kind == "distribution":
+        for axis in axes:
+            axis.legend(loc="lower right", fontsize=8)
+    elif kind in ("sweep", "time") and handles:
+        axes[0].legend(loc="best", fontsize=8)
 
 
 # Pictures with a panel for each system and variant.
@@ -166,7 +175,8 @@ def _goodput_over_time(axis: Any, result: Table) -> None:
 def _sweep_panel(axis: Any, outcome: Table, picture: Table, points: Sequence[Table]) -> None:
     for i, system in enumerate(outcome["systems"]):
         own = [p for p in points if p["system"] == system]
-        found = [(p["value"], measured(picture["measure"], p)) for p in own]
+        chosen = Selection(hosts=picture.get("hosts"))
+        found = [(p["value"], measured(picture["measure"], p, chosen)) for p in own]
         there = [(value, m) for value, m in found if m is not None]
         if there:
             axis.errorbar(

@@ -117,19 +117,25 @@ def missed(field: Field) -> float | None:
     return sum(r < KEPT for r in ratios) / len(ratios) if ratios else None
 
 
-def _until_shared_s(field: Field, name: str, begin: int, end: int) -> float | None:
+def _short_ratios(field: Field) -> dict[str, Bins]:
+    """Goodput by part over windows of 3 s, by hosts."""
+    return {name: _ratios(field, name, SHORT_S) for name in field.chosen}
+
+
+def _until_shared_s(ratios: Bins, width: float, begin: int, end: int) -> float | None:
     """How long a host waits, from one bin and before another, until it has had its part for 3 s.
+    ``ratios`` are those of its short windows.
 
     Who never has it has waited all the time, which is then the least that it can have been. None
     where the time is too short to tell, or there is no part.
     """
-    length = max(round(SHORT_S / field.width), 1)
-    ratios = _ratios(field, name, SHORT_S)[begin : max(end - length + 1, 0)]
-    if not len(ratios) or np.isnan(ratios).all():
+    length = max(round(SHORT_S / width), 1)
+    own = ratios[begin : max(end - length + 1, 0)]
+    if not len(own) or np.isnan(own).all():
         return None
-    there = np.flatnonzero(ratios >= SHARED)
+    there = np.flatnonzero(own >= SHARED)
     bins = int(there[0]) + length if len(there) else end - begin
-    return bins * field.width
+    return bins * width
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
@@ -142,8 +148,8 @@ def time_to_share_s(field: Field) -> float | None:
     who come."""
     return _mean(
         [
-            _until_shared_s(field, name, begin, end)
-            for name in field.chosen
+            _until_shared_s(ratios, field.width, begin, end)
+            for name, ratios in _short_ratios(field).items()
             for begin, end in spells(field.hosts[name].bulk)
             if begin >= max(field.warm, 1)
         ]
@@ -152,25 +158,21 @@ def time_to_share_s(field: Field) -> float | None:
 
 def time_to_recover_s(scenario: Table, run: Run, field: Field) -> float | None:
     """From where somebody has left, died or fallen silent to where the last of the others has its
-    new part: the mean over all who go after the warm-up."""
+    new part, of those with bulk demand before and after: the mean over all who go after the
+    warm-up."""
     gone: dict[int, set[str]] = {}
     for event in events_of(scenario, run):
         begin = math.floor(event.at_s / field.width + 1e-9)
         if event.gone and begin >= field.warm:
             gone.setdefault(begin, set()).add(event.host)
-    return _mean([_others_s(field, begin, who) for begin, who in gone.items()])
-
-
-def _others_s(field: Field, begin: int, gone: set[str]) -> float | None:
-    """The longest that one of those who stay waits; of those with bulk demand before and after."""
-    waits = [
-        _until_shared_s(field, name, begin, end)
-        for name in field.chosen
-        if name not in gone
-        for first, end in spells(field.hosts[name].bulk)
-        if first < begin < end
-    ]
-    return max((wait for wait in waits if wait is not None), default=None)
+    waits: dict[int, float] = {}
+    for name, ratios in _short_ratios(field).items():
+        for first, end in spells(field.hosts[name].bulk):
+            for begin in (b for b, who in gone.items() if first < b < end and name not in who):
+                wait = _until_shared_s(ratios, field.width, begin, end)
+                if wait is not None:
+                    waits[begin] = max(wait, waits.get(begin, 0.0))
+    return _mean(list(waits.values()))
 
 
 def _counted(field: Field, name: str) -> Flags:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,8 +18,8 @@ from pacelab.scenario.schema import Table
 
 OVER_TIME_LABEL = f"goodput, kbit/s ({SHORT_S:g} s means)"
 DISTRIBUTION_LABEL = "pages loaded by then, %"
-EVENT_ROWS = 2
-TITLE_PAD = 8 + 9 * EVENT_ROWS  # points, of a panel's title above its events
+EVENT_ROWS = 3
+EVENT_SHARE = 0.25  # of a panel's width, that the words of an event may take
 PART_LABEL = "its 1/n part of what it gets alone"
 
 
@@ -50,8 +51,9 @@ def over_time_panel(axis: Any, picture: Table, result: Table, colours: Sequence[
         _draw_host(axis, fields, host, colours[i % len(colours)], called(run, host))
     axis.plot([], [], "--", color="#666666", linewidth=1.2, label=PART_LABEL)
     events = [event for event in events_of(result["scenario"], run) if event.host in hosts]
-    for i, event in enumerate(events):
-        _draw_event(axis, event.at_s, f"{called(run, event.host)} {event.what}", i % EVENT_ROWS)
+    rows = _rows([event.at_s for event in events], run["duration_s"] * EVENT_SHARE)
+    for event, row in zip(events, rows, strict=True):
+        _draw_event(axis, event.at_s, f"{called(run, event.host)} {event.what}", row)
     axis.set_xlim(0, run["duration_s"])
     many = len(fields) > 1
     of = f"mean, least and greatest of {len(fields)} runs" if many else f"seed {run['seed']}"
@@ -79,6 +81,22 @@ def _draw_host(axis: Any, fields: Sequence[Field], host: str, colour: str, name:
         mean = np.full(count, np.nan)
         mean[there] = np.nanmean(np.asarray(parts)[:, there], axis=0)
         axis.plot(times, mean, "--", color=colour, linewidth=1.2)
+
+
+def _rows(times_s: Sequence[float], apart_s: float) -> list[int]:
+    """For each event the lowest row whose latest one is far enough; else that of the earliest."""
+    latest_s = [-math.inf] * EVENT_ROWS
+    rows = []
+    for at_s in times_s:
+        free = [row for row, last_s in enumerate(latest_s) if at_s - last_s >= apart_s]
+        rows.append(free[0] if free else latest_s.index(min(latest_s)))
+        latest_s[rows[-1]] = at_s
+    return rows
+
+
+def title_pad(axis: Any) -> float:
+    """Points between a panel and its title, which stands above the words of events."""
+    return max((text.xyann[1] for text in axis.texts), default=0.0) + 12.0
 
 
 def _draw_event(axis: Any, at_s: float, text: str, row: int) -> None:

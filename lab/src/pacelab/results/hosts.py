@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pacelab.results.runs import Person, Run
+from pacelab.results.runs import Person, Run, RunFlow
 from pacelab.scenario.schema import Table
 
 Bins = NDArray[np.float64]
@@ -96,16 +96,39 @@ def _merged(spans: Iterable[Span]) -> list[Span]:
     return found
 
 
-def _off(scenario: Table, people: Sequence[Person], node: str) -> list[Span]:
-    """When a node's radio is off: in its outages, and once somebody there has died with it."""
-    dead = [
-        (float(p["stop_s"]), math.inf)
-        for p in people
-        if p["node"] == node and p["leaves"] == "dies" and p["stop_s"] is not None
-    ]
-    return dead + [
-        (o["at_s"], o["at_s"] + o["for_s"]) for o in scenario["outages"] if o["node"] == node
-    ]
+@dataclass
+class _Own:
+    """What belongs to one host: flows with what was measured of them, persons, outages."""
+
+    flows: list[tuple[Table, RunFlow]] = field(default_factory=list)
+    people: list[Person] = field(default_factory=list)
+    outages: list[Span] = field(default_factory=list)
+
+    def off(self) -> list[Span]:
+        """When its radio is off: in its outages, and once somebody there has died with it."""
+        return self.outages + [
+            (float(p["stop_s"]), math.inf)
+            for p in self.people
+            if p["leaves"] == "dies" and p["stop_s"] is not None
+        ]
+
+
+def _own(scenario: Table, run: Run) -> dict[str, _Own]:
+    """What belongs to which host."""
+    people = run.get("people", [])
+    found = {host: _Own() for host in hosts_of(scenario, people)}
+    for flow, measured in zip(scenario["flows"], run["flows"], strict=True):
+        for end in (flow["from"], flow["to"]):
+            if end in found:
+                found[end].flows.append((flow, measured))
+    for person in people:
+        if person["node"] in found:
+            found[person["node"]].people.append(person)
+    for outage in scenario["outages"]:
+        if outage["node"] in found:
+            span = (float(outage["at_s"]), outage["at_s"] + outage["for_s"])
+            found[outage["node"]].outages.append(span)
+    return found
 
 
 def _flow_spans(flow: Table) -> list[Span]:
@@ -156,23 +179,20 @@ def bins_of(run: Run) -> int:
 
 def host_series(scenario: Table, run: Run) -> dict[str, Host]:
     """The series of each host of a run."""
-    people = run.get("people", [])
-    return {host: _host(scenario, run, host) for host in hosts_of(scenario, people)}
-
-
-def _host(scenario: Table, run: Run, name: str) -> Host:
     count, width = bins_of(run), run["bin_s"]
-    people = [p for p in run.get("people", []) if p["node"] == name]
-    off = _off(scenario, people, name)
+    return {host: _series(own, count, width) for host, own in _own(scenario, run).items()}
+
+
+def _series(own: _Own, count: int, width: float) -> Host:
+    off = own.off()
     found = Host(np.zeros(count), np.zeros(count, bool), np.zeros(count, bool))
-    for flow, measured in zip(scenario["flows"], run["flows"], strict=True):
-        if name in (flow["from"], flow["to"]):
-            spans = _without(_flow_spans(flow), off)
-            found.bytes[:] += np.asarray(measured["delivered_bytes"][:count], float)
-            found.active[:] |= _some(spans, count, width)
-            if flow["traffic"] in BULK:
-                found.bulk[:] |= _throughout(spans, count, width)
-    for person in people:
+    for flow, measured in own.flows:
+        spans = _without(_flow_spans(flow), off)
+        found.bytes[:] += np.asarray(measured["delivered_bytes"][:count], float)
+        found.active[:] |= _some(spans, count, width)
+        if flow["traffic"] in BULK:
+            found.bulk[:] |= _throughout(spans, count, width)
+    for person in own.people:
         spans = _without([_person_span(person)], off)
         found.bytes[:] += np.asarray(person["delivered_bytes"][:count], float)
         found.active[:] |= np.asarray(person["wants"][:count], bool) & _some(spans, count, width)
@@ -191,26 +211,23 @@ def events_of(scenario: Table, run: Run) -> list[Event]:
 
     A host of which one flow stops and another goes on has gone nowhere.
     """
-    people = run.get("people", [])
-    found = [e for host in hosts_of(scenario, people) for e in _events(scenario, people, host)]
+    pauses = _pauses(scenario)
+    found = [e for host, own in _own(scenario, run).items() for e in _events(host, own, pauses)]
     inside = [event for event in found if 0 < event.at_s < run["duration_s"]]
     return sorted(inside, key=lambda event: (event.at_s, event.host))
 
 
-def _events(scenario: Table, people: Sequence[Person], host: str) -> list[Event]:
-    own = [person for person in people if person["node"] == host]
-    off, pauses = _off(scenario, own, host), _pauses(scenario)
-    flows = [flow for flow in scenario["flows"] if host in (flow["from"], flow["to"])]
-    spans = [span for flow in flows for span in _flow_spans(flow)]
-    for person in own:
+def _events(host: str, own: _Own, pauses: dict[str, Span]) -> list[Event]:
+    spans = [span for flow, _ in own.flows for span in _flow_spans(flow)]
+    silent = {flow["idle_at_s"] for flow, _ in own.flows if flow.get("idle_s")}
+    for person in own.people:
         gaps = [pauses[person["name"]]] if person["name"] in pauses else []
         spans += _without([_person_span(person)], gaps)
-    there = _without(_merged(spans), off)
-    stops = {p["stop_s"]: LEAVING[p["leaves"]] for p in own if p["stop_s"] is not None}
-    silent = {begin for name, (begin, _) in pauses.items() if name in {p["name"] for p in own}}
-    silent |= {flow["idle_at_s"] for flow in flows if flow.get("idle_s")}
+        silent |= {begin for begin, _ in gaps}
+    off = own.off()
+    stops = {p["stop_s"]: LEAVING[p["leaves"]] for p in own.people if p["stop_s"] is not None}
     found = []
-    for i, (begin, end) in enumerate(there):
+    for i, (begin, end) in enumerate(_without(_merged(spans), off)):
         found.append(Event(begin, host, "comes" if i == 0 else "comes back", gone=False))
         word = "falls silent" if end in silent else stops.get(end, "leaves")
         word = "dies" if end in {a for a, _ in off} else word
