@@ -272,7 +272,8 @@ def bars(axis: Any, results: dict[str, Table]) -> None:
 
 
 def result_figure(result: Table) -> Any:
-    """A scenario's figure: goodput of its flows with intervals, and over time."""
+    """A scenario's figure: goodput of its flows with intervals, and over time; that of hosts over
+    time where persons are."""
     figure, (left, right) = plt.subplots(
         1, 2, figsize=(PANEL_INCHES[0] * 2, PANEL_INCHES[1]), layout="constrained"
     )
@@ -286,7 +287,10 @@ def result_figure(result: Table) -> Any:
     )
     left.set_xticks(range(len(flows)), [f["name"] for f in flows])
     left.set_ylabel("goodput, kbit/s")
-    _goodput_over_time(right, result)
+    if result["runs"][0].get("people"):
+        over_time_panel(right, {"hosts": None}, result, COLOURS)
+    else:
+        _goodput_over_time(right, result)
     right.legend(loc="best")
     figure.suptitle(result["scenario"]["title"], x=0.02, ha="left", fontsize=12, fontweight="bold")
     return figure

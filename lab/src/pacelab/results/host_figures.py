@@ -49,7 +49,8 @@ def over_time_panel(axis: Any, picture: Table, result: Table, colours: Sequence[
     hosts = chosen_hosts(result["scenario"], run, picture.get("hosts"))
     for i, host in enumerate(hosts):
         _draw_host(axis, fields, host, colours[i % len(colours)], called(run, host))
-    axis.plot([], [], "--", color="#666666", linewidth=1.2, label=PART_LABEL)
+    if any(field.chosen for field in fields):
+        axis.plot([], [], "--", color="#666666", linewidth=1.2, label=PART_LABEL)
     events = [event for event in events_of(result["scenario"], run) if event.host in hosts]
     rows = _rows([event.at_s for event in events], run["duration_s"] * EVENT_SHARE)
     for event, row in zip(events, rows, strict=True):
