@@ -77,6 +77,13 @@ HostFairQueueDisc::Flows() const
     return m_flows.size();
 }
 
+void
+HostFairQueueDisc::DoDispose()
+{
+    m_flows.clear();
+    QueueDisc::DoDispose();
+}
+
 bool
 HostFairQueueDisc::CheckConfig()
 {

@@ -50,6 +50,9 @@ class HostFairQueueDisc : public QueueDisc
     /** Why packets are lost where the buffer is full. */
     static constexpr const char* OVERLIMIT_DROP = "Overlimit drop";
 
+  protected:
+    void DoDispose() override;
+
   private:
     /** A host's address and a hash of a packet's addresses, protocol and ports. */
     using Key = std::pair<uint32_t, uint32_t>;

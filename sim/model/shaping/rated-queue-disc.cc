@@ -102,8 +102,11 @@ void
 RatedQueueDisc::DoDispose()
 {
     m_run.Cancel();
-    m_hosts.clear();
-    m_others.queue = nullptr;
+    Free(m_others);
+    for (auto& [host, part] : m_hosts)
+    {
+        Free(part);
+    }
     QueueDisc::DoDispose();
 }
 
@@ -145,6 +148,17 @@ RatedQueueDisc::AddQueue(Part& part)
     auto own = CreateObject<QueueDiscClass>();
     own->SetQueueDisc(part.queue);
     AddQueueDiscClass(own);
+}
+
+/** A disc does not dispose of its classes. */
+void
+RatedQueueDisc::Free(Part& part)
+{
+    if (part.queue)
+    {
+        part.queue->Dispose();
+        part.queue = nullptr;
+    }
 }
 
 RatedQueueDisc::Part&

@@ -80,6 +80,8 @@ class RatedQueueDisc : public QueueDisc
     /** @return of the parts in which something waits that with a rate whose packet is due first */
     Part* First();
     void AddQueue(Part& part);
+    /** Frees what waits in a part. */
+    static void Free(Part& part);
 
     PacketEnd m_hostIs{PacketEnd::DESTINATION};
     std::map<uint32_t, Part> m_hosts; //!< by address
