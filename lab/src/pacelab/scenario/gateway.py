@@ -83,9 +83,12 @@ class Map(Model):
 
 
 # Defaults of [gateway] that a law has for itself.
-LAW_DEFAULTS: dict[str, dict[str, Any]] = dict.fromkeys(
-    ("shaper", "cake", "hosts"), {"goodput_control": False, "local_retransmission": False}
-)
+SHAPES_ONLY = {"goodput_control": False, "local_retransmission": False}
+LAW_DEFAULTS: dict[str, dict[str, Any]] = {
+    "shaper": SHAPES_ONLY,
+    "cake": SHAPES_ONLY,
+    "hosts": SHAPES_ONLY,
+}
 
 # Keys that only some laws know.
 KEY_LAWS = {"rate_kbps": ("shaper", "cake"), "host_kbps": ("hosts",), "bucket": ("shaper",)}
@@ -119,7 +122,9 @@ def _check_rates(stated: Gateway, hosts: Collection[str], where: Where) -> None:
     if law == "shaper" and stated.rate_kbps <= 0:
         raise where.at("rate_kbps").error("shaper needs a rate; give each flow's payload in kbit/s")
     if law == "cake" and stated.rate_kbps <= 0:
-        raise where.at("rate_kbps").error("cake needs a rate; give that of each direction in kbit/s")
+        raise where.at("rate_kbps").error(
+            "cake needs a rate; give that of each direction in kbit/s"
+        )
     if law == "hosts" and not stated.host_kbps:
         raise where.at("host_kbps").error("hosts needs rates; write for example { A = 4000 }")
     for name in stated.host_kbps if law == "hosts" else ():
