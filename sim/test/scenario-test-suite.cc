@@ -230,6 +230,8 @@ class ScenarioTestSuite : public TestSuite
             Json::parse(R"([{"name": "IG", "to_x_m": 0, "to_y_m": 0, "speed_mps": 1, "start_s": 0}])"),
             "\"IG\"");
         add("Unknown law", "/gateway/law", "odd", "gateway.law");
+        add("CAKE without a rate", "/gateway/law", "cake", "gateway.rate_kbps");
+        add("Rates of no law", "/gateway/host_kbps", {{"A", 5}}, "gateway.host_kbps");
         add("Unknown part left out", "/gateway/omit", "all", "gateway.omit");
         add("Wires without a rate", "/wired/mbps", 0, "wired.mbps");
         add("No gateway", "/nodes/0/gateway", false, "no gateway");

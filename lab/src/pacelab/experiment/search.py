@@ -4,20 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pacelab.experiment.definition import Experiment, Point
 from pacelab.experiment.models import Search
-from pacelab.experiment.rates import best_rates, greatest, settings
+from pacelab.experiment.rates import Trials, best_rates, greatest, settings
 from pacelab.scenario.schema import Table
 
-if TYPE_CHECKING:
-    from pacelab.experiment.reproduce import Simulations
 
-
-def search(
-    experiment: Experiment, simulations: Simulations, trials: Simulations
-) -> list[tuple[Any, Table]]:
+def search(experiment: Experiment, simulations: Trials, trials: Trials) -> list[tuple[Any, Table]]:
     """For each point what its search found, None without one, and the result there.
 
     ``trials`` simulates on the seeds of a search over rates of hosts, ``simulations`` on those that
@@ -49,7 +44,7 @@ def _settings(asked: Search, value: Any) -> Table:
 
 
 def _best(
-    points: Sequence[Point], asked: Search, simulations: Simulations, trials: Simulations
+    points: Sequence[Point], asked: Search, simulations: Trials, trials: Trials
 ) -> Sequence[Any]:
     """The best value for each point."""
     if asked.goal == "loss":
@@ -61,7 +56,7 @@ def _best(
 
 
 def _greatest_without_loss(
-    points: Sequence[Point], asked: Search, simulations: Simulations
+    points: Sequence[Point], asked: Search, simulations: Trials
 ) -> list[float]:
     """For each point the greatest value of the searched key at which no more is lost than allowed.
 
@@ -83,9 +78,7 @@ def _greatest_without_loss(
     return low
 
 
-def _greatest_goodput(
-    points: Sequence[Point], asked: Search, simulations: Simulations
-) -> list[float]:
+def _greatest_goodput(points: Sequence[Point], asked: Search, simulations: Trials) -> list[float]:
     """For each point the value of the searched key at which most is delivered.
 
     First all of ``values``; then, in each round, the means of the best and its neighbours.
