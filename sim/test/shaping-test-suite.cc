@@ -21,6 +21,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -507,15 +508,30 @@ class MeshRatesTestCase : public TestCase
                           UdpFlow("B1", "RL1", 400),
                           UdpFlow("RL1", "B1", 400)};
         RngSeedManager::ResetNextStreamIndex();
-        Simulation simulation(scenario, 1);
-        const auto radio = simulation.Network().MeshDevice("IG");
-        const auto disc = simulation.Network()
-                              .GetNode("IG")
+        auto simulation = std::make_unique<Simulation>(scenario, 1);
+        CheckRadio(simulation->Network());
+        simulation->Run();
+        CheckGoodputs(*simulation);
+        const auto shaping = simulation->ShapingAtGateways().at(0);
+        NS_TEST_EXPECT_MSG_GT(shaping.down->MaxPackets(), 1, "they wait");
+        NS_TEST_EXPECT_MSG_GT(shaping.up->MaxPackets(), 1, "likewise");
+        simulation.reset();
+        NS_TEST_EXPECT_MSG_EQ(shaping.down->GetReferenceCount(), 1, "freed, with what waited");
+        NS_TEST_EXPECT_MSG_EQ(shaping.up->GetReferenceCount(), 1, "likewise");
+    }
+
+    /** The gateway's radio has the queue that it would have without a law. */
+    void CheckRadio(const MeshNetwork& network)
+    {
+        const auto disc = network.GetNode("IG")
                               ->GetObject<TrafficControlLayer>()
-                              ->GetRootQueueDiscOnDevice(radio);
-        NS_TEST_EXPECT_MSG_NE(DynamicCast<FqCoDelQueueDisc>(disc), nullptr, "the radio's own queue");
-        simulation.Run();
-        // By CAKE 600 are shared by two hosts; else A has 200, RL1 what it asks for.
+                              ->GetRootQueueDiscOnDevice(network.MeshDevice("IG"));
+        NS_TEST_EXPECT_MSG_NE(DynamicCast<FqCoDelQueueDisc>(disc), nullptr, "fq_codel");
+    }
+
+    /** By CAKE 600 are shared by two hosts; else A has 200, RL1 what it asks for. */
+    void CheckGoodputs(const Simulation& simulation)
+    {
         const bool cake = m_law == "cake";
         constexpr double PAYLOAD = 1460.0 / (1460 + HEADERS_BYTES);
         const double farKbps = (cake ? 300 : 200) * PAYLOAD;
@@ -529,9 +545,6 @@ class MeshRatesTestCase : public TestCase
                                       expected[i] / 50,
                                       flow.Config().name);
         }
-        const auto& shaping = simulation.ShapingAtGateways().at(0);
-        NS_TEST_EXPECT_MSG_GT(shaping.down->MaxPackets(), 1, "they wait");
-        NS_TEST_EXPECT_MSG_GT(shaping.up->MaxPackets(), 1, "likewise");
     }
 
     const std::string m_law;
