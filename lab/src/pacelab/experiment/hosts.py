@@ -17,9 +17,10 @@ NO_HOSTS = ("flows", "over_flows", "while_", "over_while", "links", "over_links"
 
 
 def needs_solo(about: About) -> bool:
-    """Whether a check or a picture looks at what hosts get alone."""
+    """Whether a check, a picture or a search looks at what hosts get alone."""
     names = [check.measure for check in about.check]
     names += [picture.measure for picture in about.picture]
+    names += [about.search.measure] if about.search and about.search.measure else []
     parts = any(picture.kind == "over-time" for picture in about.picture)
     return parts or any(name in MEASURES and MEASURES[name].solo for name in names)
 

@@ -30,11 +30,21 @@ class Sweep(Model):
     set: list[Table] | None = None
 
 
+# The rates of hosts at the gateway, kbit/s by name.
+HOST_RATES = "gateway.host_kbps"
+
+
 class Search(Model):
-    """The key whose best value is looked for."""
+    """The key whose best value is looked for.
+
+    ``measure`` and ``seeds`` are of the goal guarantee, which searches for rates of hosts: what is
+    to be great, and with how many seeds of its own.
+    """
 
     key: Name
-    goal: Literal["loss", "goodput"] = "loss"
+    goal: Literal["loss", "goodput", "guarantee"] = "loss"
+    measure: Measured | None = None
+    seeds: int = Field(default=3, ge=1, le=1000)
     low: float | None = Field(default=None, gt=0)
     high: float | None = Field(default=None, gt=0)
     loss: float | None = Field(default=None, ge=0, le=1)

@@ -272,7 +272,9 @@ def _recovered(point: Table, selection: Selection) -> Interval | None:
 
 def _searched(point: Table, _selection: Selection) -> Interval | None:
     value = point.get("searched")
-    return None if value is None else {"mean": float(value), "ci95": None}
+    if value is None or isinstance(value, dict):  # rates of hosts
+        return None
+    return {"mean": float(value), "ci95": None}
 
 
 def _of_hosts(name: str, of: HostMeasure) -> Measure:
