@@ -12,7 +12,7 @@ from pacelab import cli
 from pacelab.experiment import definition, reproduce
 from pacelab.results import keep, tables
 from pacelab.results.measures import measured
-from pacelab.results.solo import bulk_hosts, solo
+from pacelab.results.solo import bulk_hosts, people_of, solo
 from pacelab.scenario import load
 from pacelab.scenario.models import Scenario
 from pacelab.scenario.schema import Model, Table
@@ -129,24 +129,16 @@ class Somebody(Model):
     law: str = "off"
 
 
-class Peopled(Scenario):
-    """A resolved scenario with persons."""
-
-    people: list[Somebody]
-
-
 def test_persons_alone(two: Scenario) -> None:
     """Else the others would be there, too, or a law would be at work at the host itself."""
     people = [
         Somebody(name="Ann", node="RL1", does=["web", "upload"], law="even"),
         Somebody(name="Bob", node="A", does=["web"]),
     ]
-    own = {key: getattr(two, key) for key in Scenario.model_fields} | {"flows": two.flows[:1]}
-    made = Peopled(**own, people=people)
+    made = two.model_copy(update={"flows": two.flows[:1], "people": people})
     assert bulk_hosts(made) == ["RL2", "RL1"]
     ann = solo(made, "RL1")
-    assert isinstance(ann, Peopled)
-    assert [(person.name, person.law) for person in ann.people] == [("Ann", "off")]
+    assert [(person.name, person.law) for person in people_of(ann)] == [("Ann", "off")]
     assert ann.flows == []
 
 
