@@ -98,6 +98,16 @@ def test_a_host_that_is_never_served_counts_nowhere() -> None:
     assert unserved(result["scenario"], result["runs"][0], _solos(result)) == ["N2"]
 
 
+def test_behind_a_relay_that_has_died_nobody_has_a_part() -> None:
+    """Else what happens to be under way at its death would be what is promised from then on."""
+    result = _near_and_far([15.0] * 60, [3.0] * 40 + [0.0] * 20)
+    result["solo"]["N2"] = [alone([6 * MBIT] * 40 + [1 * MBIT] + [0.0] * 19)]
+    # The last window that counts has 4 s of before, and what was under way, which n = 2 halves.
+    assert _value("guarantee_least", result, "N2") == pytest.approx(12 / 12.5)
+    result["scenario"]["flows"][0]["stop_s"] = 40.0
+    assert _value("time_to_recover_s", result, "N2") is None
+
+
 def test_without_solo_runs_there_is_no_part() -> None:
     result = _near_and_far([15.0] * 30, [3.0] * 30)
     del result["solo"]

@@ -81,12 +81,17 @@ def _sums(series: Bins, length: int) -> Bins:
 
 
 def _ratios(field: Field, name: str, window_s: float) -> Bins:
-    """Goodput by part of a host over windows, by their first bin; nan where there is no part."""
+    """Goodput by part of a host over windows, by their first bin; nan where there is no part.
+
+    There is none where the host gets nothing alone in more than half of the bins, as behind a relay
+    that has died: what was under way then is no measure.
+    """
     length = max(round(window_s / field.width), 1)
     got = _sums(field.hosts[name].bytes, length)
     part = _sums(field.parts[name], length)
+    served = 2 * _sums((field.solos[name] > 0).astype(float), length) >= length
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(part >= SEGMENT_BYTES, got / part, np.nan)
+        return np.where(served & (part >= SEGMENT_BYTES), got / part, np.nan)
 
 
 def window_ratios(field: Field) -> dict[str, list[float]]:
@@ -126,16 +131,16 @@ def _until_shared_s(ratios: Bins, width: float, begin: int, end: int) -> float |
     """How long a host waits, from one bin and before another, until it has had its part for 3 s.
     ``ratios`` are those of its short windows.
 
-    Who never has it has waited all the time, which is then the least that it can have been. None
-    where the time is too short to tell, or there is no part.
+    Who never has it has waited as long as there was a part, which is then the least that it can
+    have been. None where the time is too short to tell, or there is no part.
     """
     length = max(round(SHORT_S / width), 1)
     own = ratios[begin : max(end - length + 1, 0)]
-    if not len(own) or np.isnan(own).all():
+    parts = np.flatnonzero(~np.isnan(own))
+    if not len(parts):
         return None
     there = np.flatnonzero(own >= SHARED)
-    bins = int(there[0]) + length if len(there) else end - begin
-    return bins * width
+    return (int(there[0] if len(there) else parts[-1]) + length) * width
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pacelab.errors import InputError, nearest
 from pacelab.results.host_tables import UNSERVED, host_figures, unserved_hosts
-from pacelab.results.judge import in_percent
+from pacelab.results.judge import base_measure, in_percent
 from pacelab.results.law import commit_of, is_changed, present_law
 from pacelab.results.measures import MEASURES, Measure, measured
 from pacelab.results.pages import RESULTS, TEMPLATE
@@ -112,7 +112,9 @@ def _of_hosts(point: Table, known: set[str]) -> list[Table]:
 
 def _of_check(check: Table, seeds: int) -> list[Table]:
     many = len(check["measured"]) > 1
-    unit, factor = ("%", 100.0) if in_percent(check) else ("", 1.0)
+    measure = MEASURES.get(base_measure(check))
+    own = _unit(measure) if measure else ""
+    unit, factor = ("%", 100.0) if in_percent(check) else (own, 1.0)
     rows = []
     for m in check["measured"]:
         row = _figure(check["text"], unit, {"mean": m["value"], "ci95": m["ci95"]}, factor)
