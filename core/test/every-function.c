@@ -7,7 +7,7 @@
 
 #define FLOWS 4u
 
-struct probe {
+struct call {
 	uint64_t now_ns, rtt_ns, number;
 	uint32_t seq, len, ack, ticks, us, bytes, options_len;
 	struct mp_sent sent;
@@ -18,7 +18,7 @@ struct probe {
 	struct mp_pacer pacer;
 	struct mp_yang yang;
 	uint32_t links[4];
-	uint8_t rates[MP_LINKS_BYTES];
+	uint8_t rates[MP_LINK_RATES_BYTES];
 	struct mp_dupack dupack;
 	struct mp_goodput control;
 	struct mp_goodput_flow flow[FLOWS];
@@ -29,8 +29,8 @@ struct probe {
 	struct mp_demand demand;
 	struct mp_handshake handshake;
 	struct mp_progress progress;
-	struct mp_told told;
-	struct mp_shared shared;
+	struct mp_notification notified;
+	struct mp_feedback feedback;
 	struct mp_signalled signalled;
 	struct mp_turns turns;
 	struct mp_turn turn;
@@ -44,37 +44,37 @@ struct probe {
 	uint64_t out[16];
 };
 
-struct probe probe;
+struct call call;
 
 /* A BPF program each, in a section of its name; elsewhere a function. */
 #ifdef __bpf__
-#define PROBE(name)                                                                            \
-	__attribute__((section("tc/" #name), used)) int probe_##name(void *context)
+#define CALL(name)                                                                            \
+	__attribute__((section("tc/" #name), used)) int call_##name(void *context)
 #else
-#define PROBE(name) int probe_##name(void *context)
+#define CALL(name) int call_##name(void *context)
 #endif
 
-PROBE(record);
-PROBE(ack);
-PROBE(estimate);
-PROBE(interval);
-PROBE(dupack);
-PROBE(option);
-PROBE(goodput);
-PROBE(radio);
-PROBE(links);
-PROBE(shaper);
-PROBE(reach);
-PROBE(even);
-PROBE(police);
-PROBE(hostpace);
-PROBE(progress);
-PROBE(signalled);
-PROBE(asks);
-PROBE(unanswered);
+CALL(record);
+CALL(ack);
+CALL(estimate);
+CALL(interval);
+CALL(dupack);
+CALL(option);
+CALL(goodput);
+CALL(radio);
+CALL(links);
+CALL(shaper);
+CALL(reach);
+CALL(even);
+CALL(police);
+CALL(hostpace);
+CALL(progress);
+CALL(signalled);
+CALL(asks);
+CALL(unanswered);
 
 /* Each law, as the input has it. */
-MP_INLINE struct mp_law probe_law(uint32_t which)
+MP_INLINE struct mp_law call_law(uint32_t which)
 {
 	struct mp_law law = which & 1 ? mp_law_gap() : which & 4 ? mp_law_map() : mp_law_ap();
 
@@ -84,28 +84,28 @@ MP_INLINE struct mp_law probe_law(uint32_t which)
 	return law;
 }
 
-PROBE(record)
+CALL(record)
 {
-	struct probe *p = &probe;
+	struct call *p = &call;
 
 	(void)context;
 	p->out[0] = mp_sent_record(&p->sent, p->seq, p->len, p->now_ns);
 	return 0;
 }
 
-PROBE(ack)
+CALL(ack)
 {
-	struct probe *p = &probe;
+	struct call *p = &call;
 
 	(void)context;
 	p->out[1] = mp_sent_ack(&p->sent, p->ack, p->now_ns + p->rtt_ns);
 	return 0;
 }
 
-PROBE(estimate)
+CALL(estimate)
 {
-	struct probe *p = &probe;
-	struct mp_law law = probe_law(p->bytes);
+	struct call *p = &call;
+	struct mp_law law = call_law(p->bytes);
 	uint32_t ticks = mp_rtt_wireless_ticks((uint32_t)p->out[1], p->us);
 
 	(void)context;
@@ -115,10 +115,10 @@ PROBE(estimate)
 	return 0;
 }
 
-PROBE(interval)
+CALL(interval)
 {
-	struct probe *p = &probe;
-	struct mp_law law = probe_law(p->bytes);
+	struct call *p = &call;
+	struct mp_law law = call_law(p->bytes);
 
 	(void)context;
 	p->out[3] = mp_interval_ns(&p->estimate, &law, p->flow[0].floor_ns);
@@ -130,9 +130,9 @@ PROBE(interval)
 	return 0;
 }
 
-PROBE(dupack)
+CALL(dupack)
 {
-	struct probe *p = &probe;
+	struct call *p = &call;
 
 	(void)context;
 	p->out[8] = mp_dupack_count(&p->dupack, p->ack, p->len == 0, p->us, p->sent.max_end);
@@ -142,9 +142,9 @@ PROBE(dupack)
 	return 0;
 }
 
-PROBE(option)
+CALL(option)
 {
-	struct probe *p = &probe;
+	struct call *p = &call;
 	uint32_t us = 0;
 
 	(void)context;
@@ -154,16 +154,16 @@ PROBE(option)
 	if (p->bytes & 2)
 		mp_ask_write(&p->option[p->bytes & 1]);
 	p->out[13] = mp_ask_read(&p->option[p->options_len & 1]);
-	if (mp_shared_turn(&p->shared))
-		mp_shared_write(&p->option[p->bytes & 1], &p->shared);
-	p->out[14] = mp_shared_read(&p->option[p->options_len & 1], &p->shared);
-	p->out[15] = mp_shared_interval_ns(&p->shared, p->len);
+	if (mp_feedback_turn(&p->feedback))
+		mp_feedback_write(&p->option[p->bytes & 1], &p->feedback);
+	p->out[14] = mp_feedback_read(&p->option[p->options_len & 1], &p->feedback);
+	p->out[15] = mp_feedback_interval_ns(&p->feedback, p->len);
 	return 0;
 }
 
-PROBE(goodput)
+CALL(goodput)
 {
-	struct probe *p = &probe;
+	struct call *p = &call;
 	struct mp_goodput_law law = mp_goodput_law_gap();
 
 	(void)context;
@@ -173,9 +173,9 @@ PROBE(goodput)
 	return 0;
 }
 
-PROBE(radio)
+CALL(radio)
 {
-	struct probe *p = &probe;
+	struct call *p = &call;
 	struct mp_link link = mp_link_80211b();
 
 	(void)context;
@@ -191,23 +191,23 @@ PROBE(radio)
 	return 0;
 }
 
-PROBE(links)
+CALL(links)
 {
-	struct probe *p = &probe;
-	struct mp_law law = probe_law(p->bytes);
+	struct call *p = &call;
+	struct mp_law law = call_law(p->bytes);
 
 	(void)context;
 	mp_law_set_links(&law, &p->path, p->links, 4);
-	if (!mp_links_is(p->rates))
-		mp_links_write(p->rates);
-	mp_links_add(p->rates, p->links[0]);
+	if (!mp_link_rates_is(p->rates))
+		mp_link_rates_write(p->rates);
+	mp_link_rates_add(p->rates, p->links[0]);
 	return 0;
 }
 
-PROBE(shaper)
+CALL(shaper)
 {
-	struct probe *p = &probe;
-	struct mp_law law = probe_law(p->bytes);
+	struct call *p = &call;
+	struct mp_law law = call_law(p->bytes);
 
 	(void)context;
 	p->out[15] = mp_bucket_departure_ns(&p->pacer, p->now_ns, p->rtt_ns, p->bytes);
@@ -220,23 +220,23 @@ PROBE(shaper)
 	return 0;
 }
 
-PROBE(reach)
+CALL(reach)
 {
-	struct probe *p = &probe;
+	struct call *p = &call;
 
 	(void)context;
 	p->path.link.h_cs = (uint16_t)mp_h_cs(&p->radio, &p->reach);
 	return 0;
 }
 
-PROBE(even)
+CALL(even)
 {
-	struct probe *p = &probe;
+	struct call *p = &call;
 	struct mp_law law = mp_law_even();
 
 	(void)context;
 	mp_estimate_set_late(&p->estimate, p->us);
-	mp_estimate_share(&p->estimate, p->len);
+	mp_estimate_active_hosts(&p->estimate, p->len);
 	p->out[2] = mp_estimate_add(&p->estimate, &law, &p->path, p->ticks, p->now_ns, p->ack);
 	p->out[3] = mp_interval_ns(&p->estimate, &law, 0);
 	p->waits_for.mesh_ns = p->rtt_ns;
@@ -246,7 +246,7 @@ PROBE(even)
 	p->out[4] += mp_wait_beyond(&p->waits_for, p->bytes);
 	p->waits_for = mp_waits_for_of(&p->estimate, p->out[3], p->us);
 	p->out[4] += mp_follow_ns(&p->pacer, p->now_ns);
-	p->out[5] = mp_share_interval_ns(p->us, p->len);
+	p->out[5] = mp_rate_interval_ns(p->us, p->len);
 	p->out[8] = mp_turn_tag(&p->turns, &p->turn);
 	mp_turn_take(&p->turn, p->out[8], p->bytes);
 	p->out[9] = mp_turns_ahead(&p->turns, p->out[8], p->us);
@@ -254,25 +254,25 @@ PROBE(even)
 	return 0;
 }
 
-PROBE(hostpace)
+CALL(hostpace)
 {
-	struct probe *p = &probe;
-	uint64_t held_bps = mp_held_bps(p->us, p->len & 1);
+	struct call *p = &call;
+	uint64_t held_bytes_per_s = mp_held_bytes_per_s(p->us, p->len & 1);
 
 	(void)context;
-	p->out[12] = mp_datagram_fits(&p->pace, &p->turns, &p->turn, held_bps, p->bytes, p->now_ns);
-	mp_host_leaves(&p->pace, held_bps, p->now_ns, p->now_ns + p->rtt_ns, p->len, p->number);
-	p->out[13] = mp_host_departure_ns(&p->pace, held_bps, p->now_ns, p->len, MP_CAP_WAIT_NS,
+	p->out[12] = mp_datagram_fits(&p->pace, &p->turns, &p->turn, held_bytes_per_s, p->bytes, p->now_ns);
+	mp_host_leaves(&p->pace, held_bytes_per_s, p->now_ns, p->now_ns + p->rtt_ns, p->len, p->number);
+	p->out[13] = mp_host_departure_ns(&p->pace, held_bytes_per_s, p->now_ns, p->len, MP_CAP_WAIT_NS,
 					  MP_TOO_LONG_IS_REFUSED);
-	p->out[13] += mp_host_ack_due_ns(&p->pace, held_bps, p->now_ns);
-	p->out[14] = mp_turn_interval_ns(held_bps, p->len, p->bytes);
+	p->out[13] += mp_host_ack_due_ns(&p->pace, held_bytes_per_s, p->now_ns);
+	p->out[14] = mp_turn_interval_ns(held_bytes_per_s, p->len, p->bytes);
 	p->out[14] += mp_udp_bucket(p->seq, (uint16_t)p->len, (uint16_t)p->bytes);
 	return 0;
 }
 
-PROBE(progress)
+CALL(progress)
 {
-	struct probe *p = &probe;
+	struct call *p = &call;
 
 	(void)context;
 	mp_progress_data(&p->progress, p->len, p->seq, p->bytes, p->us & 1, p->us & 2);
@@ -284,36 +284,36 @@ PROBE(progress)
 	return 0;
 }
 
-PROBE(signalled)
+CALL(signalled)
 {
-	struct probe *p = &probe;
+	struct call *p = &call;
 	const uint8_t *option = &p->option[p->options_len & 1];
 
 	(void)context;
 	if (!mp_signalled_hear_wired(&p->signalled, &p->estimate, option, p->now_ns))
-		mp_signalled_hear_shared(&p->signalled, option, p->now_ns);
+		mp_signalled_hear_feedback(&p->signalled, option, p->now_ns);
 	mp_signalled_expire(&p->signalled, &p->estimate, p->now_ns + p->rtt_ns);
 	p->out[10] = mp_signalled_sample_ticks(&p->signalled, p->ticks, p->ack);
 	p->out[11] = mp_signalled_interval_ns(&p->signalled, p->len);
 	return 0;
 }
 
-PROBE(police)
+CALL(police)
 {
-	struct probe *p = &probe;
+	struct call *p = &call;
 
 	(void)context;
 	p->out[6] = mp_police_exceeds(&p->police, p->us, p->len, p->now_ns);
-	p->out[7] = mp_police_tells(&p->told, &p->progress, p->len, p->seq, p->bytes);
+	p->out[7] = mp_police_notifies(&p->notified, &p->progress, p->len, p->seq, p->bytes);
 	return 0;
 }
 
-PROBE(asks)
+CALL(asks)
 {
-	struct probe *p = &probe;
+	struct call *p = &call;
 
 	(void)context;
-	p->out[8] = mp_prompt_due(&p->asked, p->ack, p->rtt_ns, p->number, p->bytes & 1, p->now_ns);
+	p->out[8] = mp_wake_up_due(&p->asked, p->ack, p->rtt_ns, p->number, p->bytes & 1, p->now_ns);
 	p->out[9] = mp_ask_spend(&p->host, &p->all, p->now_ns);
 	if (p->out[8] && p->out[9])
 		mp_probe_sent(&p->asked, p->now_ns);
@@ -323,10 +323,10 @@ PROBE(asks)
 	return 0;
 }
 
-PROBE(unanswered)
+CALL(unanswered)
 {
-	struct probe *p = &probe;
-	uint64_t bps = mp_unanswered_step(&p->rate, p->number);
+	struct call *p = &call;
+	uint64_t bytes_per_s = mp_unanswered_step(&p->rate, p->number);
 
 	(void)context;
 	p->out[8] = mp_is_answered(&p->unanswered, p->now_ns);
@@ -336,9 +336,9 @@ PROBE(unanswered)
 	p->out[9] = mp_unanswered_judge(&p->unanswered, p->number, p->bytes, p->len & 1, p->now_ns);
 	if (p->us & 1)
 		mp_unanswered_ends(&p->unanswered, p->number, p->now_ns);
-	if (bps == 0)
+	if (bytes_per_s == 0)
 		return 0;
-	p->out[10] = mp_unanswered_fits(&p->queue[0], &p->queue[1], bps, p->bytes, p->now_ns);
-	mp_unanswered_take_back(&p->queue[0], bps, p->len, p->now_ns);
+	p->out[10] = mp_unanswered_fits(&p->queue[0], &p->queue[1], bytes_per_s, p->bytes, p->now_ns);
+	mp_unanswered_take_back(&p->queue[0], bytes_per_s, p->len, p->now_ns);
 	return 0;
 }

@@ -78,7 +78,7 @@ ALLOWED = {
     "linux/crates/meshpace/src/policy/asks.rs": [("host.latest_ns) < REMEMBERED_NS", UPKEEP)],
     "linux/crates/meshpace/src/policy/goodput.rs": [
         (">= self.law.step_ns", "the law's step has come"),
-        ("< STARVED * self.mean_bps", "which flows `status` calls starved"),
+        ("< STARVED * self.mean_bytes_per_s", "which flows `status` calls starved"),
         ("rate * 8 / 1000", SHOWN),
     ],
     "linux/crates/meshpace/src/release/hostpace.rs": [
@@ -87,7 +87,7 @@ ALLOWED = {
     ],
     "linux/crates/meshpace/src/release/liveness.rs": [
         ("limit_us * 1000 / 4", "systemd's watchdog"),
-        ("now - self.told_ns >= self.every_ns", "the same"),
+        ("now - self.logged_ns >= self.every_ns", "the same"),
     ],
     "linux/crates/meshpace/src/release/nfqueue_thread.rs": [
         ("now - looked_around_ns > TIDY_NS", UPKEEP),
@@ -112,7 +112,7 @@ ALLOWED = {
         ("std::min(nextNs, std::max(dueNs, nowNs))", QUEUE),
     ],
     "sim/model/gateway/meshpace-statistics.cc": [("mp_rate_mpps(intervalNs) / 1e3", SHOWN)],
-    "sim/model/gateway/path-probe.cc": [("GetDataRate(width) / 1000", "ns-3's unit into ours")],
+    "sim/model/gateway/path-reader.cc": [("GetDataRate(width) / 1000", "ns-3's unit into ours")],
     "sim/model/sender/tcp-shaper.cc": [
         ("departureNs > NowNs()", QUEUE),
         ("1e9 / IntervalNs(flow)", SHOWN),
@@ -121,7 +121,7 @@ ALLOWED = {
 
 CAUGHT = (
     "if (wait_ns > 4 * target_ns)",
-    "interval_ns = bytes * MP_NS_PER_S / cap_bps;",
+    "interval_ns = bytes * MP_NS_PER_S / cap_bytes_per_s;",
     "let wait = self.waiting.len() as u64 * interval;",
     "nextNs = std::max(host.nextNs, nowNs) + intervalNs;",
     "let earliest = since_ns.max(self.pacer.last_ns);",

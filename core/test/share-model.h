@@ -7,14 +7,14 @@
 
 #include <string.h>
 
-#include <meshpace/endpoint/shared.h>
+#include <meshpace/endpoint/feedback.h>
 #include <meshpace/law/share.h>
 
 #define MOST 16
-#define PROBE_BPS 1500
+#define PROBE_BYTES_PER_S 1500
 
 static struct mp_shares shares;
-static struct mp_share share[MOST];
+static struct mp_host_share share[MOST];
 static uint64_t now_ns;
 
 /* A mesh of n hosts: host i takes want[i] bytes/s if it may, each byte costs cost[i] of the air. */
@@ -54,15 +54,15 @@ static inline void second(uint32_t n, double air)
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
-		double bps = fmin(want[i], fmax(air / cost[i], PROBE_BPS));
+		double bytes_per_s = fmin(want[i], fmax(air / cost[i], PROBE_BYTES_PER_S));
 
-		if (share[i].cap_bps)
-			bps = fmin(bps, (double)share[i].cap_bps);
-		air = fmax(air - bps * cost[i], 0);
-		bps *= 1 + noise * (2 * random_unit() - 1);
-		got[i] = bps;
-		share[i].delivered_bytes += (uint64_t)bps;
-		share[i].flows = hungry || bps < 0.98 * want[i];
+		if (share[i].cap_bytes_per_s)
+			bytes_per_s = fmin(bytes_per_s, (double)share[i].cap_bytes_per_s);
+		air = fmax(air - bytes_per_s * cost[i], 0);
+		bytes_per_s *= 1 + noise * (2 * random_unit() - 1);
+		got[i] = bytes_per_s;
+		share[i].delivered_bytes += (uint64_t)bytes_per_s;
+		share[i].flows = hungry || bytes_per_s < 0.98 * want[i];
 		share[i].wanting_flows = content[i] ? 0 : share[i].flows;
 	}
 	now_ns += MP_SHARE_STEP_NS;

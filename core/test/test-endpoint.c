@@ -137,7 +137,7 @@ static void test_an_upload(void)
 	CHECK_EQUAL(mp_endpoint_up_sample(&up, &pure, 40 * ms), 0);
 	CHECK_NEAR(up.rtt_wired_us, 20000, 0, 1);
 	for (i = 0; i < 8; i++)
-		tells += mp_endpoint_up_shares(&up, 0, 5000);
+		tells += mp_endpoint_up_feedback(&up, 0, 5000);
 	CHECK_EQUAL(tells, 2);
 }
 

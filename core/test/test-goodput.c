@@ -30,18 +30,18 @@ static void begin(uint32_t n)
 	mp_goodput_reset(&control, flows, n, now_ns);
 }
 
-/* A step in which flow i delivers at bps[i] bytes/s; returns how many are throttled. */
-static uint32_t step(uint32_t n, const double *bps)
+/* A step in which flow i delivers at bytes_per_s[i] bytes/s; returns how many are throttled. */
+static uint32_t step(uint32_t n, const double *bytes_per_s)
 {
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
-		flows[i].delivered_bytes += (uint64_t)(bps[i] * STEP_S);
+		flows[i].delivered_bytes += (uint64_t)(bytes_per_s[i] * STEP_S);
 	now_ns += law.step_ns;
 	return mp_goodput_step(&control, &law, flows, n, now_ns);
 }
 
-static double floor_bps(const struct mp_goodput_flow *flow)
+static double floor_bytes_per_s(const struct mp_goodput_flow *flow)
 {
 	return flow->floor_ns ? flow->segment_bytes * 1e9 / (double)flow->floor_ns : 1e12;
 }
@@ -49,15 +49,15 @@ static double floor_bps(const struct mp_goodput_flow *flow)
 /* One bottleneck of 100 kB/s of which flow 0 takes all it may: throttled, the two become equal. */
 static void test_contending(void)
 {
-	double bps[2] = { 80e3, 20e3 };
+	double bytes_per_s[2] = { 80e3, 20e3 };
 	int i;
 
 	begin(2);
 	for (i = 0; i < 20; i++) {
-		CHECK_EQUAL(step(2, bps) > 0, true);
-		bps[0] = fmin(80e3, floor_bps(&flows[0]));
-		bps[1] = 100e3 - bps[0];
-		CHECK_NEAR(bps[0], 50e3, 0.12, 0);
+		CHECK_EQUAL(step(2, bytes_per_s) > 0, true);
+		bytes_per_s[0] = fmin(80e3, floor_bytes_per_s(&flows[0]));
+		bytes_per_s[1] = 100e3 - bytes_per_s[0];
+		CHECK_NEAR(bytes_per_s[0], 50e3, 0.12, 0);
 	}
 	CHECK_EQUAL(flows[1].floor_ns, 0);
 }
@@ -65,57 +65,57 @@ static void test_contending(void)
 /* Flow 1 is slow for a reason of its own: the throttle is lifted at the next step. */
 static void test_not_contending(void)
 {
-	double bps[2] = { 80e3, 20e3 };
+	double bytes_per_s[2] = { 80e3, 20e3 };
 
 	begin(2);
-	CHECK_EQUAL(step(2, bps), 1);
-	CHECK_NEAR(floor_bps(&flows[0]), 50e3 + 1.1 * 1.6 * 1460, 0.001, 0);
-	bps[0] = 50e3;
-	CHECK_EQUAL(step(2, bps), 0);
+	CHECK_EQUAL(step(2, bytes_per_s), 1);
+	CHECK_NEAR(floor_bytes_per_s(&flows[0]), 50e3 + 1.1 * 1.6 * 1460, 0.001, 0);
+	bytes_per_s[0] = 50e3;
+	CHECK_EQUAL(step(2, bytes_per_s), 0);
 	CHECK_EQUAL(flows[0].floor_ns, 0);
 }
 
 /* While it lasts, a throttle loosens by 1.1 G / Gavg packets/s a step. */
 static void test_aging(void)
 {
-	double bps[2] = { 80e3, 20e3 }, rate;
+	double bytes_per_s[2] = { 80e3, 20e3 }, rate;
 	int i;
 
 	begin(2);
-	CHECK_EQUAL(step(2, bps), 1);
+	CHECK_EQUAL(step(2, bytes_per_s), 1);
 	for (i = 0; i < 10; i++) {
-		bps[0] = bps[1] = 50e3;
+		bytes_per_s[0] = bytes_per_s[1] = 50e3;
 		rate = 1e9 / (double)flows[0].floor_ns;
-		CHECK_EQUAL(step(2, bps), 1);
+		CHECK_EQUAL(step(2, bytes_per_s), 1);
 		CHECK_NEAR(1e9 / (double)flows[0].floor_ns, rate + 1.1, 0.0005, 0);
 	}
 }
 
 static void test_reset(void)
 {
-	double bps[2] = { 80e3, 20e3 };
+	double bytes_per_s[2] = { 80e3, 20e3 };
 
 	begin(2);
-	CHECK_EQUAL(step(2, bps), 1);
+	CHECK_EQUAL(step(2, bytes_per_s), 1);
 	flows[0].delivered_bytes += 1000000;
 	now_ns += MP_NS_PER_S;
 	mp_goodput_reset(&control, flows, 2, now_ns);
 	CHECK_EQUAL(flows[0].floor_ns, 0);
 	CHECK_EQUAL(control.throttling, false);
 	/* What was delivered before the reset is not goodput of the next step. */
-	bps[0] = bps[1] = 30e3;
-	CHECK_EQUAL(step(2, bps), 0);
-	CHECK_EQUAL(flows[0].goodput_bps, 30000);
+	bytes_per_s[0] = bytes_per_s[1] = 30e3;
+	CHECK_EQUAL(step(2, bytes_per_s), 0);
+	CHECK_EQUAL(flows[0].goodput_bytes_per_s, 30000);
 }
 
 /* Throttled flows of a network that falls idle are let go, and a dead network divides by nothing. */
 static void test_idle(void)
 {
-	double bps[2] = { 80e3, 20e3 }, idle[2] = { 0, 0 };
+	double bytes_per_s[2] = { 80e3, 20e3 }, idle[2] = { 0, 0 };
 
 	begin(2);
 	CHECK_EQUAL(step(2, idle), 0);
-	CHECK_EQUAL(step(2, bps), 1);
+	CHECK_EQUAL(step(2, bytes_per_s), 1);
 	CHECK_EQUAL(step(2, idle), 0);
 	CHECK_EQUAL(flows[0].floor_ns, 0);
 	CHECK_EQUAL(control.throttling, false);
@@ -124,20 +124,20 @@ static void test_idle(void)
 
 static void test_who_is_throttled(void)
 {
-	double bps[2] = { 125e6, 0 }, close[2] = { 109e3, 91e3 };
+	double bytes_per_s[2] = { 125e6, 0 }, close[2] = { 109e3, 91e3 };
 
 	begin(1);
-	CHECK_EQUAL(step(1, bps), 0); /* alone */
+	CHECK_EQUAL(step(1, bytes_per_s), 0); /* alone */
 	begin(2);
 	CHECK_EQUAL(step(2, close), 0); /* 1.09 of the mean */
 	begin(2);
-	CHECK_EQUAL(step(2, bps), 1); /* 1 Gbit/s beside a dead flow */
+	CHECK_EQUAL(step(2, bytes_per_s), 1); /* 1 Gbit/s beside a dead flow */
 	begin(2);
 	flows[0].paced_here = false; /* wireless-to-wired */
-	CHECK_EQUAL(step(2, bps), 0);
+	CHECK_EQUAL(step(2, bytes_per_s), 0);
 	begin(2);
 	flows[0].segment_bytes = 0; /* no data packet seen yet */
-	CHECK_EQUAL(step(2, bps), 0);
+	CHECK_EQUAL(step(2, bytes_per_s), 0);
 	CHECK_EQUAL(control.throttling, false);
 }
 
@@ -177,7 +177,7 @@ static void test_random(void)
 		struct ref_control ref_control = { 0 };
 		struct ref_flow ref[8] = { { 0 } };
 		uint32_t n = random_between(1, 8);
-		double bps[8];
+		double bytes_per_s[8];
 
 		begin(n);
 		for (i = 0; i < n; i++) {
@@ -189,10 +189,10 @@ static void test_random(void)
 			uint32_t count, want;
 
 			for (i = 0; i < n; i++) {
-				bps[i] = floor(random_log(1e4, 3e5));
-				ref[i].delivered = bps[i] * STEP_S;
+				bytes_per_s[i] = floor(random_log(1e4, 3e5));
+				ref[i].delivered = bytes_per_s[i] * STEP_S;
 			}
-			count = step(n, bps);
+			count = step(n, bytes_per_s);
 			want = (uint32_t)ref_goodput_step(&ref_control, ref, (int)n, STEP_S);
 			if (ref_control.margin < 1e-3)
 				break;

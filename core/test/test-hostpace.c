@@ -8,14 +8,14 @@
 #include <meshpace/endpoint/hostpace.h>
 
 #define MS 1000000ull
-#define CAP_BPS 100000u /* 1000 bytes in 10 ms */
+#define CAP_BYTES_PER_S 100000u /* 1000 bytes in 10 ms */
 
 /* A packet of 1000 bytes that was ready then leaves as soon as it may, or when its host wakes up so much later. */
-static uint64_t leave(struct mp_host_pace *pace, uint64_t cap_bps, uint64_t ready_ns, uint64_t later_ns)
+static uint64_t leave(struct mp_host_pace *pace, uint64_t cap_bytes_per_s, uint64_t ready_ns, uint64_t later_ns)
 {
-	uint64_t now_ns = mp_host_due_ns(pace, cap_bps, ready_ns) + later_ns;
+	uint64_t now_ns = mp_host_due_ns(pace, cap_bytes_per_s, ready_ns) + later_ns;
 
-	mp_host_leaves(pace, cap_bps, ready_ns, now_ns, 1000, 4 * MS);
+	mp_host_leaves(pace, cap_bytes_per_s, ready_ns, now_ns, 1000, 4 * MS);
 	return now_ns;
 }
 
@@ -24,12 +24,12 @@ static void test_a_new_cap_counts_at_once(void)
 {
 	struct mp_host_pace pace = { 0 };
 
-	CHECK_EQUAL(leave(&pace, CAP_BPS, 5 * MS, 0), 5 * MS);
-	CHECK_EQUAL(leave(&pace, CAP_BPS, 5 * MS, 0), 15 * MS);
-	CHECK_EQUAL(mp_host_due_ns(&pace, CAP_BPS / 10, 5 * MS), 115 * MS);
-	CHECK_EQUAL(mp_host_due_ns(&pace, CAP_BPS * 10, 5 * MS), 16 * MS);
+	CHECK_EQUAL(leave(&pace, CAP_BYTES_PER_S, 5 * MS, 0), 5 * MS);
+	CHECK_EQUAL(leave(&pace, CAP_BYTES_PER_S, 5 * MS, 0), 15 * MS);
+	CHECK_EQUAL(mp_host_due_ns(&pace, CAP_BYTES_PER_S / 10, 5 * MS), 115 * MS);
+	CHECK_EQUAL(mp_host_due_ns(&pace, CAP_BYTES_PER_S * 10, 5 * MS), 16 * MS);
 	CHECK_EQUAL(mp_host_due_ns(&pace, 0, 5 * MS), 15 * MS); /* none: but none overtakes */
-	CHECK_EQUAL(mp_host_due_ns(&pace, CAP_BPS, 99 * MS), 99 * MS);
+	CHECK_EQUAL(mp_host_due_ns(&pace, CAP_BYTES_PER_S, 99 * MS), 99 * MS);
 }
 
 /* Wake-ups up to 4 ms late cost nothing; what is later is lost, or what follows would be a burst. */
@@ -39,15 +39,15 @@ static void test_lateness(void)
 	uint64_t last_ns = 0, i;
 
 	for (i = 0; i <= 1000; i++)
-		last_ns = leave(&pace, CAP_BPS, MS, random_below(4 * MS));
+		last_ns = leave(&pace, CAP_BYTES_PER_S, MS, random_below(4 * MS));
 	CHECK(last_ns >= 10001 * MS && last_ns < 10005 * MS, "%" PRIu64, last_ns);
-	last_ns = leave(&pace, CAP_BPS, MS, 1000 * MS);
-	CHECK_EQUAL(mp_host_due_ns(&pace, CAP_BPS, MS), last_ns + 6 * MS);
+	last_ns = leave(&pace, CAP_BYTES_PER_S, MS, 1000 * MS);
+	CHECK_EQUAL(mp_host_due_ns(&pace, CAP_BYTES_PER_S, MS), last_ns + 6 * MS);
 	/* Nobody was late for what was not there. */
 	memset(&pace, 0, sizeof(pace));
-	leave(&pace, CAP_BPS, MS, 0);
-	leave(&pace, CAP_BPS, 500 * MS, 0);
-	CHECK_EQUAL(mp_host_due_ns(&pace, CAP_BPS, 500 * MS), 510 * MS);
+	leave(&pace, CAP_BYTES_PER_S, MS, 0);
+	leave(&pace, CAP_BYTES_PER_S, 500 * MS, 0);
+	CHECK_EQUAL(mp_host_due_ns(&pace, CAP_BYTES_PER_S, 500 * MS), 510 * MS);
 }
 
 /* Where departures are fixed on arrival nothing waits longer than it may, and a host owes no more than that. */
@@ -57,29 +57,29 @@ static void test_fixed_on_arrival(void)
 	uint64_t at_ns, i;
 
 	for (i = 0; i < 100; i++) {
-		at_ns = mp_host_departure_ns(&pace, CAP_BPS, MS, 1000, MP_CAP_WAIT_NS, MP_TOO_LONG_LEAVES);
+		at_ns = mp_host_departure_ns(&pace, CAP_BYTES_PER_S, MS, 1000, MP_CAP_WAIT_NS, MP_TOO_LONG_LEAVES);
 		CHECK_EQUAL(at_ns, MS + (i < 20 ? i * 10 * MS : MP_CAP_WAIT_NS));
 	}
 	before = pace;
-	at_ns = mp_host_departure_ns(&pace, CAP_BPS, MS, 1000, MP_CAP_WAIT_NS, MP_TOO_LONG_IS_REFUSED);
+	at_ns = mp_host_departure_ns(&pace, CAP_BYTES_PER_S, MS, 1000, MP_CAP_WAIT_NS, MP_TOO_LONG_IS_REFUSED);
 	CHECK_EQUAL(at_ns, 0);
 	CHECK_EQUAL(memcmp(&before, &pace, sizeof(pace)), 0);
 	/* The same of one that is held, and leaves before it is due. */
 	memset(&pace, 0, sizeof(pace));
-	mp_host_leaves(&pace, CAP_BPS, MS, MS, 1000000, 0);
-	mp_host_leaves(&pace, CAP_BPS, MS, MS + MP_CAP_WAIT_NS, 1000, 0);
-	CHECK_EQUAL(mp_host_due_ns(&pace, CAP_BPS, MS), 211 * MS);
-	CHECK_EQUAL(mp_host_ack_due_ns(&pace, CAP_BPS, MS), MS + MP_CAP_WAIT_NS);
-	CHECK_EQUAL(mp_host_ack_due_ns(&pace, CAP_BPS, 100 * MS), 211 * MS);
+	mp_host_leaves(&pace, CAP_BYTES_PER_S, MS, MS, 1000000, 0);
+	mp_host_leaves(&pace, CAP_BYTES_PER_S, MS, MS + MP_CAP_WAIT_NS, 1000, 0);
+	CHECK_EQUAL(mp_host_due_ns(&pace, CAP_BYTES_PER_S, MS), 211 * MS);
+	CHECK_EQUAL(mp_host_ack_due_ns(&pace, CAP_BYTES_PER_S, MS), MS + MP_CAP_WAIT_NS);
+	CHECK_EQUAL(mp_host_ack_due_ns(&pace, CAP_BYTES_PER_S, 100 * MS), 211 * MS);
 }
 
 static void test_what_hosts_are_held_to(void)
 {
-	CHECK_EQUAL(mp_held_bps(16000, false), 16000);
-	CHECK_EQUAL(mp_held_bps(16000, true), 17000);
-	CHECK_EQUAL(mp_held_bps(0, true), 0);
-	CHECK_EQUAL(mp_turn_interval_ns(CAP_BPS, 1000, 0), 10 * MS);
-	CHECK_EQUAL(mp_turn_interval_ns(CAP_BPS, 1000, 7), 70 * MS);
+	CHECK_EQUAL(mp_held_bytes_per_s(16000, false), 16000);
+	CHECK_EQUAL(mp_held_bytes_per_s(16000, true), 17000);
+	CHECK_EQUAL(mp_held_bytes_per_s(0, true), 0);
+	CHECK_EQUAL(mp_turn_interval_ns(CAP_BYTES_PER_S, 1000, 0), 10 * MS);
+	CHECK_EQUAL(mp_turn_interval_ns(CAP_BYTES_PER_S, 1000, 7), 70 * MS);
 	CHECK_EQUAL(mp_turn_interval_ns(0, 1000, 7), 0);
 	CHECK_EQUAL(mp_turn_interval_ns(1, UINT32_MAX, UINT32_MAX), UINT32_MAX * MP_NS_PER_S);
 }
@@ -92,13 +92,13 @@ static void test_datagrams(void)
 	struct mp_turn flood = { 0 }, call = { 0 };
 	uint32_t taken;
 
-	for (taken = 0; mp_datagram_fits(&pace, &turns, &flood, CAP_BPS, 1, MS); taken++)
+	for (taken = 0; mp_datagram_fits(&pace, &turns, &flood, CAP_BYTES_PER_S, 1, MS); taken++)
 		mp_turn_take(&flood, mp_turn_tag(&turns, &flood), 1000);
 	CHECK_EQUAL(taken, 21);
-	CHECK_EQUAL(mp_datagram_fits(&pace, &turns, &call, CAP_BPS, 2, MS), true);
+	CHECK_EQUAL(mp_datagram_fits(&pace, &turns, &call, CAP_BYTES_PER_S, 2, MS), true);
 	CHECK_EQUAL(mp_datagram_fits(&pace, &turns, &flood, 0, 1, MS), true);
 	mp_host_departed(&pace, 500 * MS, 1000);
-	CHECK_EQUAL(mp_datagram_fits(&pace, &turns, &call, CAP_BPS, 2, MS), false);
+	CHECK_EQUAL(mp_datagram_fits(&pace, &turns, &call, CAP_BYTES_PER_S, 2, MS), false);
 }
 
 /* Flows are spread over all buckets, also those of one port to many, and of many to one. */

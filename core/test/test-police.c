@@ -9,7 +9,7 @@
 #define MOST 8
 #define BYTES 1448u
 #define MS 1000000ull
-#define CAP_BPS 300000u
+#define CAP_BYTES_PER_S 300000u
 
 /* A window of packets each round trip, which a loss cuts to 0.7 a round trip later, and the law's part. */
 struct connection {
@@ -17,7 +17,7 @@ struct connection {
 	uint64_t hears_ns;  /* of the latest loss; 0: it has, or there was none */
 	uint64_t answer_ns; /* when what was sent again is acknowledged */
 	uint32_t losses;
-	struct mp_told told;
+	struct mp_notification notified;
 };
 
 static struct connection connection[MOST];
@@ -45,11 +45,11 @@ static void come(struct connection *c, uint64_t round_ns)
 		c->hears_ns = 0;
 	}
 	if (now_ns >= c->answer_ns)
-		mp_told_answered(&c->told, c->told.end);
-	if (mp_police_exceeds(&police, CAP_BPS, BYTES, now_ns) &&
-	    mp_told_may(&c->told, 0, 0)) {
+		mp_notification_answered(&c->notified, c->notified.end);
+	if (mp_police_exceeds(&police, CAP_BYTES_PER_S, BYTES, now_ns) &&
+	    mp_notification_may(&c->notified, 0, 0)) {
 		CHECK_EQUAL(c->hears_ns, 0);
-		mp_told_by(&c->told, 1);
+		mp_notified_by(&c->notified, 1);
 		c->hears_ns = now_ns + round_ns;
 		c->answer_ns = now_ns + 2 * round_ns;
 		c->losses++;
@@ -85,34 +85,34 @@ static void test_gets_its_cap(void)
 
 	for (n = 1; n <= MOST; n *= 2)
 		for (r = 0; r < 3; r++) {
-			double bps, held_bps = (double)mp_police_bps(CAP_BPS);
+			double bytes_per_s, held_bytes_per_s = (double)mp_police_bytes_per_s(CAP_BYTES_PER_S);
 
 			/* Of a window of six packets, cut to 0.7, two round trips make six again. */
-			if (CAP_BPS * (rounds[r] / MS) < 7 * n * BYTES * 1000)
+			if (CAP_BYTES_PER_S * (rounds[r] / MS) < 7 * n * BYTES * 1000)
 				continue;
 			begin(n, 40);
 			run(n, rounds[r], 20);
-			bps = run(n, rounds[r], 60);
-			CHECK(bps > 0.85 * held_bps && bps < 1.02 * held_bps, "%u, %u ms: %.0f", n,
-			      (uint32_t)(rounds[r] / MS), bps);
+			bytes_per_s = run(n, rounds[r], 60);
+			CHECK(bytes_per_s > 0.85 * held_bytes_per_s && bytes_per_s < 1.02 * held_bytes_per_s, "%u, %u ms: %.0f", n,
+			      (uint32_t)(rounds[r] / MS), bytes_per_s);
 		}
 }
 
 /* Who keeps to a cap, however low, is never told, though a window comes at once. */
 static void test_leaves_who_keeps_to_it(void)
 {
-	uint64_t cap_bps;
+	uint64_t cap_bytes_per_s;
 	uint32_t i, k;
 
-	for (cap_bps = MP_SHARE_LEAST_BPS; cap_bps < 100000000; cap_bps *= 3) {
+	for (cap_bytes_per_s = MP_SHARE_LEAST_BYTES_PER_S; cap_bytes_per_s < 100000000; cap_bytes_per_s *= 3) {
 		begin(0, 0);
 		for (i = 0; i < 1000; i++) {
 			uint32_t burst = random_between(1, 16);
 
 			for (k = 0; k < burst; k++)
-				CHECK_EQUAL(mp_police_exceeds(&police, cap_bps, BYTES, now_ns),
+				CHECK_EQUAL(mp_police_exceeds(&police, cap_bytes_per_s, BYTES, now_ns),
 					    false);
-			now_ns += burst * mp_share_interval_ns(cap_bps, BYTES);
+			now_ns += burst * mp_rate_interval_ns(cap_bytes_per_s, BYTES);
 		}
 	}
 }
@@ -124,14 +124,14 @@ static void test_forgets(void)
 
 	begin(0, 0);
 	for (i = 0; i < 10000; i++)
-		mp_police_exceeds(&police, CAP_BPS, BYTES, now_ns);
+		mp_police_exceeds(&police, CAP_BYTES_PER_S, BYTES, now_ns);
 	now_ns += MP_POLICE_OWED_NS;
-	CHECK_EQUAL(mp_police_exceeds(&police, CAP_BPS, 0, now_ns), true);
-	CHECK_EQUAL(mp_police_exceeds(&police, CAP_BPS, 0, now_ns + 1), false);
+	CHECK_EQUAL(mp_police_exceeds(&police, CAP_BYTES_PER_S, 0, now_ns), true);
+	CHECK_EQUAL(mp_police_exceeds(&police, CAP_BYTES_PER_S, 0, now_ns + 1), false);
 	/* A cap so low, and so many bytes: nothing overflows. */
-	CHECK_EQUAL(mp_police_exceeds(&police, MP_SHARE_LEAST_BPS, ~0u, now_ns), false);
+	CHECK_EQUAL(mp_police_exceeds(&police, MP_SHARE_LEAST_BYTES_PER_S, ~0u, now_ns), false);
 	CHECK_EQUAL(police.empty_ns,
-		    now_ns + mp_police_depth_ns(mp_police_bps(MP_SHARE_LEAST_BPS)) +
+		    now_ns + mp_police_depth_ns(mp_police_bytes_per_s(MP_SHARE_LEAST_BYTES_PER_S)) +
 			    MP_POLICE_OWED_NS);
 }
 
@@ -142,39 +142,39 @@ static uint32_t wrapped(uint64_t seq)
 }
 
 /* Who is told is not again before it has answered, and not with what it sends again. */
-static void test_told_once(void)
+static void test_notified_once(void)
 {
-	struct mp_told told = { 0 };
+	struct mp_notification notified = { 0 };
 	uint32_t i;
 
 	for (i = 0; i < 1000; i++) {
 		uint64_t seq = random_u64() >> 8, end = seq + random_between(1, 65535);
 
-		CHECK_EQUAL(mp_told_may(&told, wrapped(seq), wrapped(seq)), true);
-		CHECK_EQUAL(mp_told_may(&told, wrapped(seq), wrapped(seq + 1)), false);
-		mp_told_by(&told, wrapped(end));
-		mp_told_answered(&told, wrapped(seq));
-		CHECK_EQUAL(mp_told_may(&told, wrapped(end), wrapped(end)), false);
-		mp_told_answered(&told, wrapped(end - 1));
-		CHECK_EQUAL(mp_told_may(&told, wrapped(end), wrapped(end)), false);
-		mp_told_answered(&told, wrapped(end + random_below(1000000)));
+		CHECK_EQUAL(mp_notification_may(&notified, wrapped(seq), wrapped(seq)), true);
+		CHECK_EQUAL(mp_notification_may(&notified, wrapped(seq), wrapped(seq + 1)), false);
+		mp_notified_by(&notified, wrapped(end));
+		mp_notification_answered(&notified, wrapped(seq));
+		CHECK_EQUAL(mp_notification_may(&notified, wrapped(end), wrapped(end)), false);
+		mp_notification_answered(&notified, wrapped(end - 1));
+		CHECK_EQUAL(mp_notification_may(&notified, wrapped(end), wrapped(end)), false);
+		mp_notification_answered(&notified, wrapped(end + random_below(1000000)));
 	}
 }
 
 /* Nobody is told with its first data, nor again before it has answered, nor with what is sent again. */
 static void test_who_is_told(void)
 {
-	struct mp_told told = { 0 };
+	struct mp_notification notified = { 0 };
 	struct mp_progress progress = { 0 };
 
 	mp_progress_data(&progress, 11000, 1000, 10000, false, true);
-	CHECK_EQUAL(mp_police_tells(&told, &progress, 11000, 11000, 1000), false);
+	CHECK_EQUAL(mp_police_notifies(&notified, &progress, 11000, 11000, 1000), false);
 	mp_progress_ack(&progress, 11000, 2000);
-	CHECK_EQUAL(mp_police_tells(&told, &progress, 11000, 5000, 1000), false);
-	CHECK_EQUAL(mp_police_tells(&told, &progress, 11000, 11000, 1000), true);
-	CHECK_EQUAL(mp_police_tells(&told, &progress, 12000, 12000, 1000), false);
+	CHECK_EQUAL(mp_police_notifies(&notified, &progress, 11000, 5000, 1000), false);
+	CHECK_EQUAL(mp_police_notifies(&notified, &progress, 11000, 11000, 1000), true);
+	CHECK_EQUAL(mp_police_notifies(&notified, &progress, 12000, 12000, 1000), false);
 	mp_progress_ack(&progress, 12000, 12000);
-	CHECK_EQUAL(mp_police_tells(&told, &progress, 13000, 13000, 1000), true);
+	CHECK_EQUAL(mp_police_notifies(&notified, &progress, 13000, 13000, 1000), true);
 }
 
 int main(int argc, char **argv)
@@ -183,7 +183,7 @@ int main(int argc, char **argv)
 	test_gets_its_cap();
 	test_leaves_who_keeps_to_it();
 	test_forgets();
-	test_told_once();
+	test_notified_once();
 	test_who_is_told();
 	return check_end();
 }

@@ -23,7 +23,7 @@ static void contend(void)
 	cost[0] = 1;
 	cost[1] = 4;
 	run(2, 3e6, 60, mean);
-	CHECK(share[0].cap_bps > 0 && share[0].cap_bps < 1000000, "cap %.0f", (double)share[0].cap_bps);
+	CHECK(share[0].cap_bytes_per_s > 0 && share[0].cap_bytes_per_s < 1000000, "cap %.0f", (double)share[0].cap_bytes_per_s);
 }
 
 /* Who dies in mid-download, all its data under way for ever, holds nobody: after 4 s nobody has a cap. */
@@ -36,7 +36,7 @@ static void test_who_dies_holds_nobody(void)
 	for (s = 0; s < 300; s++) {
 		second(2, 3e6);
 		if (s >= MP_ACTIVE_STEPS + 1)
-			CHECK_EQUAL(share[0].cap_bps, 0);
+			CHECK_EQUAL(share[0].cap_bytes_per_s, 0);
 	}
 	CHECK(got[0] > 2.99e6, "%.0f of 3000000", got[0]);
 }
@@ -44,21 +44,21 @@ static void test_who_dies_holds_nobody(void)
 /* Its path comes back after 20 s: what was in force is so at once; after two minutes it is a newcomer. */
 static void test_who_comes_back_finds_what_it_had(void)
 {
-	uint64_t cap_bps;
+	uint64_t cap_bytes_per_s;
 
 	contend();
-	cap_bps = share[0].cap_bps;
+	cap_bytes_per_s = share[0].cap_bytes_per_s;
 	stall(2, 1, 3e6, 20);
-	CHECK_EQUAL(share[0].cap_bps, 0);
+	CHECK_EQUAL(share[0].cap_bytes_per_s, 0);
 	second(2, 3e6);
 	share[1].delivered_bytes += 1500; /* the near host has all the air: a probe's worth */
 	second(2, 3e6);
-	CHECK(fabs((double)share[0].cap_bps - (double)cap_bps) < 0.2 * (double)cap_bps, "%.0f, before %.0f",
-	      (double)share[0].cap_bps, (double)cap_bps);
+	CHECK(fabs((double)share[0].cap_bytes_per_s - (double)cap_bytes_per_s) < 0.2 * (double)cap_bytes_per_s, "%.0f, before %.0f",
+	      (double)share[0].cap_bytes_per_s, (double)cap_bytes_per_s);
 	stall(2, 1, 3e6, 120);
 	share[1].delivered_bytes += 1500;
 	second(2, 3e6);
-	CHECK_EQUAL(share[0].cap_bps, 0);
+	CHECK_EQUAL(share[0].cap_bytes_per_s, 0);
 }
 
 /* Addresses that send and are never answered: no mean, no trial, no cap, whoever else is there. */
@@ -72,8 +72,8 @@ static void test_ghosts_hold_nobody(void)
 	cost[0] = 1;
 	for (s = 0; s < 200; s++) {
 		second(MOST, 3e6);
-		CHECK_EQUAL(share[0].cap_bps, 0);
-		CHECK_EQUAL(shares.attempt, 0);
+		CHECK_EQUAL(share[0].cap_bytes_per_s, 0);
+		CHECK_EQUAL(shares.trial, 0);
 		for (i = 1; i < MOST; i++)
 			CHECK_EQUAL(share[i].active, 0);
 	}
@@ -92,7 +92,7 @@ static void test_who_wants_no_more_begins_nothing(void)
 	content[1] = true;
 	for (s = 0; s < 300; s++) {
 		second(2, 3e6);
-		CHECK_EQUAL(share[0].cap_bps, 0);
+		CHECK_EQUAL(share[0].cap_bytes_per_s, 0);
 	}
 	run(2, 3e6, 20, mean);
 	CHECK(mean[0] > 2.9e6, "%.0f", mean[0]);
@@ -113,7 +113,7 @@ static void test_who_leaves_frees_its_part(void)
 	want[2] = want[3] = 0.3e6; /* the far can use no more, and one of them wants no more */
 	content[2] = true;
 	run(4, 6e6, 120, mean);
-	CHECK(share[0].cap_bps > 0, "never capped");
+	CHECK(share[0].cap_bytes_per_s > 0, "never capped");
 	want[3] = 0;
 	run(4, 6e6, 10, mean);
 	run(4, 6e6, 5, mean);
@@ -153,36 +153,36 @@ static void test_who_shares_a_lossy_mesh(void)
 	cost[2] = 1;
 	want[2] = 0.02e6;
 	run(3, 3e6, 30, mean);
-	CHECK_EQUAL(shares.sharers, 0);
+	CHECK_EQUAL(shares.active_hosts, 0);
 	stall(3, 1, 3e6, 1);
 	run(3, 3e6, 10, mean);
-	CHECK_EQUAL(shares.sharers, 0);
+	CHECK_EQUAL(shares.active_hosts, 0);
 	stall(3, 1, 3e6, 5);
-	CHECK_EQUAL(shares.sharers, 2);
+	CHECK_EQUAL(shares.active_hosts, 2);
 	run(3, 3e6, 110, mean);
-	CHECK_EQUAL(shares.sharers, 2);
+	CHECK_EQUAL(shares.active_hosts, 2);
 	run(3, 3e6, 20, mean);
-	CHECK_EQUAL(shares.sharers, 0);
+	CHECK_EQUAL(shares.active_hosts, 0);
 	stall(3, 1, 3e6, 5);
 	run(3, 3e6, 5, mean);
 	hungry = false;
 	want[0] = 1e9;
 	want[1] = want[2] = 0;
 	run(3, 3e6, 25, mean);
-	CHECK_EQUAL(shares.sharers, 1);
+	CHECK_EQUAL(shares.active_hosts, 1);
 }
 
 /* Each flow of a host is told its part of the host's cap. */
 static void test_what_flows_are_told(void)
 {
-	struct mp_shares three = { .sharers = 3 };
-	struct mp_share two = { .cap_bps = 1000, .flows = 2 }, none = { .flows = 0, .cap_bps = 700 };
+	struct mp_shares three = { .active_hosts = 3 };
+	struct mp_host_share two = { .cap_bytes_per_s = 1000, .flows = 2 }, none = { .flows = 0, .cap_bytes_per_s = 700 };
 
-	CHECK_EQUAL(mp_share_told(&three, &two).bps, 500);
-	CHECK_EQUAL(mp_share_told(&three, &two).sharers, 3);
-	CHECK_EQUAL(mp_share_told(&three, &none).bps, 700);
+	CHECK_EQUAL(mp_feedback_of(&three, &two).bytes_per_s, 500);
+	CHECK_EQUAL(mp_feedback_of(&three, &two).active_hosts, 3);
+	CHECK_EQUAL(mp_feedback_of(&three, &none).bytes_per_s, 700);
 	two.flows = 2000;
-	CHECK(mp_share_told(&three, &two).bps > 0, "so many that none has a limit");
+	CHECK(mp_feedback_of(&three, &two).bytes_per_s > 0, "so many that none has a limit");
 }
 
 int main(int argc, char **argv)

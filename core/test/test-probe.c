@@ -52,7 +52,7 @@ static void test_who_never_answered_is_not_asked(void)
 
 	for (i = 1; i < 100; i++)
 		CHECK_EQUAL(mp_probe_due(&probe, 1000, i * S, 0, i * S), false);
-	CHECK_EQUAL(mp_prompt_due(&probe, 1000, S, 0, false, 200 * S), false);
+	CHECK_EQUAL(mp_wake_up_due(&probe, 1000, S, 0, false, 200 * S), false);
 	CHECK_EQUAL(mp_probe_due(&probe, 1000, S, 1, 200 * S), true);
 }
 
@@ -60,13 +60,13 @@ static void test_who_never_answered_is_not_asked(void)
 static void test_wake_ups(void)
 {
 	struct mp_probe probe = { 0 };
-	uint64_t now_ns = 50 * S, little = MP_PROMPT_BYTES - 1;
+	uint64_t now_ns = 50 * S, little = MP_WAKE_UP_BYTES - 1;
 
-	CHECK_EQUAL(mp_prompt_due(&probe, 1000, S, little, true, now_ns), false);
-	CHECK_EQUAL(mp_prompt_due(&probe, 1000, S, little, false, now_ns), true);
-	CHECK_EQUAL(mp_prompt_due(&probe, 1000, S, MP_PROMPT_BYTES, true, now_ns), true);
+	CHECK_EQUAL(mp_wake_up_due(&probe, 1000, S, little, true, now_ns), false);
+	CHECK_EQUAL(mp_wake_up_due(&probe, 1000, S, little, false, now_ns), true);
+	CHECK_EQUAL(mp_wake_up_due(&probe, 1000, S, MP_WAKE_UP_BYTES, true, now_ns), true);
 	mp_probe_sent(&probe, now_ns);
-	CHECK_EQUAL(mp_prompt_due(&probe, 1000, S, MP_PROMPT_BYTES, true, now_ns), false);
+	CHECK_EQUAL(mp_wake_up_due(&probe, 1000, S, MP_WAKE_UP_BYTES, true, now_ns), false);
 }
 
 /* Whatever is asked for, and when: in any span no more than the rate and a burst, and no less. */

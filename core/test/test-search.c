@@ -265,9 +265,9 @@ static void test_yields_not_everything(void)
 }
 
 /* D*, in ms. */
-static double waits_ms(uint32_t hops, uint64_t base_ns, uint32_t sharers)
+static double waits_ms(uint32_t hops, uint64_t base_ns, uint32_t active_hosts)
 {
-	struct mp_search search = { .base_ns = base_ns, .sharers = sharers };
+	struct mp_search search = { .base_ns = base_ns, .active_hosts = active_hosts };
 
 	path.hops = hops;
 	return (double)mp_search_wait_ns(&search, &path, mp_law_even().hop_wait_ns) / 1e6;
@@ -306,7 +306,7 @@ static void test_anything(void)
 
 		path.hops = (uint32_t)(random_u64() & 255);
 		path.data_bytes = (uint32_t)(random_u64() & 65535);
-		mp_estimate_share(&estimate, (uint32_t)(random_u64() >> (32 + (random_u64() & 31))));
+		mp_estimate_active_hosts(&estimate, (uint32_t)(random_u64() >> (32 + (random_u64() & 31))));
 		mp_estimate_add(&estimate, &law, &path, ticks, now_ns, (uint32_t)random_u64());
 		CHECK(mp_interval_ns(&estimate, &law, 0) <= 64 * MP_NS_PER_S, "%" PRIu64 " ns",
 		      mp_interval_ns(&estimate, &law, 0));

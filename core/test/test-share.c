@@ -19,8 +19,8 @@ static void test_near_and_far(void)
 }
 
 /*
- * A host alone is never capped, and who is slow for other reasons costs the fast next to nothing over
- * five minutes: two attempts, both vain.
+ * A host alone is never capped, and who is underserved for other reasons costs the fast next to nothing over
+ * five minutes: two trials, both failed.
  */
 static void test_harms_nobody(void)
 {
@@ -32,7 +32,7 @@ static void test_harms_nobody(void)
 	cost[0] = cost[1] = 1;
 	for (i = 0; i < 100; i++) {
 		second(1, 3e6);
-		CHECK_EQUAL(share[0].cap_bps, 0);
+		CHECK_EQUAL(share[0].cap_bytes_per_s, 0);
 	}
 	begin();
 	noise = 0.05;
@@ -72,7 +72,7 @@ static void test_a_stall_is_nobodys_fault(void)
 	begin_two(2e6, 0.3e6);
 	for (i = 0; i < 60 && !shares.pause; i++)
 		second(2, 3e6);
-	CHECK(shares.pause, "no vain attempt");
+	CHECK(shares.pause, "no failed trial");
 	want[1] = 1;
 	run(2, 3e6, 60, mean);
 	CHECK(mean[0] > 0.95 * 2e6, "%.0f of 2000000", mean[0]);
@@ -85,7 +85,7 @@ static void test_who_lacks_much_may_be_late(void)
 	uint32_t i;
 
 	begin_two(2.2e6, 0.85e6);
-	for (i = 0; i < 60 && shares.attempt < 9; i++)
+	for (i = 0; i < 60 && shares.trial < 9; i++)
 		second(2, 3.1e6);
 	CHECK(i < 60, "given up after %u s", i);
 	want[1] = 1e9;
@@ -95,7 +95,7 @@ static void test_who_lacks_much_may_be_late(void)
 
 /*
  * A window of two packets opens by a quarter in eight round trips, and not before there is air: what the
- * slow gain when the attempt is over ends the pause, for it was not vain.
+ * underserved gain when the trial is over ends the pause, for it did not fail.
  */
 static void test_a_pause_ends_with_growth(void)
 {
@@ -110,7 +110,7 @@ static void test_a_pause_ends_with_growth(void)
 	want[1] = 0.13e6;
 	for (i = 0; i < 60 && !shares.pause; i++)
 		second(2, 26e6);
-	CHECK(i < 60, "no vain attempt");
+	CHECK(i < 60, "no failed trial");
 	for (i = 0; i < 60; i++) {
 		want[1] *= 1.08;
 		second(2, 26e6);
@@ -120,11 +120,11 @@ static void test_a_pause_ends_with_growth(void)
 }
 
 /*
- * Two near users and two far ones: the first attempt is for three of them, and the one beside the fast gains
+ * Two near users and two far ones: the first trial is for three of them, and the one beside the fast gains
  * first, so that it is for two when it goes on. These are compared with what they had themselves: with what
  * three had no gain of theirs would be one, and the far would starve until the pause is over.
  */
-static void test_who_is_slow_changes(void)
+static void test_who_is_underserved_changes(void)
 {
 	uint32_t s;
 
@@ -139,7 +139,7 @@ static void test_who_is_slow_changes(void)
 		second(4, 9e6);
 		CHECK_EQUAL(shares.pause, 0);
 	}
-	CHECK(shares.attempt && share[2].slow && !share[1].slow, "no attempt for the far");
+	CHECK(shares.trial && share[2].underserved && !share[1].underserved, "no trial for the far");
 }
 
 /* Who wants little gets it, and what it leaves is the others'. */
@@ -159,30 +159,30 @@ static void test_little_wants(void)
 }
 
 /*
- * The fast takes less for a moment, and the slow is no longer slow lately. What it lacks in the long
+ * The fast takes less for a moment, and the underserved is no longer underserved lately. What it lacks in the long
  * run it lacks still: the cap stays, and rises when that is made up for.
  */
 static void test_a_good_moment_is_no_end(void)
 {
 	double mean[2];
-	uint64_t cap_bps;
+	uint64_t cap_bytes_per_s;
 	uint32_t i;
 
 	begin_two(1e9, 1e9);
 	run(2, 1e6, 20, mean);
 	want[0] = 0.5e6;
 	run(2, 1e6, 4, mean);
-	cap_bps = share[0].cap_bps;
-	CHECK(cap_bps > 0.5e6 && shares.attempt == 0, "an attempt, the cap %.0f", (double)cap_bps);
+	cap_bytes_per_s = share[0].cap_bytes_per_s;
+	CHECK(cap_bytes_per_s > 0.5e6 && shares.trial == 0, "a trial, the cap %.0f", (double)cap_bytes_per_s);
 	for (i = 0; i < 8; i++) {
 		second(2, 1e6);
-		CHECK_EQUAL(share[0].cap_bps, cap_bps);
+		CHECK_EQUAL(share[0].cap_bytes_per_s, cap_bytes_per_s);
 	}
 	run(2, 1e6, 120, mean);
-	CHECK_EQUAL(share[0].cap_bps, 0);
+	CHECK_EQUAL(share[0].cap_bytes_per_s, 0);
 }
 
-/* A tenth less than the mean is not worth an attempt, which costs windows: nobody is capped for it. */
+/* A tenth less than the mean is not worth a trial, which costs windows: nobody is capped for it. */
 static void test_nearly_even_is_left_alone(void)
 {
 	uint32_t i;
@@ -190,7 +190,7 @@ static void test_nearly_even_is_left_alone(void)
 	begin_two(0.55e6, 0.45e6);
 	for (i = 0; i < 200; i++) {
 		second(2, 2e6);
-		CHECK_EQUAL(share[0].cap_bps, 0);
+		CHECK_EQUAL(share[0].cap_bytes_per_s, 0);
 	}
 }
 
@@ -207,7 +207,7 @@ static void test_an_eighth_is_owed(void)
 
 /*
  * Two that contend stay nearly even, also while the air changes all the time: caps that rise take from the
- * slow what the next attempt returns. That a test costs them a fifth is asked less and less often.
+ * underserved what the next trial returns. That a test costs them a fifth is asked less and less often.
  */
 static void test_contention_stays_even(void)
 {
@@ -238,7 +238,7 @@ static void test_contention_stays_even(void)
 
 /*
  * The contention is over, but who gets nine tenths for reasons of its own is neither poor nor even, and whom
- * a vain attempt was for no more so after it: a test finds that it loses nothing by the other, whom the caps
+ * a failed trial was for no more so after it: a test finds that it loses nothing by the other, whom the caps
  * of then would hold for ever.
  */
 static void test_what_is_over_holds_nobody(void)
@@ -250,9 +250,9 @@ static void test_what_is_over_holds_nobody(void)
 	for (i = 0; i < 2; i++) {
 		begin_two(1e9, 1e9);
 		run(2, 1e6, 60, mean);
-		CHECK(share[0].cap_bps > 0, "never capped");
+		CHECK(share[0].cap_bytes_per_s > 0, "never capped");
 		want[0] = 1e6;
-		want[1] = parts[i] * (double)share[0].cap_bps;
+		want[1] = parts[i] * (double)share[0].cap_bytes_per_s;
 		run(2, 2e6, 300, mean);
 		CHECK(mean[0] > 0.8 * 1e6, "%.1f: %.0f of 1000000", parts[i], mean[0]);
 	}
@@ -267,8 +267,8 @@ static void test_little_for_all_is_even(void)
 	begin_two(1e9, 1e9);
 	run(2, 1e6, 30, mean);
 	for (i = 0; i < 2; i++) {
-		share[i].cap_bps = share[i].rate_bps = 300000;
-		share[i].usual_bps = 200000;
+		share[i].cap_bytes_per_s = share[i].rate_bytes_per_s = 300000;
+		share[i].usual_bytes_per_s = 200000;
 	}
 	run(2, 1e6, 15, mean);
 	run(2, 1e6, 5, mean);
@@ -285,10 +285,10 @@ static void test_caps_end(void)
 	cost[0] = 1;
 	cost[1] = 4;
 	run(2, 3e6, 60, mean);
-	CHECK(share[0].cap_bps > 0, "never capped");
+	CHECK(share[0].cap_bytes_per_s > 0, "never capped");
 	want[1] = 0;
 	run(2, 3e6, 40, mean);
-	CHECK_EQUAL(share[0].cap_bps, 0);
+	CHECK_EQUAL(share[0].cap_bytes_per_s, 0);
 }
 
 /* Whatever comes: nobody is capped below the least, nothing overflows. */
@@ -308,8 +308,8 @@ static void test_anything(void)
 		now_ns += random_u64() >> (24 + (random_u64() & 31));
 		mp_shares_step(&shares, share, n, now_ns);
 		for (k = 0; k < n; k++)
-			CHECK(share[k].cap_bps == 0 || share[k].cap_bps >= MP_SHARE_LEAST_BPS,
-			      "%" PRIu64, share[k].cap_bps);
+			CHECK(share[k].cap_bytes_per_s == 0 || share[k].cap_bytes_per_s >= MP_SHARE_LEAST_BYTES_PER_S,
+			      "%" PRIu64, share[k].cap_bytes_per_s);
 	}
 }
 
@@ -322,7 +322,7 @@ int main(int argc, char **argv)
 	test_a_stall_is_nobodys_fault();
 	test_who_lacks_much_may_be_late();
 	test_a_pause_ends_with_growth();
-	test_who_is_slow_changes();
+	test_who_is_underserved_changes();
 	test_little_wants();
 	test_a_good_moment_is_no_end();
 	test_little_for_all_is_even();

@@ -8,7 +8,7 @@
 
 #define SEGMENT 1460u
 #define MS 1000000ull
-#define BPS 10000u /* of a queue: active hosts got 640 kB/s */
+#define BYTES_PER_S 10000u /* of a queue: active hosts got 640 kB/s */
 
 static const uint64_t begin_ns = 1000 * MP_NS_PER_S;
 
@@ -83,13 +83,13 @@ static void pause_is_no_silence(void)
 
 /* Bytes that pass of packets to so many hosts, at 1000 of 1460 bytes a second; 0 hosts: to strangers. */
 static uint64_t passed(struct mp_unanswered_queue *all, struct mp_unanswered_queue *host,
-		       uint32_t hosts, uint64_t bps, uint32_t seconds)
+		       uint32_t hosts, uint64_t bytes_per_s, uint32_t seconds)
 {
 	uint64_t bytes = 0;
 	uint32_t i;
 
 	for (i = 0; i < 1000 * seconds; i++)
-		if (mp_unanswered_fits(all, hosts ? &host[i % hosts] : NULL, bps, SEGMENT,
+		if (mp_unanswered_fits(all, hosts ? &host[i % hosts] : NULL, bytes_per_s, SEGMENT,
 				       begin_ns + i * MS))
 			bytes += SEGMENT;
 	return bytes;
@@ -98,20 +98,20 @@ static uint64_t passed(struct mp_unanswered_queue *all, struct mp_unanswered_que
 /* Else addresses that do not exist take the air of those who are active, or one host that of new ones. */
 static void queues_bound_hosts_and_strangers(void)
 {
-	uint64_t depth = mp_unanswered_depth_ns(BPS) * BPS / MP_NS_PER_S;
+	uint64_t depth = mp_unanswered_depth_ns(BYTES_PER_S) * BYTES_PER_S / MP_NS_PER_S;
 	struct mp_unanswered_queue all = {}, host[8] = {};
 
 	CHECK_EQUAL(depth, 8 * 65535);
 	CHECK_EQUAL(mp_unanswered_cost(3000, 2), 4500);
 	CHECK_EQUAL(mp_unanswered_depth_ns(1000000), MP_UNANSWERED_DEPTH_NS);
-	CHECK_NEAR(passed(&all, NULL, 0, BPS, 60), depth + 60 * BPS, 0, SEGMENT);
+	CHECK_NEAR(passed(&all, NULL, 0, BYTES_PER_S, 60), depth + 60 * BYTES_PER_S, 0, SEGMENT);
 	memset(&all, 0, sizeof(all));
-	CHECK_NEAR(passed(&all, host, 1, BPS, 60), depth / 2 + 60 * BPS, 0, SEGMENT);
+	CHECK_NEAR(passed(&all, host, 1, BYTES_PER_S, 60), depth / 2 + 60 * BYTES_PER_S, 0, SEGMENT);
 	/* A newcomer's first windows beside a flood to one host. */
-	CHECK(mp_unanswered_fits(&all, &host[1], BPS, 65536, begin_ns + 60 * MP_NS_PER_S), "all");
+	CHECK(mp_unanswered_fits(&all, &host[1], BYTES_PER_S, 65536, begin_ns + 60 * MP_NS_PER_S), "all");
 	memset(&all, 0, sizeof(all));
 	memset(host, 0, sizeof(host));
-	CHECK_NEAR(passed(&all, host, 8, BPS, 60), depth + 60 * BPS, 0, SEGMENT);
+	CHECK_NEAR(passed(&all, host, 8, BYTES_PER_S, 60), depth + 60 * BYTES_PER_S, 0, SEGMENT);
 }
 
 /* Else pages, whose connections are answered a round trip later, would fill the queues. */
@@ -125,13 +125,13 @@ static void what_is_answered_is_taken_back(void)
 		uint32_t bytes = 1 + (uint32_t)(random_u64() % 100000);
 
 		now_ns += random_u64() % (10 * MS);
-		CHECK(mp_unanswered_fits(&all, &host, BPS, bytes, now_ns), "it is empty again");
-		mp_unanswered_take_back(&all, BPS, bytes, now_ns + 10 * MS);
-		mp_unanswered_take_back(&host, BPS, bytes, now_ns + 10 * MS);
+		CHECK(mp_unanswered_fits(&all, &host, BYTES_PER_S, bytes, now_ns), "it is empty again");
+		mp_unanswered_take_back(&all, BYTES_PER_S, bytes, now_ns + 10 * MS);
+		mp_unanswered_take_back(&host, BYTES_PER_S, bytes, now_ns + 10 * MS);
 	}
 	CHECK_EQUAL(all.empty_ns, now_ns + 10 * MS);
 	/* More than is in it, which has left meanwhile. */
-	mp_unanswered_take_back(&all, BPS, 1000000, now_ns + 20 * MS);
+	mp_unanswered_take_back(&all, BYTES_PER_S, 1000000, now_ns + 20 * MS);
 	CHECK_EQUAL(all.empty_ns, now_ns + 20 * MS);
 }
 
@@ -139,13 +139,13 @@ static void what_is_answered_is_taken_back(void)
 static void a_rate_that_rises_shortens_what_waits(void)
 {
 	struct mp_unanswered_queue all = {};
-	uint64_t low = MP_UNANSWERED_LEAST_BPS, depth_ns;
+	uint64_t low = MP_UNANSWERED_LEAST_BYTES_PER_S, depth_ns;
 
 	passed(&all, NULL, 0, low, 2);
 	CHECK(all.empty_ns > begin_ns + 340 * MP_NS_PER_S, "524 kB at 1500 bytes a second");
-	depth_ns = mp_unanswered_depth_ns(BPS);
-	CHECK(!mp_unanswered_fits(&all, NULL, BPS, SEGMENT, begin_ns + 2 * MP_NS_PER_S), "full");
-	mp_unanswered_take_back(&all, BPS, SEGMENT, begin_ns + 2 * MP_NS_PER_S);
+	depth_ns = mp_unanswered_depth_ns(BYTES_PER_S);
+	CHECK(!mp_unanswered_fits(&all, NULL, BYTES_PER_S, SEGMENT, begin_ns + 2 * MP_NS_PER_S), "full");
+	mp_unanswered_take_back(&all, BYTES_PER_S, SEGMENT, begin_ns + 2 * MP_NS_PER_S);
 	CHECK(all.empty_ns < begin_ns + 2 * MP_NS_PER_S + depth_ns, "as full as one may be");
 }
 
@@ -156,16 +156,16 @@ static void rate_is_a_part_of_what_active_hosts_got(void)
 	uint32_t second;
 
 	CHECK_EQUAL(mp_unanswered_step(&rate, 0), 0);
-	CHECK_EQUAL(mp_unanswered_step(&rate, 1000), MP_UNANSWERED_LEAST_BPS);
-	CHECK_EQUAL(mp_unanswered_step(&rate, 640000), BPS);
+	CHECK_EQUAL(mp_unanswered_step(&rate, 1000), MP_UNANSWERED_LEAST_BYTES_PER_S);
+	CHECK_EQUAL(mp_unanswered_step(&rate, 640000), BYTES_PER_S);
 	CHECK_EQUAL(mp_unanswered_step(&rate, 64), 630000 / 64);
 	for (second = 0; second < 43; second++)
 		mp_unanswered_step(&rate, 0);
-	CHECK_NEAR(rate.lately_bps, 320000, 0.01, 0);
+	CHECK_NEAR(rate.lately_bytes_per_s, 320000, 0.01, 0);
 	while (mp_unanswered_step(&rate, 0))
 		second++;
 	CHECK(second > 100 && second < 140, "%u", second);
-	CHECK_EQUAL(mp_unanswered_step(&rate, 1), MP_UNANSWERED_LEAST_BPS);
+	CHECK_EQUAL(mp_unanswered_step(&rate, 1), MP_UNANSWERED_LEAST_BYTES_PER_S);
 }
 
 /* Whatever the numbers, a queue is never longer than it may be. */
@@ -176,15 +176,15 @@ static void a_queue_is_never_too_long(void)
 	uint32_t i;
 
 	for (i = 0; i < 100000; i++) {
-		uint64_t bps = MP_UNANSWERED_LEAST_BPS + (random_u64() >> (random_u64() % 64)) % 100000000;
-		uint64_t depth_ns = mp_unanswered_depth_ns(bps);
+		uint64_t bytes_per_s = MP_UNANSWERED_LEAST_BYTES_PER_S + (random_u64() >> (random_u64() % 64)) % 100000000;
+		uint64_t depth_ns = mp_unanswered_depth_ns(bytes_per_s);
 		uint32_t bytes = (uint32_t)(random_u64() % 70000);
 
 		now_ns += random_u64() % MP_NS_PER_S;
-		if (mp_unanswered_fits(&all, random_u64() & 1 ? &host : NULL, bps, bytes, now_ns))
+		if (mp_unanswered_fits(&all, random_u64() & 1 ? &host : NULL, bytes_per_s, bytes, now_ns))
 			CHECK(all.empty_ns <= now_ns + depth_ns, "longer than %" PRIu64, depth_ns);
 		if (random_u64() & 1)
-			mp_unanswered_take_back(&host, bps, bytes, now_ns);
+			mp_unanswered_take_back(&host, bytes_per_s, bytes, now_ns);
 	}
 }
 

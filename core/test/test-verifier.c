@@ -22,7 +22,7 @@ static _Alignas(8) char object[OBJECT_MAX];
 static _Alignas(8) char data[DATA_MAX]; /* all sections of data, one after the other: one map */
 static size_t data_bytes;
 static size_t base_of_section[64];
-static size_t probe_at; /* offset of the probe in data */
+static size_t call_at; /* offset of the probe in data */
 
 static int bpf(int command, union bpf_attr *attr)
 {
@@ -98,7 +98,7 @@ static void relocate(uint32_t code_section, uint32_t rel_section, int map)
 
 		CHECK(load->code == (BPF_LD | BPF_DW | BPF_IMM), "not a load: a call?");
 		if (strcmp(names + symbol->st_name, "probe") == 0)
-			probe_at = at;
+			call_at = at;
 		load[1].imm = (int32_t)at + load[0].imm;
 		load[0].imm = map;
 		load[0].src_reg = BPF_PSEUDO_MAP_VALUE;
@@ -149,29 +149,29 @@ static void random_input(void)
 {
 	uint32_t i;
 
-	probe.now_ns += (uint64_t)random_log(1e3, 1e9);
-	probe.rtt_ns = (uint64_t)random_log(1e5, 6e10);
-	probe.number = random_extreme_u64();
-	probe.seq = random_one_in(4) ? probe.seq - random_below(5000) : probe.sent.max_end;
-	probe.len = random_below(1461);
-	probe.ack = random_one_in(4) ? probe.ack : probe.seq + probe.len;
-	probe.ticks = (uint32_t)random_extreme_u64();
-	probe.us = random_below(2000);
-	probe.bytes = random_below(16);
-	probe.options_len = random_below(41);
-	probe.path = (struct mp_path){ .hops = random_below(31), .kbps = random_below(1000000),
+	call.now_ns += (uint64_t)random_log(1e3, 1e9);
+	call.rtt_ns = (uint64_t)random_log(1e5, 6e10);
+	call.number = random_extreme_u64();
+	call.seq = random_one_in(4) ? call.seq - random_below(5000) : call.sent.max_end;
+	call.len = random_below(1461);
+	call.ack = random_one_in(4) ? call.ack : call.seq + call.len;
+	call.ticks = (uint32_t)random_extreme_u64();
+	call.us = random_below(2000);
+	call.bytes = random_below(16);
+	call.options_len = random_below(41);
+	call.path = (struct mp_path){ .hops = random_below(31), .kbps = random_below(1000000),
 				       .data_bytes = 1500, .ack_bytes = 40 };
 	for (i = 0; i < 4; i++)
-		probe.links[i] = random_below(60000);
-	probe.radio = (struct mp_radio){ .signal_dbm_q8 = (int16_t)random_u64(),
+		call.links[i] = random_below(60000);
+	call.radio = (struct mp_radio){ .signal_dbm_q8 = (int16_t)random_u64(),
 					 .sense_dbm_q8 = (int16_t)random_u64(),
 					 .exponent_q8 = (uint16_t)random_u64(),
 					 .frequency_mhz = random_below(70000) };
-	probe.reach.known = random_below(MP_REACH_HOPS + 2);
+	call.reach.known = random_below(MP_REACH_HOPS + 2);
 	for (i = 0; i < FLOWS; i++) {
-		probe.flow[i].delivered_bytes += random_below(10000000);
-		probe.flow[i].segment_bytes = 1460;
-		probe.flow[i].paced_here = !random_one_in(4);
+		call.flow[i].delivered_bytes += random_below(10000000);
+		call.flow[i].segment_bytes = 1460;
+		call.flow[i].paced_here = !random_one_in(4);
 	}
 }
 
@@ -179,14 +179,14 @@ static const struct program {
 	const char *name;
 	int (*here)(void *context);
 } programs[] = {
-	{ "tc/record", probe_record },     { "tc/ack", probe_ack },
-	{ "tc/estimate", probe_estimate }, { "tc/interval", probe_interval },
-	{ "tc/dupack", probe_dupack },     { "tc/option", probe_option },
-	{ "tc/goodput", probe_goodput },   { "tc/radio", probe_radio },
-	{ "tc/links", probe_links },	   { "tc/shaper", probe_shaper },
-	{ "tc/reach", probe_reach },	   { "tc/even", probe_even },
-	{ "tc/police", probe_police },     { "tc/signalled", probe_signalled },
-	{ "tc/asks", probe_asks },	   { "tc/unanswered", probe_unanswered },
+	{ "tc/record", call_record },     { "tc/ack", call_ack },
+	{ "tc/estimate", call_estimate }, { "tc/interval", call_interval },
+	{ "tc/dupack", call_dupack },     { "tc/option", call_option },
+	{ "tc/goodput", call_goodput },   { "tc/radio", call_radio },
+	{ "tc/links", call_links },	   { "tc/shaper", call_shaper },
+	{ "tc/reach", call_reach },	   { "tc/even", call_even },
+	{ "tc/police", call_police },     { "tc/signalled", call_signalled },
+	{ "tc/asks", call_asks },	   { "tc/unanswered", call_unanswered },
 };
 #define PROGRAMS (sizeof(programs) / sizeof(programs[0]))
 
@@ -201,7 +201,7 @@ static void compare(int map, const int *program)
 		i = run % PROGRAMS;
 		if (i == 0)
 			random_input();
-		memcpy(data + probe_at, &probe, sizeof(probe));
+		memcpy(data + call_at, &call, sizeof(call));
 		map_access(BPF_MAP_UPDATE_ELEM, map);
 		attr.test.prog_fd = (uint32_t)program[i];
 		attr.test.data_in = (uintptr_t)packet;
@@ -209,7 +209,7 @@ static void compare(int map, const int *program)
 		CHECK(bpf(BPF_PROG_TEST_RUN, &attr) == 0, "run: %s", strerror(errno));
 		map_access(BPF_MAP_LOOKUP_ELEM, map);
 		programs[i].here(NULL);
-		CHECK(memcmp(data + probe_at, &probe, sizeof(probe)) == 0,
+		CHECK(memcmp(data + call_at, &call, sizeof(call)) == 0,
 		      "%s computes otherwise in the kernel", programs[i].name);
 	}
 }

@@ -77,7 +77,7 @@ MP_INLINE uint64_t mp_cap_departure(struct mp_cap *cap, enum mp_direction direct
 	uint64_t departure_ns;
 
 	bpf_spin_lock(&cap->lock);
-	departure_ns = mp_host_departure_ns(&cap->pace, mp_held_bps(cap->cap_bps, direction == MP_UP),
+	departure_ns = mp_host_departure_ns(&cap->pace, mp_held_bytes_per_s(cap->cap_bytes_per_s, direction == MP_UP),
 					    ready_ns, bytes, most_ns, then);
 	bpf_spin_unlock(&cap->lock);
 	return departure_ns;
@@ -106,7 +106,7 @@ __attribute__((noinline)) int mp_wait_for_host(struct mp_packet *p)
 			mp_count(MP_COUNT_WAIT_DROPPED);
 		return departure_ns != 0;
 	}
-	p->turn_ns = mp_turn_interval_ns(cap->cap_bps, p->segment.payload_bytes, 1);
+	p->turn_ns = mp_turn_interval_ns(cap->cap_bytes_per_s, p->segment.payload_bytes, 1);
 	p->ready_ns = mp_cap_departure(cap, MP_DOWN, p->ready_ns, p->segment.payload_bytes, MP_HORIZON_NS,
 				       MP_TOO_LONG_LEAVES);
 	return true;

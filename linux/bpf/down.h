@@ -12,7 +12,7 @@
 #include "caps.h"
 #include "flows.h"
 #include "handshake.h"
-#include "store.h"
+#include "cache.h"
 #include "strangers.h"
 #include "tcpopt.h"
 
@@ -36,7 +36,7 @@ static __attribute__((noinline)) int mp_down_data(struct __sk_buff *skb, struct 
 	p->one_way = !flow->at.two_way;
 	if (flow->at.first_ns == 0)
 		mp_take_handshake(flow, &key, p->segment.now_ns);
-	stored = mp_settings.local_retransmission && mp_store(skb, p, &key, flow);
+	stored = mp_settings.local_retransmission && mp_cache_segment(skb, p, &key, flow);
 	missed = mp_settings.local_retransmission && !stored;
 	bpf_spin_lock(&flow->lock);
 	p->departure_ns = mp_endpoint_down_departure_ns(&flow->at, mp_settings.pace, mp_settings.stamp,
@@ -44,13 +44,13 @@ static __attribute__((noinline)) int mp_down_data(struct __sk_buff *skb, struct 
 	mp_endpoint_down_data(&flow->at, &p->segment, p->departure_ns, stored, p->charged);
 	bpf_spin_unlock(&flow->lock);
 	if (stored)
-		mp_count(MP_COUNT_STORED);
+		mp_count(MP_COUNT_CACHED);
 	if (missed)
-		mp_count(MP_COUNT_STORE_MISSED);
+		mp_count(MP_COUNT_CACHE_MISSED);
 	return true;
 }
 
-/* A segment from the daemon's store. */
+/* A segment from the daemon's retransmit cache. */
 __attribute__((noinline)) int mp_down_again(struct mp_packet *p)
 {
 	struct mp_flow *flow;
@@ -155,7 +155,7 @@ __attribute__((noinline)) int mp_down_learn(struct mp_packet *p)
 	bpf_spin_lock(&flow->lock);
 	mp_set_path(flow, p);
 	mp_endpoint_down_learn(&flow->at, &mp_settings.law, &p->segment, p->acked.rtt_ticks,
-			       mp_settings.sharers);
+			       mp_settings.active_hosts);
 	flow->at.interval_ns = 0;
 	if (mp_settings.pace && !flow->host.outside)
 		flow->at.interval_ns = mp_interval_ns(&flow->at.estimate, &mp_settings.law,

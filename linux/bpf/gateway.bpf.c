@@ -90,7 +90,7 @@ int mp_to_mesh(struct __sk_buff *skb)
 	if (!p.own)
 		mp_count(p.v6 ? MP_COUNT_LEFT6 : MP_COUNT_LEFT4);
 	if (mp_settings.blanks)
-		mp_blank_told(skb, &p);
+		mp_blank_feedback(skb, &p);
 	if (mp_begins_or_breaks(&p, MP_DOWN))
 		return mp_stranger_passes(skb, &p) ? TC_ACT_UNSPEC : TC_ACT_SHOT;
 	if (skb->mark == MP_MARK_LOCAL) {

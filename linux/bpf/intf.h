@@ -33,14 +33,14 @@ MP_INLINE uint64_t mp_beat_of(uint64_t progress_ns, uint64_t patience_ns, uint64
 	return mp_min_u64(progress_ns + patience_ns, now_ns);
 }
 
-/* skb->mark of what the daemon sends again: segments from its store, and latest ACKs. */
+/* skb->mark of what the daemon sends again: segments from its cache, and latest ACKs. */
 #define MP_MARK_LOCAL 0x6d707274u
 
 /* skb->mark of the daemon's heartbeats where nftables decides what is held (crates/meshpace/src/setup/nftables.rs). */
 #define MP_MARK_BEAT 0x6d706274u
 
 /* Packets above this are not stored for local retransmission. */
-#define MP_STORED_MAX 1664u
+#define MP_CACHED_MAX 1664u
 
 /* A pure ACK with all the options that TCP has room for, over IPv6, behind two VLAN tags. */
 #define MP_PURE_ACK_MAX 128u
@@ -84,8 +84,8 @@ struct mp_host_key {
  */
 struct mp_cap {
 	struct bpf_spin_lock lock;
-	uint64_t cap_bps;
-	uint64_t flow_bps;      /* what each of its flows is told (up) */
+	uint64_t cap_bytes_per_s;
+	uint64_t flow_bytes_per_s;      /* what each of its flows is told (up) */
 	struct mp_host_pace pace;
 	struct mp_police police; /* up */
 };
@@ -165,33 +165,33 @@ struct mp_settings {
 	uint8_t aliases;              /* hosts have caps, and some have several addresses */
 	uint8_t udp_waits;            /* some host has a cap: UDP is held, too */
 	uint8_t blanks;               /* what senders are told is the gateway's alone: others' is blanked */
-	uint32_t sharers;             /* hosts that share a mesh which loses routes (law even) */
-	uint64_t unanswered_bps;      /* of each virtual queue of what nobody answers; 0: nothing bounds */
+	uint32_t active_hosts;             /* hosts that share a mesh which loses routes (law even) */
+	uint64_t unanswered_bytes_per_s;      /* of each virtual queue of what nobody answers; 0: nothing bounds */
 	uint32_t changes;             /* of paths and floors so far, from 1; flows then look them up */
 };
 
 /* Ring buffer: a segment to be kept, or one to be sent again. */
 enum mp_event_kind {
-	MP_EVENT_STORE,
-	MP_EVENT_STORE_FIRST, /* of a new flow: what is kept under its key is another connection's */
-	MP_EVENT_STORE_UNANSWERED, /* of a flow of which nothing has been acknowledged yet */
+	MP_EVENT_CACHE,
+	MP_EVENT_CACHE_FIRST, /* of a new flow: what is kept under its key is another connection's */
+	MP_EVENT_CACHE_UNANSWERED, /* of a flow of which nothing has been acknowledged yet */
 	MP_EVENT_RETRANSMIT,
 };
 
 struct mp_event {
 	uint32_t kind;     /* enum mp_event_kind */
 	uint32_t seq;      /* first byte */
-	uint32_t end;      /* after the last byte (store) */
-	uint32_t ack;      /* all before is acknowledged (store) */
+	uint32_t end;      /* after the last byte (cache) */
+	uint32_t ack;      /* all before is acknowledged (cache) */
 	struct mp_flow_key key;
 };
 
-struct mp_store_event {
+struct mp_cache_event {
 	struct mp_event event;
 	uint32_t bytes;    /* of the frame, link-layer header included */
 	uint16_t l3;       /* offset of the IP header in it */
 	uint16_t l4;       /* offset of the TCP header in it */
-	uint8_t frame[MP_STORED_MAX];
+	uint8_t frame[MP_CACHED_MAX];
 };
 
 /* Counters, per CPU. Every packet at either hook counts once in the first group. */
@@ -209,8 +209,8 @@ enum mp_counter {
 	MP_COUNT_OPTIONS_NO_ROOM,
 	MP_COUNT_OPTIONS_FAILED,
 	MP_COUNT_SUPER_PACKETS, /* several segments in one: they leave together */
-	MP_COUNT_STORED,        /* segments copied to the daemon */
-	MP_COUNT_STORE_MISSED,  /* not copied: too large, or the ring buffer was full */
+	MP_COUNT_CACHED,        /* segments copied to the daemon */
+	MP_COUNT_CACHE_MISSED,  /* not copied: too large, or the ring buffer was full */
 	MP_COUNT_WITHHELD,      /* duplicate ACKs withheld */
 	MP_COUNT_UDP_DROPPED,   /* UDP and all that is not TCP, to hosts whose cap it exceeded */
 	MP_COUNT_WAIT_DROPPED,  /* data, since all of its flow's waited too long */

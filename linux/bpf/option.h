@@ -75,8 +75,8 @@ static __attribute__((noinline)) int mp_append_option(struct __sk_buff *skb, str
 		mp_count(MP_COUNT_OPTIONS_FAILED); /* still whole */
 		return true;
 	}
-	if (p->tells_shared)
-		mp_shared_write(option, &p->shared);
+	if (p->tells_feedback)
+		mp_feedback_write(option, &p->feedback);
 	else
 		mp_option_write(option, rtt_wired_us);
 	if (bpf_skb_store_bytes(skb, p->frame_bytes, option, MP_OPTION_BYTES, 0) ||
@@ -114,14 +114,14 @@ static __attribute__((noinline)) int mp_take_question(struct __sk_buff *skb, str
 }
 
 /*
- * Blanks the option at p->told_at, at an odd place or an even one. The checksum is of words of two bytes:
+ * Blanks the option at p->feedback_at, at an odd place or an even one. The checksum is of words of two bytes:
  * the twelve bytes compared begin at an even place, and lie inside the packet whatever ends it.
  */
 MP_INLINE long mp_blank_one(struct __sk_buff *skb, const struct mp_packet *p)
 {
 	const uint32_t nops[2] = { 0x01010101u, 0x01010101u };
-	uint32_t at = (uint32_t)p->l4 + p->told_at;
-	uint32_t from = at - 4 + (p->told_at & 1);
+	uint32_t at = (uint32_t)p->l4 + p->feedback_at;
+	uint32_t from = at - 4 + (p->feedback_at & 1);
 	uint32_t before[3], after[3];
 	int64_t sum;
 
@@ -138,7 +138,7 @@ MP_INLINE long mp_blank_one(struct __sk_buff *skb, const struct mp_packet *p)
  * is of another place and whose caps are of another mesh: it goes no further. A signed packet comes from
  * its connection's other end itself, and stays as it is.
  */
-static __attribute__((noinline)) int mp_blank_told(struct __sk_buff *skb, struct mp_packet *p)
+static __attribute__((noinline)) int mp_blank_feedback(struct __sk_buff *skb, struct mp_packet *p)
 {
 	uint32_t i;
 
@@ -146,7 +146,7 @@ static __attribute__((noinline)) int mp_blank_told(struct __sk_buff *skb, struct
 		return 0;
 	for (i = 0; i < MP_TCP_OPTIONS_MAX / MP_OPTION_BYTES; i++) {
 		mp_read_options(skb, p);
-		if ((p->options & (MP_SEEN_TOLD | MP_SEEN_SIGNATURE)) != MP_SEEN_TOLD ||
+		if ((p->options & (MP_SEEN_FEEDBACK | MP_SEEN_SIGNATURE)) != MP_SEEN_FEEDBACK ||
 		    mp_blank_one(skb, p))
 			return 0;
 		mp_count(MP_COUNT_OPTIONS_BLANKED);

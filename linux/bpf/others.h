@@ -45,7 +45,7 @@ static __attribute__((noinline)) int mp_other_to_mesh(struct __sk_buff *skb, str
 	if (!p || !p->segment.ip_bytes || !mp_is_unicast(skb, p))
 		return true;
 	host = mp_heard_of(p);
-	if (mp_settings.unanswered_bps && !mp_stranger_may(p, host))
+	if (mp_settings.unanswered_bytes_per_s && !mp_stranger_may(p, host))
 		return false;
 	if (!mp_settings.law.hop_wait_ns)
 		return true;

@@ -20,13 +20,13 @@ MP_INLINE bool mp_exceeds_cap(const struct mp_packet *p)
 	if (!cap)
 		return false;
 	bpf_spin_lock(&cap->lock);
-	exceeds = mp_police_exceeds(&cap->police, cap->cap_bps, p->segment.payload_bytes, p->segment.now_ns);
+	exceeds = mp_police_exceeds(&cap->police, cap->cap_bytes_per_s, p->segment.payload_bytes, p->segment.now_ns);
 	bpf_spin_unlock(&cap->lock);
 	return exceeds;
 }
 
 /* Whether the sender could be told by a mark. */
-MP_INLINE bool mp_told_by_mark(struct __sk_buff *skb, const struct mp_packet *p)
+MP_INLINE bool mp_notifies_by_mark(struct __sk_buff *skb, const struct mp_packet *p)
 {
 	if (!mp_ecn_capable(p) || bpf_skb_ecn_set_ce(skb) != 1)
 		return false;
@@ -46,9 +46,9 @@ static __attribute__((noinline)) int mp_police_passes(struct __sk_buff *skb, str
 	if (!flow)
 		return true;
 	bpf_spin_lock(&flow->lock);
-	tell = mp_endpoint_up_tells(&flow->at, &p->segment);
+	tell = mp_endpoint_up_notifies(&flow->at, &p->segment);
 	bpf_spin_unlock(&flow->lock);
-	if (!tell || mp_told_by_mark(skb, p))
+	if (!tell || mp_notifies_by_mark(skb, p))
 		return true;
 	mp_count(MP_COUNT_UP_DROPPED);
 	return false;

@@ -231,7 +231,7 @@ struct tcp_congestion_ops mp_meshpace = {
 	.flags = TCP_CONG_NON_RESTRICTED,
 };
 
-/* The options of core/'s option.h and shared.h: the question, and what is told. */
+/* The options of core/'s option.h and feedback.h: the question, and what is told. */
 struct mp_ask {
 	uint8_t option[MP_ASK_BYTES];
 };
@@ -241,16 +241,16 @@ struct mp_tell {
 };
 
 /* What is signalled of others counts from the next sample on. */
-MP_INLINE void mp_hear_shared(struct bpf_sock_ops *ops, struct mp_sender *sender)
+MP_INLINE void mp_hear_feedback(struct bpf_sock_ops *ops, struct mp_sender *sender)
 {
-	struct mp_shared nothing = {};
+	struct mp_feedback nothing = {};
 	struct mp_tell tell = {};
 
 	/* Kind and experiment id are what the helper searches by. */
-	mp_shared_write(tell.option, &nothing);
+	mp_feedback_write(tell.option, &nothing);
 	tell.option[1] = MP_ASK_BYTES;
 	if (bpf_load_hdr_opt(ops, &tell, sizeof(tell), 0) == MP_OPTION_BYTES)
-		mp_signalled_hear_shared(&sender->signalled, tell.option, bpf_ktime_get_ns());
+		mp_signalled_hear_feedback(&sender->signalled, tell.option, bpf_ktime_get_ns());
 }
 
 MP_INLINE void mp_hear(struct bpf_sock_ops *ops, struct mp_sender *sender)
@@ -262,10 +262,10 @@ MP_INLINE void mp_hear(struct bpf_sock_ops *ops, struct mp_sender *sender)
 	if (bpf_load_hdr_opt(ops, &tell, sizeof(tell), 0) != MP_OPTION_BYTES ||
 	    !mp_signalled_hear_wired(&sender->signalled, &sender->estimate, tell.option,
 				     bpf_ktime_get_ns())) {
-		mp_hear_shared(ops, sender);
+		mp_hear_feedback(ops, sender);
 		return;
 	}
-	sender->told++;
+	sender->signals++;
 	sender->asks = 0;
 }
 

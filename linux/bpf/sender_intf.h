@@ -10,7 +10,7 @@
 #define MP_ASK_DOUBLINGS 6u
 
 /* What told a figure, for `sender status`. */
-enum mp_told_by { MP_TOLD_BY_NOBODY, MP_TOLD_BY_CONFIGURATION, MP_TOLD_BY_DRIVER };
+enum mp_signal_source { MP_SIGNAL_SOURCE_NOBODY, MP_SIGNAL_SOURCE_CONFIGURATION, MP_SIGNAL_SOURCE_DRIVER };
 
 /* Where a socket's packets go. */
 enum mp_way { MP_WAY_UNKNOWN, MP_WAY_MESH, MP_WAY_OTHER };
@@ -26,7 +26,7 @@ struct mp_sender_settings {
 	uint32_t mesh_ifindex; /* only what leaves by this interface is paced; 0: nothing */
 	uint8_t by_gateway;    /* and only what goes to a next hop; 0: the mesh has none */
 	uint8_t ask;           /* for RTT_wired */
-	uint8_t signal_told_by; /* enum mp_told_by */
+	uint8_t signal_source; /* enum mp_signal_source */
 };
 
 /* What is known of one socket. */
@@ -38,7 +38,7 @@ struct mp_sender {
 	uint64_t own_rate;     /* SO_MAX_PACING_RATE as the application has it, bytes/s; all ones: none */
 	uint64_t set_rate;     /* as these programs have set it; 0: they have not */
 	uint32_t rtt_us;       /* latest sample */
-	uint32_t told;         /* times that RTT_wired was heard */
+	uint32_t signals;         /* times that RTT_wired was heard */
 	uint32_t asks;         /* without an answer, at most MP_ASK_DOUBLINGS */
 	uint32_t failed;       /* rates that could not be set */
 	uint32_t listens_for;  /* the callbacks of sock_ops that these programs have asked for */

@@ -104,7 +104,7 @@ __attribute__((noinline)) int mp_hear(struct mp_packet *p)
 MP_INLINE bool mp_unanswered_has_room(const struct mp_packet *p, struct mp_heard *host)
 {
 	uint32_t of = host ? MP_UNANSWERED_OF_HOSTS : MP_UNANSWERED_OF_STRANGERS;
-	uint64_t bps = mp_settings.unanswered_bps;
+	uint64_t bytes_per_s = mp_settings.unanswered_bytes_per_s;
 	struct mp_unanswered_all *all;
 	struct mp_host *path;
 	uint8_t address[16];
@@ -113,10 +113,10 @@ MP_INLINE bool mp_unanswered_has_room(const struct mp_packet *p, struct mp_heard
 	__builtin_memcpy(address, p->key.mesh, sizeof(address));
 	path = bpf_map_lookup_elem(&mp_hosts, address);
 	all = bpf_map_lookup_elem(&mp_unanswered, &of);
-	if (!all || bps == 0 || (path && path->outside))
+	if (!all || bytes_per_s == 0 || (path && path->outside))
 		return true;
 	bpf_spin_lock(&all->lock);
-	fits = mp_unanswered_fits(&all->queue, host ? &host->unanswered : NULL, bps,
+	fits = mp_unanswered_fits(&all->queue, host ? &host->unanswered : NULL, bytes_per_s,
 				  mp_unanswered_cost(p->segment.ip_bytes, p->segment.segments), p->segment.now_ns);
 	bpf_spin_unlock(&all->lock);
 	if (!fits)
@@ -134,7 +134,7 @@ MP_INLINE bool mp_stranger_may(const struct mp_packet *p, struct mp_heard *host)
 
 static __attribute__((noinline)) int mp_stranger_passes(struct __sk_buff *skb, struct mp_packet *p)
 {
-	if (!p || !mp_settings.unanswered_bps || !mp_is_unicast(skb, p))
+	if (!p || !mp_settings.unanswered_bytes_per_s || !mp_is_unicast(skb, p))
 		return true;
 	return mp_stranger_may(p, mp_heard_of(p));
 }
@@ -156,7 +156,7 @@ __attribute__((noinline)) int mp_unanswered_passes(struct mp_packet *p)
 		verdict = mp_endpoint_down_judge(&flow->at, &p->segment);
 		bpf_spin_unlock(&flow->lock);
 	}
-	if (verdict == MP_UNANSWERED_PASSES || !mp_settings.unanswered_bps)
+	if (verdict == MP_UNANSWERED_PASSES || !mp_settings.unanswered_bytes_per_s)
 		return true;
 	if (verdict == MP_UNANSWERED_LOST) {
 		mp_count(MP_COUNT_UNANSWERED_DROPPED);
@@ -174,17 +174,17 @@ __attribute__((noinline)) int mp_unanswered_end(struct mp_packet *p)
 	uint32_t of = MP_UNANSWERED_OF_HOSTS;
 	struct mp_unanswered_all *all;
 	struct mp_heard *host;
-	uint64_t bps = mp_settings.unanswered_bps;
+	uint64_t bytes_per_s = mp_settings.unanswered_bytes_per_s;
 
-	if (!p || !bps)
+	if (!p || !bytes_per_s)
 		return 0;
 	host = mp_heard_of(p);
 	all = bpf_map_lookup_elem(&mp_unanswered, &of);
 	if (!host || !all)
 		return 0;
 	bpf_spin_lock(&all->lock);
-	mp_unanswered_take_back(&all->queue, bps, p->acked.charged, p->segment.now_ns);
-	mp_unanswered_take_back(&host->unanswered, bps, p->acked.charged, p->segment.now_ns);
+	mp_unanswered_take_back(&all->queue, bytes_per_s, p->acked.charged, p->segment.now_ns);
+	mp_unanswered_take_back(&host->unanswered, bytes_per_s, p->acked.charged, p->segment.now_ns);
 	bpf_spin_unlock(&all->lock);
 	return 0;
 }

@@ -32,7 +32,7 @@ enum mp_seen {
 	MP_SEEN_MPTCP = 1 << 1,
 	MP_SEEN_DSACK = 1 << 2,     /* something came twice: nothing is missing */
 	MP_SEEN_ASK = 1 << 3,       /* the question for RTT_wired ends the header */
-	MP_SEEN_TOLD = 1 << 4,      /* RTT_wired, or what a flow shares; at mp_packet.told_at */
+	MP_SEEN_FEEDBACK = 1 << 4,      /* RTT_wired, or what a flow shares; at mp_packet.feedback_at */
 };
 
 /* Whether the header has nothing that matters here, without a look at all of it. */
@@ -67,7 +67,7 @@ struct mp_options {
 	uint32_t ack;
 	uint32_t at; /* as far as they have been read */
 	uint32_t seen; /* of enum mp_seen */
-	uint32_t told_at; /* the first that tells something, from the TCP header on; 0: none */
+	uint32_t feedback_at; /* the first that tells something, from the TCP header on; 0: none */
 	uint32_t window_scale; /* one more than its shift; 0: none */
 };
 
@@ -87,8 +87,8 @@ MP_INLINE uint32_t mp_seen_of_ours(const uint8_t *option, uint32_t bytes)
 
 	if (bytes == MP_ASK_BYTES && exid == MP_OPTION_EXID)
 		return MP_SEEN_ASK;
-	if (bytes == MP_OPTION_BYTES && (exid == MP_OPTION_EXID || exid == MP_SHARED_EXID))
-		return MP_SEEN_TOLD;
+	if (bytes == MP_OPTION_BYTES && (exid == MP_OPTION_EXID || exid == MP_FEEDBACK_EXID))
+		return MP_SEEN_FEEDBACK;
 	return 0;
 }
 
@@ -131,8 +131,8 @@ MP_INLINE bool mp_next_option(struct mp_options *o)
 	seen = mp_seen_in(option, bytes, o->ack);
 	if (seen == MP_SEEN_ASK && o->at != o->count)
 		return true;
-	if (seen == MP_SEEN_TOLD && o->told_at == 0)
-		o->told_at = MP_TCP_HEADER_MIN + (uint32_t)at;
+	if (seen == MP_SEEN_FEEDBACK && o->feedback_at == 0)
+		o->feedback_at = MP_TCP_HEADER_MIN + (uint32_t)at;
 	o->seen |= seen;
 	return true;
 }
@@ -172,7 +172,7 @@ MP_INLINE bool mp_copy_options(struct __sk_buff *skb, const struct mp_packet *p,
 						(uint32_t)count) == 0;
 }
 
-/* Reads the TCP options. Sets p->options, p->told_at and p->window_scale. */
+/* Reads the TCP options. Sets p->options, p->feedback_at and p->window_scale. */
 static __attribute__((noinline)) int mp_read_options(struct __sk_buff *skb, struct mp_packet *p)
 {
 	struct mp_options o = { .count = p->tcp_bytes - MP_TCP_HEADER_MIN, .ack = p->segment.ack };
@@ -180,7 +180,7 @@ static __attribute__((noinline)) int mp_read_options(struct __sk_buff *skb, stru
 	if (mp_copy_options(skb, p, &o))
 		mp_walk_options(&o);
 	p->options = o.seen;
-	p->told_at = o.told_at;
+	p->feedback_at = o.feedback_at;
 	p->window_scale = o.window_scale;
 	return 0;
 }

@@ -6,7 +6,7 @@
 #include "caps.h"
 #include "flows.h"
 #include "handshake.h"
-#include "store.h"
+#include "cache.h"
 #include "tcpopt.h"
 
 /* Data from the mesh: T1 at the wired side is now. */
@@ -85,7 +85,7 @@ MP_INLINE void mp_keep_ack(struct __sk_buff *skb, struct mp_packet *p, struct mp
 		return;
 	/* The compiler knows the bounds already and would drop what the verifier needs. */
 	asm volatile("" : "+r"(bytes));
-	if (bytes < MP_STORED_MIN || bytes > MP_PURE_ACK_MAX ||
+	if (bytes < MP_CACHED_MIN || bytes > MP_PURE_ACK_MAX ||
 	    bpf_skb_load_bytes(skb, 0, flow->pure_ack, bytes))
 		bytes = 0;
 	flow->pure_ack_bytes = (uint16_t)bytes;
@@ -133,7 +133,7 @@ __attribute__((noinline)) int mp_up_tell(struct mp_packet *p)
 	struct mp_host_key host;
 	struct mp_flow *flow;
 	struct mp_cap *cap;
-	uint64_t flow_bps;
+	uint64_t flow_bytes_per_s;
 
 	if (!p || !mp_settings.law.hop_wait_ns || !mp_settings.pace)
 		return 0;
@@ -142,10 +142,10 @@ __attribute__((noinline)) int mp_up_tell(struct mp_packet *p)
 		return 0;
 	host = mp_capped_key_of(p, MP_UP);
 	cap = bpf_map_lookup_elem(&mp_caps, &host);
-	flow_bps = cap ? cap->flow_bps : 0;
+	flow_bytes_per_s = cap ? cap->flow_bytes_per_s : 0;
 	bpf_spin_lock(&flow->lock);
-	p->tells_shared = mp_endpoint_up_shares(&flow->at, mp_settings.sharers, flow_bps);
-	p->shared = flow->at.shared;
+	p->tells_feedback = mp_endpoint_up_feedback(&flow->at, mp_settings.active_hosts, flow_bytes_per_s);
+	p->feedback = flow->at.feedback;
 	bpf_spin_unlock(&flow->lock);
 	return 0;
 }

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.measured
 
 RADIO, ADDRESS = Radio(delay_ms=4.0, loss=0.02, seed=9), "10.2.0.2"
 # A small cache fills in a short test; at full length it is the shipped one, and a minute.
-STORE_MIB, SHIPPED_MIB = 4, 32
+CACHE_MIB, SHIPPED_MIB = 4, 32
 # What the allocator keeps beside, and the daemon's tables.
 BESIDE_MIB = 16
 PAYLOAD = 1448
@@ -65,12 +65,12 @@ def test_what_is_never_acknowledged_has_its_bound(
 ) -> None:
     with net.relayed(RADIO) as network:
         hosts = [host(ADDRESS, 20.0, 1)]
-        store_mib, seconds = (SHIPPED_MIB, FULL_SECONDS) if full else (STORE_MIB, SECONDS)
-        config = {} if full else {"store_mib": store_mib}
+        retransmit_cache_mib, seconds = (SHIPPED_MIB, FULL_SECONDS) if full else (CACHE_MIB, SECONDS)
+        config = {} if full else {"retransmit_cache_mib": retransmit_cache_mib}
         gateway = start(network, law="even", host=hosts, **config)
         at_first = gateway.memory_kib()
         sent = pour(network, flows, seconds)
-        assert sent * PAYLOAD > 2 * (store_mib + BESIDE_MIB) << 20
+        assert sent * PAYLOAD > 2 * (retransmit_cache_mib + BESIDE_MIB) << 20
         options = window(64 * 1024)
         # Who begins while the cache is full is paced, and his losses are mended from it.
         with Transfer(network.wired, network.host, ADDRESS, options=options) as transfer:
@@ -81,10 +81,10 @@ def test_what_is_never_acknowledged_has_its_bound(
             grown = gateway.memory_kib() - at_first
             assert transfer.finish().intact
     print(f"{sent + more} packets, grown by {grown} KiB, {flow}, {counters}")
-    what = f"the daemon grows by, store_mib = {store_mib}"
-    record(what, "MiB", grown / 1024, f"under {store_mib + BESIDE_MIB}")
-    assert grown < (store_mib + BESIDE_MIB) * 1024
-    assert counters["store_bytes"] <= store_mib << 20
+    what = f"the daemon grows by, retransmit_cache_mib = {retransmit_cache_mib}"
+    record(what, "MiB", grown / 1024, f"under {retransmit_cache_mib + BESIDE_MIB}")
+    assert grown < (retransmit_cache_mib + BESIDE_MIB) * 1024
+    assert counters["cache_bytes"] <= retransmit_cache_mib << 20
     assert counters["segments_evicted"] > sent / 2
     assert flow
     assert flow["interval_us"] > 0

@@ -124,7 +124,7 @@ def test_a_good_file_passes(idle: Gateway) -> None:
                 "delay_bound_ms": 500,
                 "max_flows": 1000,
                 "idle_timeout_s": 60,
-                "store_mib": 8,
+                "retransmit_cache_mib": 8,
                 "metrics": "127.0.0.1:9870",
                 "default_path": {"hops": 2, "mbps": 5.5},
                 "host": [
@@ -251,9 +251,9 @@ def test_hops_from_the_ttl(network: net.Network, start: StartGateway) -> None:
     assert (flow["mbps"], flow["mbps_source"]) == (11.0, "default")
 
 
-def test_the_store_is_bounded(network: net.Network, start: StartGateway) -> None:
+def test_the_cache_is_bounded(network: net.Network, start: StartGateway) -> None:
     """With room for one megabyte the daemon stays small, and transfers arrive."""
-    gateway = start(network, store_mib=1, host=[host(net.host4(0), mbps_for(1))])
+    gateway = start(network, retransmit_cache_mib=1, host=[host(net.host4(0), mbps_for(1))])
     run = Transfer(network.wired, network.host, net.host4(0), 3_000_000).start()
     assert run.wait().intact
     assert gateway.memory_kib() < 25 * 1024

@@ -20,10 +20,10 @@ from harness.transfer import SO_MAX_PACING_RATE, Transfer, window
 pytestmark = [pytest.mark.measured, pytest.mark.alone]
 
 MAX_FLOWS = 16_384
-STORE_MIB = 8
-# The daemon's slim copy of the flow table, the store's budget, and what the allocator keeps
+CACHE_MIB = 8
+# The daemon's slim copy of the flow table, the retransmit cache's budget, and what the allocator keeps
 # beside: several floods after one another need no more than one.
-GROWTH_KIB = 2 * MAX_FLOWS + STORE_MIB * 1024 + 24 * 1024
+GROWTH_KIB = 2 * MAX_FLOWS + CACHE_MIB * 1024 + 24 * 1024
 # 2 KiB a flow, keys and the hash table beside them, and the fixed maps.
 MEMLOCK_KIB = MAX_FLOWS * 5 // 2 + 12 * 1024
 RATE_TOLERANCE = 0.10
@@ -115,7 +115,7 @@ def keeps_its_rate(network: net.Network, transfer: Transfer, count: int, kind: s
 def test_a_flood_of_flows(
     network: net.Network, start: StartGateway, law: str, release: str, kind: str, full: bool
 ) -> None:
-    gateway = start(network, release=release, law=law, store_mib=STORE_MIB, host=paced())
+    gateway = start(network, release=release, law=law, retransmit_cache_mib=CACHE_MIB, host=paced())
     # Observed flows are not paced: there the sender's own pace is what must stay.
     pace = window(64 * 1024) | {(1, SO_MAX_PACING_RATE): 700_000}
     count = 200_000 if full else 40_000

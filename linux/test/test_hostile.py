@@ -20,7 +20,7 @@ from harness.permitted import (
     acks_sent_again,
     questions_put_back,
     restored,
-    with_told_blanked,
+    with_feedback_blanked,
 )
 
 MakeArena = Callable[[], AbstractContextManager[Arena]]
@@ -119,7 +119,7 @@ def test_pacing_loses_nothing(
         counters = gateways[0].fresh_status()["counters"]
         log = gateways[0].log
     check_counters(counters, passed, law)
-    before = with_told_blanked(control.arrived[MESH], passed.arrived[MESH])
+    before = with_feedback_blanked(control.arrived[MESH], passed.arrived[MESH])
     assert counters["options_blanked"] >= sum((control.arrived[MESH] - before).values()) > 0
     to_mesh, options = restored(passed.arrived[MESH], before)
     assert options == counters["options_written"]

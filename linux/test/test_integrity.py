@@ -39,7 +39,7 @@ def test_transfers_survive_loss_and_reordering(
 
 @pytest.mark.measured
 def test_the_gateway_fills_holes_itself(start: StartGateway, law: str) -> None:
-    """A loss on the radio is answered from the store; the sender hears of few of them."""
+    """A loss on the radio is answered from the retransmit cache; the sender hears of few of them."""
     with net.over_radio(Radio(delay_ms=4, loss=0.02, seed=9)) as network:
         gateway = start(network, host=[host(net.host4(0), 5.0)], law=law)
         transfer = Transfer(

@@ -172,7 +172,7 @@ def test_forged_data_gives_no_probe(place: Arena, start: StartGateway) -> None:
     # Each is captured twice: where it was made, and where it came.
     assert [len(one) for one in came] == [2 * len(talks)] * 2
     counters = gateway.fresh_status()["counters"]
-    sent = [counters[name] for name in ("probes", "prompts", "segments_sent_again")]
+    sent = [counters[name] for name in ("probes", "wake_ups", "segments_sent_again")]
     assert sent == [0, 0, 0]
 
 

@@ -136,7 +136,7 @@ def test_where_a_gateway_answers(
     print(outcomes)
     for outcome in outcomes:
         assert outcome.asked[0] == 1
-        assert (outcome.flow["told"] > 100) == (firewall != "strip")
+        assert (outcome.flow["signals"] > 100) == (firewall != "strip")
         assert outcome.flow["retransmits"] == 0
     assert network.air
     assert dropped(network.air) + dropped(network.gateway) == 0
@@ -152,7 +152,7 @@ def test_where_nobody_answers(network: net.Network, tmp_path: Path, firewall: st
     for outcome in outcomes:
         assert outcome.asked[0] == 1
         assert outcome.asked[1] >= 1
-        assert outcome.flow["told"] == 0
+        assert outcome.flow["signals"] == 0
         assert outcome.flow["retransmits"] == 0
     assert network.air
     assert dropped(network.air) + dropped(network.gateway) == 0

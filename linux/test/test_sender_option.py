@@ -93,7 +93,7 @@ def check_wireless(truth: Truth, seen: list[Flow], wired_ms: float) -> None:
     print(f"{len(found)} of {len(seen)} RTT_wireless are off {min(found):.3f} to {max(found):.3f}")
     assert len(found) > 0.5 * len(seen)
     assert all(abs(error) < 0.1 for error in found)
-    assert seen[-1]["told"] > seen[0]["told"] + 10
+    assert seen[-1]["signals"] > seen[0]["signals"] + 10
     assert seen[-1]["rtt_wired_ms"] == pytest.approx(wired_ms, rel=0.1)
 
 
@@ -133,7 +133,7 @@ def test_the_start_is_not_slowed(tmp_path: Path, start: StartGateway) -> None:
         start(network)
         with Sender(network.host, tmp_path).on(HOPS, MBPS) as sender, upload(network) as transfer:
             flow = sender.settled(transfer.sender_port, samples=8)
-            assert flow["told"] > 0
+            assert flow["signals"] > 0
             assert flow["cov"] < 0.1
 
 
@@ -191,7 +191,7 @@ def test_who_does_not_ask_is_not_told(tmp_path: Path, start: StartGateway) -> No
             upload(network) as transfer,
         ):
             time.sleep(1.5)
-            assert sender.settled(transfer.sender_port)["told"] == 0
+            assert sender.settled(transfer.sender_port)["signals"] == 0
             assert transfer.finish().intact
     sent, got = (segments(capture.stop(), transfer.sender_port, by) for by in (True, False))
     assert not asks(sent)
@@ -209,12 +209,12 @@ def test_the_question_goes_no_further_than_the_gateway(tmp_path: Path, start: St
             upload(network) as transfer,
         ):
             port = transfer.sender_port
-            told = sender.settled(port)["told"]
+            told = sender.settled(port)["signals"]
             assert told > 0
             assert gateway.stop() == 0
             gateway.start()
-            told = sender.flows()[port]["told"]
-            until(lambda: sender.flows()[port]["told"] > told + 10, 5, gateway)
+            told = sender.flows()[port]["signals"]
+            until(lambda: sender.flows()[port]["signals"] > told + 10, 5, gateway)
             assert gateway.fresh_status()["counters"]["asks"] > 0
             assert transfer.finish().intact
     arrived = segments(behind.stop(), port, sent_by=True)

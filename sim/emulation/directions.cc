@@ -4,7 +4,7 @@
 
 #include "directions.h"
 
-#include "../model/gateway/path-probe.h"
+#include "../model/gateway/path-reader.h"
 #include "../runner/radio.h"
 
 #include "ns3/ipv4-routing-protocol.h"
@@ -150,8 +150,8 @@ Writer::RadioTowards(const std::string& from, const std::string& to) const
         path.push_back(DynamicCast<WifiNetDevice>(m_network.MeshDevice(node)));
     }
     const auto exponent = m_scenario.map.assumed_exponent;
-    const auto radio = ProbeRadio(path[0], path[1], exponent);
-    const auto link = ProbeLink(path, {exponent, false});
+    const auto radio = ReadRadio(path[0], path[1], exponent);
+    const auto link = ReadLink(path, {exponent, false});
     constexpr double Q8 = 256;
     return {{"sense_dbm", radio.sense_dbm_q8 / Q8},
             {"antenna_dbi", radio.antenna_db_q8 / Q8},

@@ -209,7 +209,7 @@ CheckGateway(const GatewayConfig& gateway)
                 "silence",
                 "probes",
                 "lossy",
-                "told"});
+                "feedback"});
     if (!gateway.queueing.empty())
     {
         CheckKnown("gateway.queueing", gateway.queueing, QUEUEING);

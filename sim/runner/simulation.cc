@@ -12,7 +12,7 @@
 #include "radio.h"
 
 #include "../model/gateway/meshpace-queue-disc.h"
-#include "../model/gateway/path-probe.h"
+#include "../model/gateway/path-reader.h"
 #include "../model/sender/tcp-meshpace.h"
 
 #include "ns3/boolean.h"
@@ -66,7 +66,7 @@ PartOmitted(const std::string& name)
                                                        {"silence", MP_OMIT_SILENCE},
                                                        {"probes", MP_OMIT_PROBES},
                                                        {"lossy", MP_OMIT_LOSSY},
-                                                       {"told", MP_OMIT_TOLD}};
+                                                       {"feedback", MP_OMIT_FEEDBACK}};
     return parts.at(name);
 }
 
@@ -188,8 +188,8 @@ Simulation::InstallGateway(const std::string& name)
     auto wired = CreateObject<MeshpaceWiredQueueDisc>();
     wired->SetGateway(gateway);
     SetRootQueueDisc(node, m_network->WiredDevice(name), wired);
-    m_prompts.push_back(std::make_unique<TcpPrompt>(node));
-    gateway->SetPromptCallback(MakeCallback(&TcpPrompt::Send, m_prompts.back().get()));
+    m_wakeUps.push_back(std::make_unique<TcpWakeUp>(node));
+    gateway->SetWakeUpCallback(MakeCallback(&TcpWakeUp::Send, m_wakeUps.back().get()));
     m_routes->Tell(name, gateway);
 }
 
@@ -226,7 +226,7 @@ Simulation::LinkBetween(const std::string& from, const std::string& to) const
     {
         return {}; // from the gateway into the wires: no link to know of
     }
-    return ProbeLink(radios, {m_scenario.map.assumed_exponent, m_scenario.map.positions});
+    return ReadLink(radios, {m_scenario.map.assumed_exponent, m_scenario.map.positions});
 }
 
 Ptr<TcpMeshpace>

@@ -13,7 +13,7 @@
 #include "tcp-flow.h"
 
 #include "../model/gateway/meshpace-gateway.h"
-#include "../model/sender/tcp-prompt.h"
+#include "../model/sender/tcp-wake-up.h"
 #include "../model/sender/tcp-shaper.h"
 
 #include <map>
@@ -105,7 +105,7 @@ class Simulation
     const Scenario& m_scenario;
     std::unique_ptr<MeshNetwork> m_network;
     std::unique_ptr<LiveRoutes> m_routes;
-    std::vector<std::unique_ptr<TcpPrompt>> m_prompts;
+    std::vector<std::unique_ptr<TcpWakeUp>> m_wakeUps;
     std::vector<Ptr<MeshpaceGateway>> m_gateways; //!< as MeshNetwork::Gateways
     std::vector<Shaping> m_shaping;               //!< likewise
     std::vector<std::unique_ptr<Flow>> m_flows;

@@ -126,13 +126,13 @@ class OneHostTestCase : public TestCase
 
 /**
  * A flow whose path was broken goes on at once: each second the path of a download is asked, and the
- * sender of an upload is prompted. Alone it tries again some seconds after the break.
+ * sender of an upload is woken up. Alone it tries again some seconds after the break.
  */
 class ProbeTestCase : public TestCase
 {
   public:
     ProbeTestCase(bool down)
-        : TestCase(down ? "A path that was silent is asked" : "A sender that was silent is prompted"),
+        : TestCase(down ? "A path that was silent is asked" : "A sender that was silent is woken up"),
           m_down(down),
           m_breakS(down ? 12 : 9)
     {

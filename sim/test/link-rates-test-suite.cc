@@ -167,9 +167,9 @@ class OutsideTestCase : public TestCase
         std::vector<uint8_t> bytes(packet->GetSize());
         packet->CopyData(bytes.data(), bytes.size());
         uint32_t found = 0;
-        for (std::size_t i = 0; i + MP_LINKS_BYTES <= bytes.size(); i++)
+        for (std::size_t i = 0; i + MP_LINK_RATES_BYTES <= bytes.size(); i++)
         {
-            found += mp_links_is(&bytes[i]);
+            found += mp_link_rates_is(&bytes[i]);
         }
         return found;
     }

@@ -66,12 +66,12 @@ Ack(uint32_t ack)
 }
 
 /** @return an ACK's option that tells RTT_wired @param rttWiredUs it, us */
-MeshpaceTold
-Told(uint32_t rttWiredUs)
+MeshpaceFeedback
+Feedback(uint32_t rttWiredUs)
 {
-    MeshpaceTold told{std::in_place};
-    mp_option_write(told->data(), rttWiredUs);
-    return told;
+    MeshpaceFeedback feedback{std::in_place};
+    mp_option_write(feedback->data(), rttWiredUs);
+    return feedback;
 }
 
 /** The option survives next to others, in a header that ns-3's own TCP can read. */
@@ -95,7 +95,7 @@ class OptionTestCase : public TestCase
         auto item = MakeItem(packet, HOST, MESH_HOST, 6);
         const auto segment = TcpSegment::Read(item);
         NS_TEST_ASSERT_MSG_EQ(segment.has_value(), true, "the ACK is readable");
-        auto longer = DynamicCast<Ipv4QueueDiscItem>(InsertTold(item, Told(240123)));
+        auto longer = DynamicCast<Ipv4QueueDiscItem>(InsertFeedback(item, Feedback(240123)));
 
         NS_TEST_EXPECT_MSG_EQ(longer->GetSize(), item->GetSize() + 8, "8 bytes longer");
         NS_TEST_EXPECT_MSG_EQ(longer->GetHeader().GetPayloadSize(),
@@ -134,7 +134,7 @@ class OptionNoRoomTestCase : public TestCase
         auto packet = Create<Packet>();
         packet->AddHeader(header);
         Ptr<QueueDiscItem> item = MakeItem(packet, HOST, MESH_HOST, 6);
-        const auto same = InsertTold(item, Told(1));
+        const auto same = InsertFeedback(item, Feedback(1));
         NS_TEST_EXPECT_MSG_EQ(same, item, "34 bytes of options leave no room for 8");
     }
 };
@@ -356,7 +356,7 @@ class LocalRetransmissionTestCase : public DiscTestCase
 {
   public:
     LocalRetransmissionTestCase()
-        : DiscTestCase("A hole is filled from the gateway's store")
+        : DiscTestCase("A hole is filled from the gateway's retransmit cache")
     {
     }
 

@@ -24,7 +24,7 @@ struct replay_flow {
 /* Of a host. */
 struct replay_host {
 	uint64_t heard_ns, other_bytes[2], unanswered_ns;
-	uint64_t cap_bps[2], cap_last_ns[2], police_ns; /* down and up */
+	uint64_t cap_bytes_per_s[2], cap_last_ns[2], police_ns; /* down and up */
 	uint64_t ended[2];
 };
 
@@ -35,18 +35,18 @@ struct replay_outcome {
 	bool marked;
 	bool copy;               /* the retransmit cache is ordered to send it again */
 	uint64_t wait_ns;
-	uint8_t told[MP_OPTION_BYTES]; /* written into the packet; all zero: nothing */
+	uint8_t feedback[MP_OPTION_BYTES]; /* written into the packet; all zero: nothing */
 };
 
-static inline void replay_write_told(const uint8_t told[MP_OPTION_BYTES])
+static inline void replay_write_feedback(const uint8_t feedback[MP_OPTION_BYTES])
 {
-	struct mp_shared shared;
+	struct mp_feedback heard;
 	uint32_t rtt_wired_us;
 
-	if (mp_option_read(told, &rtt_wired_us))
+	if (mp_option_read(feedback, &rtt_wired_us))
 		printf(" wired=%" PRIu32 "us", rtt_wired_us);
-	else if (mp_shared_read(told, &shared))
-		printf(" active=%" PRIu32 " rate=%" PRIu64, shared.sharers, shared.bps);
+	else if (mp_feedback_read(feedback, &heard))
+		printf(" active=%" PRIu32 " rate=%" PRIu64, heard.active_hosts, heard.bytes_per_s);
 }
 
 /* The latest sample, where there is one more than before. */
@@ -93,7 +93,7 @@ static inline void replay_write(const struct replay_outcome *outcome)
 		printf(" copy");
 	if (outcome->wait_ns)
 		printf(" wait=%" PRIu64, outcome->wait_ns);
-	replay_write_told(outcome->told);
+	replay_write_feedback(outcome->feedback);
 }
 
 static inline uint32_t replay_hash(const struct mp_sent *sent)
@@ -153,11 +153,11 @@ static inline void replay_write_state(const char *way, const struct replay_flow 
 	REPLAY_PRINT(wait.above_ns)
 	REPLAY_PRINT(wait.next_ns)
 	REPLAY_PRINT(wait.count)
-	REPLAY_PRINT(told.end)
-	REPLAY_PRINT(told.waits)
-	REPLAY_PRINT(shared.bps)
-	REPLAY_PRINT(shared.sharers)
-	REPLAY_PRINT(shared.acks)
+	REPLAY_PRINT(notified.end)
+	REPLAY_PRINT(notified.waits)
+	REPLAY_PRINT(feedback.bytes_per_s)
+	REPLAY_PRINT(feedback.active_hosts)
+	REPLAY_PRINT(feedback.acks)
 #undef REPLAY_PRINT
 	printf(" base=%" PRIu64 " mean=%" PRIu64 " round=%" PRIu64 " sought=%" PRIu64
 	       " found=%d slots=%08" PRIx32 "\n",
@@ -171,7 +171,7 @@ static inline void replay_write_host(const struct replay_host *host)
 	       " cap=%" PRIu64 ",%" PRIu64 " last=%" PRIu64 ",%" PRIu64 " police=%" PRIu64
 	       " ended=%" PRIu64 ",%" PRIu64 "\n",
 	       host->heard_ns, host->other_bytes[0], host->other_bytes[1], host->unanswered_ns,
-	       host->cap_bps[0], host->cap_bps[1], host->cap_last_ns[0], host->cap_last_ns[1],
+	       host->cap_bytes_per_s[0], host->cap_bytes_per_s[1], host->cap_last_ns[0], host->cap_last_ns[1],
 	       host->police_ns, host->ended[0], host->ended[1]);
 }
 

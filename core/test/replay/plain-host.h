@@ -66,11 +66,11 @@ static inline bool has_room(const struct packet *p)
 {
 	struct host *host = host_of(p->in->flow.v6, p->in->flow.host);
 
-	if (!p->settings->unanswered_bps || host->outside)
+	if (!p->settings->unanswered_bytes_per_s || host->outside)
 		return true;
 	return mp_unanswered_fits(host->heard ? &of_hosts : &of_strangers,
 				  host->heard ? &host->unanswered : NULL,
-				  p->settings->unanswered_bps,
+				  p->settings->unanswered_bytes_per_s,
 				  mp_unanswered_cost(p->ip_bytes, p->in->segments), p->now_ns);
 }
 
@@ -78,7 +78,7 @@ static inline bool stranger_passes(const struct packet *p)
 {
 	const struct host *host = host_of(p->in->flow.v6, p->in->flow.host);
 
-	if (!p->settings->unanswered_bps)
+	if (!p->settings->unanswered_bytes_per_s)
 		return true;
 	return (host->heard && mp_heard_lately(host->heard_ns, p->now_ns)) || has_room(p);
 }
@@ -91,7 +91,7 @@ static inline bool unanswered_passes(struct packet *p)
 
 	if (flow)
 		verdict = mp_endpoint_down_judge(&flow->state.at, &segment);
-	if (verdict == MP_UNANSWERED_PASSES || !p->settings->unanswered_bps)
+	if (verdict == MP_UNANSWERED_PASSES || !p->settings->unanswered_bytes_per_s)
 		return true;
 	if (verdict == MP_UNANSWERED_LOST || !has_room(p))
 		return false;
@@ -102,12 +102,12 @@ static inline bool unanswered_passes(struct packet *p)
 static inline void unanswered_end(const struct packet *p)
 {
 	struct host *host = host_of(p->in->flow.v6, p->in->flow.host);
-	uint64_t bps = p->settings->unanswered_bps;
+	uint64_t bytes_per_s = p->settings->unanswered_bytes_per_s;
 
-	if (!bps || !host->heard)
+	if (!bytes_per_s || !host->heard)
 		return;
-	mp_unanswered_take_back(&of_hosts, bps, p->acked.charged, p->now_ns);
-	mp_unanswered_take_back(&host->unanswered, bps, p->acked.charged, p->now_ns);
+	mp_unanswered_take_back(&of_hosts, bytes_per_s, p->acked.charged, p->now_ns);
+	mp_unanswered_take_back(&host->unanswered, bytes_per_s, p->acked.charged, p->now_ns);
 }
 
 /* Caps. */
@@ -119,7 +119,7 @@ static inline uint64_t cap_departure(struct cap *cap, bool up, uint64_t ready_ns
 
 	if (!cap->set)
 		return ready_ns;
-	return mp_host_departure_ns(&cap->pace, mp_held_bps(cap->cap_bps, up), ready_ns, bytes, most_ns,
+	return mp_host_departure_ns(&cap->pace, mp_held_bytes_per_s(cap->cap_bytes_per_s, up), ready_ns, bytes, most_ns,
 				    then);
 }
 
@@ -130,12 +130,12 @@ static inline bool police_passes(const struct packet *p, struct replay_outcome *
 	struct flow *flow;
 
 	if (!p->settings->pace || !is_even(p) || !cap->set ||
-	    !mp_police_exceeds(&cap->police, cap->cap_bps, p->in->len, p->now_ns))
+	    !mp_police_exceeds(&cap->police, cap->cap_bytes_per_s, p->in->len, p->now_ns))
 		return true;
 	flow = flow_of(p, true);
 	if (!flow)
 		return true;
-	if (!mp_endpoint_up_tells(&flow->state.at, &segment))
+	if (!mp_endpoint_up_notifies(&flow->state.at, &segment))
 		return true;
 	outcome->marked = p->in->ecn == 1 || p->in->ecn == 2;
 	return outcome->marked;

@@ -58,17 +58,17 @@ static inline void up_tell(const struct packet *p, struct replay_outcome *outcom
 {
 	struct flow *flow = flow_of(p, true);
 	const struct cap *cap = &standing_host(&p->in->flow)->cap[1];
-	bool tells_shared = false;
+	bool tells_feedback = false;
 
 	if (is_even(p) && p->settings->pace)
-		tells_shared = mp_endpoint_up_shares(&flow->state.at, p->settings->sharers,
-						     cap->set ? cap->flow_bps : 0);
+		tells_feedback = mp_endpoint_up_feedback(&flow->state.at, p->settings->active_hosts,
+						     cap->set ? cap->flow_bytes_per_s : 0);
 	if (p->tcp_bytes + MP_OPTION_BYTES > 60 || p->in->has_signature)
 		return;
-	if (tells_shared)
-		mp_shared_write(outcome->told, &flow->state.at.shared);
+	if (tells_feedback)
+		mp_feedback_write(outcome->feedback, &flow->state.at.feedback);
 	else
-		mp_option_write(outcome->told, p->rtt_wired_us);
+		mp_option_write(outcome->feedback, p->rtt_wired_us);
 }
 
 #endif

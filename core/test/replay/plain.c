@@ -37,7 +37,7 @@ static void wait_for_host(struct packet *p)
 {
 	struct cap *cap = &standing_host(&p->in->flow)->cap[0];
 
-	p->turn_ns = cap->set ? mp_turn_interval_ns(cap->cap_bps, p->in->len, 1) : 0;
+	p->turn_ns = cap->set ? mp_turn_interval_ns(cap->cap_bytes_per_s, p->in->len, 1) : 0;
 	p->ready_ns = cap_departure(cap, false, p->ready_ns, p->in->len, MP_HORIZON_NS, false);
 }
 
@@ -140,8 +140,8 @@ static void replay_configure(const struct trace_event *event)
 		if (event->number == 0)
 			memset(cap, 0, sizeof(*cap));
 		cap->set = event->number != 0;
-		cap->cap_bps = event->number;
-		cap->flow_bps = event->each;
+		cap->cap_bytes_per_s = event->number;
+		cap->flow_bytes_per_s = event->each;
 		break;
 	case TRACE_FLOOR:
 		*floor_for(id) = event->number;
@@ -210,7 +210,7 @@ static void replay_look_at_host(const struct trace_flow *id, struct replay_host 
 	state->unanswered_ns = host->unanswered.empty_ns;
 	for (up = 0; up < 2; up++) {
 		state->other_bytes[up] = host->other_bytes[up];
-		state->cap_bps[up] = standing->cap[up].cap_bps;
+		state->cap_bytes_per_s[up] = standing->cap[up].cap_bytes_per_s;
 		state->cap_last_ns[up] = standing->cap[up].pace.pacer.last_ns;
 		state->ended[up] = host->ended[up];
 	}

@@ -22,7 +22,7 @@ struct flow {
 
 struct cap {
 	bool set;
-	uint64_t cap_bps, flow_bps;
+	uint64_t cap_bytes_per_s, flow_bytes_per_s;
 	struct mp_host_pace pace;
 	struct mp_police police;
 };

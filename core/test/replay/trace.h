@@ -44,8 +44,8 @@ struct trace_flow {
 
 struct trace_settings {
 	struct mp_law law;
-	uint32_t hops, kbps, sharers;
-	uint64_t unanswered_bps;
+	uint32_t hops, kbps, active_hosts;
+	uint64_t unanswered_bytes_per_s;
 	bool pace, stamp, copies;
 	uint32_t option; /* 0: never, 1: to who asked, 2: always */
 };
@@ -233,9 +233,9 @@ static inline void trace_read_settings(struct trace_reader *reader)
 		else if (strcmp(key, "kbps") == 0)
 			s->kbps = (uint32_t)trace_number(reader, value);
 		else if (strcmp(key, "active") == 0)
-			s->sharers = (uint32_t)trace_number(reader, value);
+			s->active_hosts = (uint32_t)trace_number(reader, value);
 		else if (strcmp(key, "unanswered") == 0)
-			s->unanswered_bps = trace_number(reader, value);
+			s->unanswered_bytes_per_s = trace_number(reader, value);
 		else if (strcmp(key, "pace") == 0)
 			s->pace = trace_number(reader, value);
 		else if (strcmp(key, "stamp") == 0)

@@ -119,7 +119,7 @@ def questions_put_back(
     return +back, questions
 
 
-def told_at(frame: bytes) -> list[int]:
+def feedback_at(frame: bytes) -> list[int]:
     """Where a TCP packet tells RTT_wired, or what a flow shares; none where it is signed."""
     if read(frame).kind != TCP:
         return []
@@ -140,11 +140,11 @@ def told_at(frame: bytes) -> list[int]:
     return found
 
 
-def without_told(frame: bytes) -> list[bytes]:
+def without_feedback(frame: bytes) -> list[bytes]:
     """What becomes of a packet to the mesh that tells something: as long as it was."""
     _, tcp, _ = _offsets(frame)
     before, after = frame[tcp:] + bytes(len(frame) % 2), bytearray(frame)
-    for at in told_at(frame):
+    for at in feedback_at(frame):
         after[at : at + OPTION_BYTES] = bytes([1] * OPTION_BYTES)
     now = bytes(after[tcp:]) + bytes(len(frame) % 2)
     changed = [a - b for a, b in zip(_words(before), _words(now), strict=True)]
@@ -160,14 +160,14 @@ def _words(data: bytes) -> tuple[int, ...]:
     return struct.unpack(f"!{len(even) // 2}H", even)
 
 
-def with_told_blanked(control: Counter[bytes], arrived: Counter[bytes]) -> Counter[bytes]:
+def with_feedback_blanked(control: Counter[bytes], arrived: Counter[bytes]) -> Counter[bytes]:
     """The control run's packets as the gateway should let them pass to the mesh."""
     blanked: Counter[bytes] = Counter()
     for frame, count in control.items():
-        if not told_at(frame):
+        if not feedback_at(frame):
             blanked[frame] += count
             continue
-        ways = without_told(frame)
+        ways = without_feedback(frame)
         blanked[next((way for way in ways if way in arrived), ways[0])] += count
     return blanked
 

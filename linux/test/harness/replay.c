@@ -63,7 +63,7 @@ static void replay_packet(const struct trace_event *event, struct replay_outcome
 	if (down && out.tstamp > event->now_ns && event->settings.stamp)
 		outcome->wait_ns = out.tstamp - event->now_ns;
 	if (attr.test.data_size_out > bytes)
-		memcpy(outcome->told, left + bytes, MP_OPTION_BYTES);
+		memcpy(outcome->feedback, left + bytes, MP_OPTION_BYTES);
 }
 
 /* What the daemon does. */
@@ -79,8 +79,8 @@ static void set_cap(const struct trace_event *event)
 		return;
 	}
 	lookup(caps_map, &key, &cap);
-	cap.cap_bps = event->number;
-	cap.flow_bps = event->each;
+	cap.cap_bytes_per_s = event->number;
+	cap.flow_bytes_per_s = event->each;
 	update(caps_map, &key, &cap);
 }
 
@@ -128,8 +128,8 @@ static void set_settings(const struct trace_settings *s)
 		.option = (uint8_t)s->option,
 		.local_retransmission = s->copies,
 		.aliases = aliases,
-		.sharers = s->sharers,
-		.unanswered_bps = s->unanswered_bps,
+		.active_hosts = s->active_hosts,
+		.unanswered_bytes_per_s = s->unanswered_bytes_per_s,
 		.changes = changes,
 	};
 }
@@ -214,7 +214,7 @@ static void look_at_cap(const struct trace_flow *id, bool up, struct replay_host
 	if (lookup(aliases_map, key.address, &standing))
 		memcpy(key.address, standing.bytes, sizeof(standing));
 	lookup(caps_map, &key, &cap);
-	state->cap_bps[up] = cap.cap_bps;
+	state->cap_bytes_per_s[up] = cap.cap_bytes_per_s;
 	state->cap_last_ns[up] = cap.pace.pacer.last_ns;
 	if (up)
 		state->police_ns = cap.police.empty_ns;

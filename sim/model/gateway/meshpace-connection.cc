@@ -207,7 +207,7 @@ MeshpaceConnection::Release(uint64_t nowNs)
         Departed(m_down.pacer, sinceNs, nowNs);
         if (m_settings.localRetransmission)
         {
-            m_store.Keep(*segment, item);
+            m_cache.Keep(*segment, item);
         }
     }
     return {item, m_upload.Tell(*segment, nowNs)};
@@ -228,16 +228,16 @@ MeshpaceConnection::AckFromMesh(const TcpSegment& segment, uint64_t nowNs)
     mp_acked acked{};
     m_meshWindow = segment.Window();
     const auto verdict =
-        mp_endpoint_down_ack(&m_down, &at, bare, m_store.Has(ack), &acked);
+        mp_endpoint_down_ack(&m_down, &at, bare, m_cache.Has(ack), &acked);
     if (acked.counts)
     {
-        m_store.DropAcknowledged(ack);
+        m_cache.DropAcknowledged(ack);
     }
     if (acked.rtt_ticks)
     {
-        const auto sharers = m_down.estimate.search.sharers;
+        const auto active_hosts = m_down.estimate.search.active_hosts;
         const bool taken =
-            mp_endpoint_down_learn(&m_down, &m_settings.law, &at, acked.rtt_ticks, sharers);
+            mp_endpoint_down_learn(&m_down, &m_settings.law, &at, acked.rtt_ticks, active_hosts);
         m_statistics.Count(m_down.estimate, IntervalNs(), taken || m_settings.law.constant);
     }
     return verdict;
@@ -246,30 +246,30 @@ MeshpaceConnection::AckFromMesh(const TcpSegment& segment, uint64_t nowNs)
 bool
 MeshpaceConnection::IsToProbe(uint64_t nowNs)
 {
-    return !(m_settings.law.omit & MP_OMIT_PROBES) && !m_store.Empty() && m_held.empty() &&
+    return !(m_settings.law.omit & MP_OMIT_PROBES) && !m_cache.Empty() && m_held.empty() &&
            mp_probe_due(&m_probe,
-                        m_store.First().seq,
+                        m_cache.First().seq,
                         nowNs - m_down.pacer.last_ns,
                         m_down.progress.acked_bytes,
                         nowNs);
 }
 
 bool
-MeshpaceConnection::IsToPrompt(uint64_t nowNs)
+MeshpaceConnection::IsToWakeUp(uint64_t nowNs)
 {
-    return !(m_settings.law.omit & MP_OMIT_PROBES) && !Ended() && m_upload.IsToPrompt(nowNs);
+    return !(m_settings.law.omit & MP_OMIT_PROBES) && !Ended() && m_upload.IsToWakeUp(nowNs);
 }
 
 mp_probe&
 MeshpaceConnection::Asks(bool down)
 {
-    return down ? m_probe : m_upload.Prompts();
+    return down ? m_probe : m_upload.WakeUps();
 }
 
 Ptr<QueueDiscItem>
 MeshpaceConnection::Retransmit(uint64_t nowNs)
 {
-    const auto& stored = m_store.First();
+    const auto& stored = m_cache.First();
     const auto at = TcpSegment::Read(stored.item)->At(nowNs);
     mp_endpoint_down_again(&m_down, &at);
     m_statistics.localRetransmits++;
@@ -277,12 +277,12 @@ MeshpaceConnection::Retransmit(uint64_t nowNs)
 }
 
 void
-MeshpaceConnection::Share(const mp_shared& down, const mp_shared& up)
+MeshpaceConnection::Share(const mp_feedback& down, const mp_feedback& up)
 {
     const auto omit = m_settings.law.omit;
-    mp_estimate_share(&m_down.estimate, omit & MP_OMIT_LOSSY ? 0 : down.sharers);
-    m_upload.Share({.bps = omit & MP_OMIT_TOLD ? 0 : up.bps,
-                    .sharers = omit & MP_OMIT_LOSSY ? 0 : up.sharers,
+    mp_estimate_active_hosts(&m_down.estimate, omit & MP_OMIT_LOSSY ? 0 : down.active_hosts);
+    m_upload.Share({.bytes_per_s = omit & MP_OMIT_FEEDBACK ? 0 : up.bytes_per_s,
+                    .active_hosts = omit & MP_OMIT_LOSSY ? 0 : up.active_hosts,
                     .acks = 0});
 }
 

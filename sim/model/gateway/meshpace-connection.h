@@ -6,7 +6,7 @@
 #define MESHPACE_CONNECTION_H
 
 #include "meshpace-statistics.h"
-#include "meshpace-store.h"
+#include "meshpace-retransmit-cache.h"
 #include "meshpace-upload.h"
 
 #include "../tcp/tcp-wire.h"
@@ -30,7 +30,7 @@ namespace ns3
 struct Departure
 {
     Ptr<QueueDiscItem> item; //!< null: none is due
-    MeshpaceTold told;       //!< what it is to tell
+    MeshpaceFeedback feedback;       //!< what it is to tell
 };
 
 /**
@@ -153,7 +153,7 @@ class MeshpaceConnection
     Ptr<QueueDiscItem> Retransmit(uint64_t nowNs);
 
     /**
-     * Whether a silent path is to be asked: what Retransmit() gives is to be sent at once.
+     * Whether a stalled path is to be asked: what Retransmit() gives is to be sent at once.
      * @param nowNs now, ns
      * @return whether something is unacknowledged and nothing has gone out for long
      */
@@ -161,9 +161,9 @@ class MeshpaceConnection
 
     /**
      * @param nowNs now; asked once a second
-     * @return whether its upload is silent and the sender is to be prompted (mp_prompt_due)
+     * @return whether its upload is silent and the sender is to be woken up (mp_wake_up_due)
      */
-    bool IsToPrompt(uint64_t nowNs);
+    bool IsToWakeUp(uint64_t nowNs);
 
     /**
      * @param down of the download's path, else of the upload's sender
@@ -176,7 +176,7 @@ class MeshpaceConnection
      * @param down of its down data
      * @param up of its up data: the sender is told
      */
-    void Share(const mp_shared& down, const mp_shared& up);
+    void Share(const mp_feedback& down, const mp_feedback& up);
 
     /**
      * Looks at a segment's flags: learns the window scale, notices the end.
@@ -252,7 +252,7 @@ class MeshpaceConnection
     // Down: paced here.
     std::deque<Held> m_held;       //!< the pacing queue
     mp_pacer m_arrivals{};         //!< departures fixed on arrival
-    MeshpaceStore m_store;         //!< released, not yet acknowledged
+    MeshpaceRetransmitCache m_cache;         //!< released, not yet acknowledged
     mp_endpoint m_down{};          //!< T1 at the gateway's radio
     mp_turn m_dataTurn{};
     mp_turn m_ackTurn{};

@@ -14,12 +14,12 @@ bool
 MeshpaceHosts::Exceeds(const Key& key, uint32_t bytes, uint64_t nowNs)
 {
     const auto found = m_hosts.find(key);
-    if (found == m_hosts.end() || found->second.share.cap_bps == 0)
+    if (found == m_hosts.end() || found->second.share.cap_bytes_per_s == 0)
     {
         return false;
     }
     auto& host = found->second;
-    return mp_police_exceeds(&host.police, host.share.cap_bps, bytes, nowNs);
+    return mp_police_exceeds(&host.police, host.share.cap_bytes_per_s, bytes, nowNs);
 }
 
 } // namespace ns3

@@ -152,8 +152,8 @@ MeshpaceGateway::ShareStep()
     m_throttles += m_hostShares.Step(NowNs());
     for (const auto& [key, connection] : m_connections)
     {
-        connection->Share(m_hostShares.Told({key.meshAddress, true}),
-                          m_hostShares.Told({key.meshAddress, false}));
+        connection->Share(m_hostShares.Feedback({key.meshAddress, true}),
+                          m_hostShares.Feedback({key.meshAddress, false}));
     }
 }
 
@@ -164,14 +164,14 @@ MeshpaceGateway::DueAsks(bool down)
     for (const auto& [key, connection] : m_connections)
     {
         const bool asks = down ? connection->IsToProbe(NowNs())
-                               : !connection->Elsewhere() && !m_prompt.IsNull() &&
-                                     connection->IsToPrompt(NowNs());
+                               : !connection->Elsewhere() && !m_wakeUp.IsNull() &&
+                                     connection->IsToWakeUp(NowNs());
         if (asks)
         {
             due.emplace_back(&key, connection.get());
         }
     }
-    const auto& asked = down ? m_probes : m_prompts;
+    const auto& asked = down ? m_probes : m_wakeUps;
     const auto turn = [&asked, down](const auto& entry) {
         return std::pair{asked.LatestNs(entry.first->meshAddress), entry.second->Asks(down).latest_ns};
     };
@@ -182,7 +182,7 @@ MeshpaceGateway::DueAsks(bool down)
 }
 
 void
-MeshpaceGateway::AskSilentPaths()
+MeshpaceGateway::ProbeStalledPaths()
 {
     for (const auto& [key, connection] : DueAsks(true))
     {
@@ -194,7 +194,7 @@ MeshpaceGateway::AskSilentPaths()
     }
     for (const auto& [key, connection] : DueAsks(false))
     {
-        if (!m_prompts.Spend(key->meshAddress, NowNs()))
+        if (!m_wakeUps.Spend(key->meshAddress, NowNs()))
         {
             continue;
         }
@@ -203,7 +203,7 @@ MeshpaceGateway::AskSilentPaths()
         {
             m_urgent.at(connection->Radio())(ack);
         }
-        m_prompt(*key, connection->Upload().Ack());
+        m_wakeUp(*key, connection->Upload().Ack());
     }
 }
 
@@ -211,7 +211,7 @@ void
 MeshpaceGateway::EvenStep()
 {
     LawClock clock;
-    AskSilentPaths();
+    ProbeStalledPaths();
     if (SharesHosts())
     {
         ShareStep();

@@ -50,7 +50,7 @@ MeshpaceGateway::DoDispose()
     m_evenEvent.Cancel();
     m_connections.clear();
     m_urgent.clear();
-    m_prompt.Nullify();
+    m_wakeUp.Nullify();
     Object::DoDispose();
 }
 
@@ -61,9 +61,9 @@ MeshpaceGateway::SetUrgentCallback(Callback<void, Ptr<QueueDiscItem>> callback, 
 }
 
 void
-MeshpaceGateway::SetPromptCallback(Callback<void, const MeshpaceKey&, uint32_t> callback)
+MeshpaceGateway::SetWakeUpCallback(Callback<void, const MeshpaceKey&, uint32_t> callback)
 {
-    m_prompt = callback;
+    m_wakeUp = callback;
 }
 
 bool
@@ -178,7 +178,7 @@ MeshpaceGateway::ToWired(Ptr<const QueueDiscItem> item)
         return Verdict::PASS;
     }
     if (segment->payloadBytes > 0 && m_hostShares.Exceeds({key.meshAddress, false}, segment->payloadBytes, NowNs()) &&
-        connection->Upload().IsTold(*segment))
+        connection->Upload().IsNotified(*segment))
     {
         return Verdict::WITHHELD;
     }

@@ -96,7 +96,7 @@ class MeshpaceGateway : public Object
     struct ToMeshVerdict
     {
         Verdict verdict;      //!< what to do with the packet
-        MeshpaceTold told;    //!< what a packet that passes is to tell
+        MeshpaceFeedback feedback;    //!< what a packet that passes is to tell
     };
 
     /**
@@ -142,10 +142,10 @@ class MeshpaceGateway : public Object
     void SetUrgentCallback(Callback<void, Ptr<QueueDiscItem>> callback, uint32_t radio = 0);
 
     /**
-     * Sets what prompts the sender of a silent upload.
+     * Sets what wakes up the sender of a silent upload.
      * @param callback takes the connection and up to which its upload is acknowledged
      */
-    void SetPromptCallback(Callback<void, const MeshpaceKey&, uint32_t> callback);
+    void SetWakeUpCallback(Callback<void, const MeshpaceKey&, uint32_t> callback);
 
     /** @return the hosts and what they get, under the law `even` */
     const MeshpaceHosts& Hosts() const;
@@ -213,9 +213,9 @@ class MeshpaceGateway : public Object
                    const MeshpaceConnection& connection,
                    uint64_t nowNs) const;
     Departure ReleaseOf(const MeshpaceKey& key, MeshpaceConnection& connection, uint64_t nowNs);
-    /** Each second under the law even: silent paths are asked, hosts are compared. */
+    /** Each second under the law even: stalled paths are asked, hosts are compared. */
     void EvenStep();
-    void AskSilentPaths();
+    void ProbeStalledPaths();
     /**
      * @param down whether downloads are meant, else uploads
      * @return the connections that are due to be asked, who was asked longest ago first
@@ -251,13 +251,13 @@ class MeshpaceGateway : public Object
     MeshpaceHosts m_hostShares;
     EventId m_evenEvent;
     MeshpaceAsks m_probes;  //!< of downloads
-    MeshpaceAsks m_prompts; //!< of uploads
+    MeshpaceAsks m_wakeUps; //!< of uploads
     std::map<uint32_t, uint32_t> m_lastHost; //!< served, by radio
     uint32_t m_held{0};
     uint32_t m_maxHeld{0};
     uint64_t m_throttles{0};
     std::map<uint32_t, Callback<void, Ptr<QueueDiscItem>>> m_urgent; //!< by radio
-    Callback<void, const MeshpaceKey&, uint32_t> m_prompt;
+    Callback<void, const MeshpaceKey&, uint32_t> m_wakeUp;
 };
 
 } // namespace ns3

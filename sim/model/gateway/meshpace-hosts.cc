@@ -52,7 +52,7 @@ MeshpaceHosts::Demands(const Key& key, const mp_demand& demand)
 uint32_t
 MeshpaceHosts::Step(uint64_t nowNs)
 {
-    std::vector<mp_share> shares;
+    std::vector<mp_host_share> shares;
     for (auto& [key, host] : m_hosts)
     {
         shares.push_back(host.share);
@@ -62,33 +62,33 @@ MeshpaceHosts::Step(uint64_t nowNs)
     for (auto& [key, host] : m_hosts)
     {
         host.share = *share++;
-        host.told = mp_share_told(&m_shares, &host.share);
+        host.feedback = mp_feedback_of(&m_shares, &host.share);
         host.share.flows = 0;
         host.share.wanting_flows = 0;
     }
     return capped;
 }
 
-mp_shared
-MeshpaceHosts::Told(const Key& key) const
+mp_feedback
+MeshpaceHosts::Feedback(const Key& key) const
 {
     const auto found = m_hosts.find(key);
-    return found == m_hosts.end() ? mp_shared{} : found->second.told;
+    return found == m_hosts.end() ? mp_feedback{} : found->second.feedback;
 }
 
 uint64_t
 MeshpaceHosts::CapBps(const Key& key) const
 {
     const auto found = m_hosts.find(key);
-    return found == m_hosts.end() ? 0 : found->second.share.cap_bps;
+    return found == m_hosts.end() ? 0 : found->second.share.cap_bytes_per_s;
 }
 
 uint64_t
 MeshpaceHosts::DueNs(const Key& key, const Host& host, uint64_t readyNs)
 {
-    const auto heldBps = mp_held_bps(host.share.cap_bps, !key.down);
-    return key.down ? mp_host_due_ns(&host.pace, heldBps, readyNs)
-                    : mp_host_ack_due_ns(&host.pace, heldBps, readyNs);
+    const auto heldBytesPerS = mp_held_bytes_per_s(host.share.cap_bytes_per_s, !key.down);
+    return key.down ? mp_host_due_ns(&host.pace, heldBytesPerS, readyNs)
+                    : mp_host_ack_due_ns(&host.pace, heldBytesPerS, readyNs);
 }
 
 uint64_t
@@ -108,8 +108,8 @@ MeshpaceHosts::Tag(const Key& key, const mp_turn& turn) const
 void
 MeshpaceHosts::Leaves(const Key& key, Host& host, uint32_t bytes, uint64_t readyNs, uint64_t nowNs)
 {
-    const auto heldBps = mp_held_bps(host.share.cap_bps, !key.down);
-    mp_host_leaves(&host.pace, heldBps, readyNs, nowNs, bytes, 0);
+    const auto heldBytesPerS = mp_held_bytes_per_s(host.share.cap_bytes_per_s, !key.down);
+    mp_host_leaves(&host.pace, heldBytesPerS, readyNs, nowNs, bytes, 0);
 }
 
 void
@@ -136,15 +136,15 @@ MeshpaceHosts::Datagram(Ptr<QueueDiscItem> item,
     auto& host = m_hosts[{address, true}];
     const auto bytes = item->GetPacket()->GetSize();
     host.radio = radio;
-    if (host.share.cap_bps == 0 && host.datagrams.empty())
+    if (host.share.cap_bytes_per_s == 0 && host.datagrams.empty())
     {
         host.share.delivered_bytes += bytes;
         return Fate::PASSES;
     }
     auto& bucket = host.buckets[BucketOf(item)];
     const auto flows = DatagramBuckets(address) + others + (bucket.waiting == 0);
-    const auto heldBps = mp_held_bps(host.share.cap_bps, false);
-    if (!mp_datagram_fits(&host.pace, &host.turns, &bucket.turn, heldBps, flows, nowNs))
+    const auto heldBytesPerS = mp_held_bytes_per_s(host.share.cap_bytes_per_s, false);
+    if (!mp_datagram_fits(&host.pace, &host.turns, &bucket.turn, heldBytesPerS, flows, nowNs))
     {
         return Fate::DROPPED;
     }

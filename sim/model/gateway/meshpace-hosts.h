@@ -55,7 +55,7 @@ class MeshpaceHosts
      * @param key a host
      * @return what its flows are to know of the others, as of the latest step
      */
-    mp_shared Told(const Key& key) const;
+    mp_feedback Feedback(const Key& key) const;
 
     /**
      * A step of the shares, MP_SHARE_STEP_NS after the previous one; forgets who wanted what.
@@ -178,8 +178,8 @@ class MeshpaceHosts
     /** One host in one direction. */
     struct Host
     {
-        mp_share share{};
-        mp_shared told{};   //!< to its flows
+        mp_host_share share{};
+        mp_feedback feedback{};   //!< to its flows
         mp_police police{}; //!< of what it sends
         mp_host_pace pace{};
         mp_turns turns{};

@@ -163,12 +163,12 @@ MeshpaceMeshQueueDisc::InitializeParams()
 }
 
 bool
-MeshpaceMeshQueueDisc::EnqueuePassing(Ptr<QueueDiscItem> item, const MeshpaceTold& told)
+MeshpaceMeshQueueDisc::EnqueuePassing(Ptr<QueueDiscItem> item, const MeshpaceFeedback& feedback)
 {
     const bool enqueued = GetInternalQueue(PASSING)->Enqueue(item);
     if (enqueued)
     {
-        m_told.push_back(told);
+        m_feedback.push_back(feedback);
     }
     return enqueued;
 }
@@ -181,10 +181,10 @@ MeshpaceMeshQueueDisc::DequeuePassing()
     {
         return nullptr;
     }
-    const auto told = m_told.front();
-    m_told.pop_front();
+    const auto feedback = m_feedback.front();
+    m_feedback.pop_front();
     // Only as it leaves: a queue disc's statistics do not bear a packet that grows while it waits.
-    return InsertTold(item, told);
+    return InsertFeedback(item, feedback);
 }
 
 bool
@@ -194,13 +194,13 @@ MeshpaceMeshQueueDisc::DoEnqueue(Ptr<QueueDiscItem> item)
     {
         return EnqueuePassing(item, std::nullopt);
     }
-    const auto [verdict, told] = m_gateway->ToMesh(item, m_radio);
+    const auto [verdict, feedback] = m_gateway->ToMesh(item, m_radio);
     switch (verdict)
     {
     case MeshpaceGateway::Verdict::HELD:
         return GetInternalQueue(HELD)->Enqueue(item);
     case MeshpaceGateway::Verdict::PASS:
-        return EnqueuePassing(item, told);
+        return EnqueuePassing(item, feedback);
     default:
         DropBeforeEnqueue(item, PACING_QUEUE_FULL);
         return false;
@@ -214,13 +214,13 @@ MeshpaceMeshQueueDisc::DoDequeue()
     {
         return item;
     }
-    const auto [item, told] = m_gateway->Release(m_radio);
+    const auto [item, feedback] = m_gateway->Release(m_radio);
     if (item)
     {
         StaticCast<MeshpaceHeldQueue>(GetInternalQueue(HELD))->Take(item);
     }
     ScheduleNextDeparture();
-    return InsertTold(item, told);
+    return InsertFeedback(item, feedback);
 }
 
 void

@@ -49,7 +49,7 @@ class MeshpaceMeshQueueDisc : public QueueDisc
     bool CheckConfig() override;
     void InitializeParams() override;
 
-    bool EnqueuePassing(Ptr<QueueDiscItem> item, const MeshpaceTold& told);
+    bool EnqueuePassing(Ptr<QueueDiscItem> item, const MeshpaceFeedback& feedback);
     Ptr<QueueDiscItem> DequeuePassing();
 
     /** Sends a packet now, past the pacing queues: a local retransmission. */
@@ -59,7 +59,7 @@ class MeshpaceMeshQueueDisc : public QueueDisc
     Ptr<MeshpaceGateway> m_gateway;
     uint32_t m_radio{0};
     EventId m_departure;
-    std::deque<MeshpaceTold> m_told; //!< by the packets that pass, in their order
+    std::deque<MeshpaceFeedback> m_feedback; //!< by the packets that pass, in their order
     bool m_urgent{false};              //!< the packet being enqueued comes from the gateway itself
 };
 

@@ -19,10 +19,10 @@ MeshpaceUpload::DataToWired(const TcpSegment& segment, uint64_t nowNs)
 }
 
 bool
-MeshpaceUpload::IsTold(const TcpSegment& segment)
+MeshpaceUpload::IsNotified(const TcpSegment& segment)
 {
     const auto at = segment.At(0); // the sender is told by numbers alone
-    return mp_endpoint_up_tells(&m_up, &at);
+    return mp_endpoint_up_notifies(&m_up, &at);
 }
 
 void
@@ -37,7 +37,7 @@ MeshpaceUpload::AckFromWired(const TcpSegment& segment,
     }
 }
 
-MeshpaceTold
+MeshpaceFeedback
 MeshpaceUpload::Tell(const TcpSegment& segment, uint64_t nowNs)
 {
     const auto at = segment.At(nowNs);
@@ -48,29 +48,29 @@ MeshpaceUpload::Tell(const TcpSegment& segment, uint64_t nowNs)
     {
         return std::nullopt;
     }
-    MeshpaceTold told{std::in_place};
-    if (mp_endpoint_up_shares(&m_up, m_up.shared.sharers, m_up.shared.bps))
+    MeshpaceFeedback feedback{std::in_place};
+    if (mp_endpoint_up_feedback(&m_up, m_up.feedback.active_hosts, m_up.feedback.bytes_per_s))
     {
-        mp_shared_write(told->data(), &m_up.shared);
+        mp_feedback_write(feedback->data(), &m_up.feedback);
     }
     else
     {
-        mp_option_write(told->data(), rttWiredUs);
+        mp_option_write(feedback->data(), rttWiredUs);
     }
-    return told;
+    return feedback;
 }
 
 void
-MeshpaceUpload::Share(const mp_shared& shared)
+MeshpaceUpload::Share(const mp_feedback& feedback)
 {
-    m_up.shared.sharers = shared.sharers;
-    m_up.shared.bps = shared.bps; // not its count of ACKs, which is this upload's own
+    m_up.feedback.active_hosts = feedback.active_hosts;
+    m_up.feedback.bytes_per_s = feedback.bytes_per_s; // not its count of ACKs, which is this upload's own
 }
 
 bool
-MeshpaceUpload::IsToPrompt(uint64_t nowNs)
+MeshpaceUpload::IsToWakeUp(uint64_t nowNs)
 {
-    return m_up.data_ns && mp_prompt_due(&m_prompts,
+    return m_up.data_ns && mp_wake_up_due(&m_wakeUps,
                                      m_up.progress.ack,
                                      nowNs - m_up.data_ns,
                                      m_up.progress.acked_bytes,
@@ -79,9 +79,9 @@ MeshpaceUpload::IsToPrompt(uint64_t nowNs)
 }
 
 mp_probe&
-MeshpaceUpload::Prompts()
+MeshpaceUpload::WakeUps()
 {
-    return m_prompts;
+    return m_wakeUps;
 }
 
 uint32_t

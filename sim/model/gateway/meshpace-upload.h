@@ -18,7 +18,7 @@ namespace ns3
  * @ingroup meshpace
  *
  * A connection's data out of the mesh, as the gateway sees it. Its sender paces it; the gateway tells
- * the sender RTT_wired and what it shares with others, and prompts it when it is silent.
+ * the sender RTT_wired and what it shares with others, and wakes it up when it is silent.
  */
 class MeshpaceUpload
 {
@@ -36,7 +36,7 @@ class MeshpaceUpload
      * @return whether the sender is told so by its loss: not with what it sends again, nor
      *         before it has answered
      */
-    bool IsTold(const TcpSegment& segment);
+    bool IsNotified(const TcpSegment& segment);
 
     /**
      * An acknowledgement arrives from the wired network.
@@ -53,22 +53,22 @@ class MeshpaceUpload
      * @return what it is to tell the sender, if it is a pure ACK that gives a sample: RTT_wired, or
      *         now and then what the flow shares with others
      */
-    MeshpaceTold Tell(const TcpSegment& segment, uint64_t nowNs);
+    MeshpaceFeedback Tell(const TcpSegment& segment, uint64_t nowNs);
 
     /**
      * What the sender is to be told of others.
-     * @param shared it
+     * @param feedback it
      */
-    void Share(const mp_shared& shared);
+    void Share(const mp_feedback& feedback);
 
     /**
      * @param nowNs now; asked once a second
-     * @return whether the upload is silent and its sender is to be prompted (mp_prompt_due)
+     * @return whether the upload is silent and its sender is to be woken up (mp_wake_up_due)
      */
-    bool IsToPrompt(uint64_t nowNs);
+    bool IsToWakeUp(uint64_t nowNs);
 
-    /** @return when its stall began, and when its sender was prompted last */
-    mp_probe& Prompts();
+    /** @return when its stall began, and when its sender was woken up last */
+    mp_probe& WakeUps();
 
     /** @return up to which the wired end has acknowledged */
     uint32_t Ack() const;
@@ -90,7 +90,7 @@ class MeshpaceUpload
 
   private:
     mp_endpoint m_up{};           //!< T1 at the gateway's wired side
-    mp_probe m_prompts{};         //!< of its sender
+    mp_probe m_wakeUps{};         //!< of its sender
     Ptr<QueueDiscItem> m_pureAck; //!< the latest
 };
 

@@ -33,7 +33,7 @@ std::optional<uint32_t>
 FindLinks(const TcpSegment& segment)
 {
     const auto optionsBytes = segment.headerBytes - MIN_HEADER_BYTES;
-    const auto at = mp_links_find(&segment.bytes[MIN_HEADER_BYTES], optionsBytes);
+    const auto at = mp_link_rates_find(&segment.bytes[MIN_HEADER_BYTES], optionsBytes);
     return at < optionsBytes ? std::optional(MIN_HEADER_BYTES + at) : std::nullopt;
 }
 
@@ -113,14 +113,14 @@ LinkRatesLayer::Send(Ptr<NetDevice> device, Ptr<QueueDiscItem> item)
     }
     if (!FindLinks(*segment) && IsDue(StaticCast<Ipv4QueueDiscItem>(item)->GetHeader(), *segment))
     {
-        std::array<uint8_t, MP_LINKS_BYTES> option;
-        mp_links_write(option.data());
+        std::array<uint8_t, MP_LINK_RATES_BYTES> option;
+        mp_link_rates_write(option.data());
         item = InsertOption(item, *segment, option.data(), option.size());
         segment = TcpSegment::Read(item);
     }
     if (const auto at = FindLinks(*segment))
     {
-        mp_links_add(&segment->bytes[*at], KbpsTo(device, item->GetAddress()));
+        mp_link_rates_add(&segment->bytes[*at], KbpsTo(device, item->GetAddress()));
         item = ReplaceHeader(item, *segment);
     }
     m_below->Send(device, item);
@@ -134,8 +134,8 @@ ReadLinkRates(const TcpSegment& segment)
     {
         return {};
     }
-    std::array<uint32_t, MP_LINKS_MAX> kbps;
-    const auto links = mp_links_read(&segment.bytes[*at], kbps.data());
+    std::array<uint32_t, MP_LINK_RATES_MAX> kbps;
+    const auto links = mp_link_rates_read(&segment.bytes[*at], kbps.data());
     return {kbps.begin(), kbps.begin() + links};
 }
 
@@ -148,7 +148,7 @@ EraseLinkRates(Ptr<QueueDiscItem> item)
     {
         return item;
     }
-    std::fill_n(segment->bytes.begin() + *at, MP_LINKS_BYTES, MP_TCPOPT_NOP);
+    std::fill_n(segment->bytes.begin() + *at, MP_LINK_RATES_BYTES, MP_TCPOPT_NOP);
     return ReplaceHeader(item, *segment);
 }
 

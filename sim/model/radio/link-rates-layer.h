@@ -24,7 +24,7 @@ namespace ns3
  * @ingroup meshpace
  *
  * Gathers the bit rates of a path's links on the flow's own pure ACKs, in a TCP option (see
- * meshpace/endpoint/links.h): between a mesh node's IP and its queues, for packets that leave by its radios.
+ * meshpace/endpoint/linkrates.h): between a mesh node's IP and its queues, for packets that leave by its radios.
  * An ACK that enters the mesh here gets the option once in a while, and every ACK that has it gets
  * the rate of the link that it goes over next.
  *

@@ -64,7 +64,7 @@ LookAtOptions(const TcpHeader& header, Look look)
  */
 template <typename Read>
 bool
-ReadTold(const TcpHeader& header, Read read)
+ReadFeedback(const TcpHeader& header, Read read)
 {
     bool found = false;
     LookAtOptions<MP_OPTION_BYTES>(header, [&](const auto& bytes) {
@@ -82,11 +82,11 @@ std::vector<uint32_t>
 ReadLinkRates(const TcpHeader& header)
 {
     std::vector<uint32_t> found;
-    LookAtOptions<MP_LINKS_BYTES>(header, [&found](const auto& bytes) {
-        std::array<uint32_t, MP_LINKS_MAX> kbps;
-        if (mp_links_is(bytes.data()))
+    LookAtOptions<MP_LINK_RATES_BYTES>(header, [&found](const auto& bytes) {
+        std::array<uint32_t, MP_LINK_RATES_MAX> kbps;
+        if (mp_link_rates_is(bytes.data()))
         {
-            found.assign(kbps.begin(), kbps.begin() + mp_links_read(bytes.data(), kbps.data()));
+            found.assign(kbps.begin(), kbps.begin() + mp_link_rates_read(bytes.data(), kbps.data()));
         }
         return !found.empty();
     });
@@ -281,8 +281,8 @@ TcpMeshpace::Sent(Ptr<const Packet> payload,
 void
 TcpMeshpace::Hear(const TcpHeader& header, uint64_t nowNs)
 {
-    ReadTold(header, [&](const uint8_t* option) {
-        return mp_signalled_hear_shared(&m_signalled, option, nowNs) ||
+    ReadFeedback(header, [&](const uint8_t* option) {
+        return mp_signalled_hear_feedback(&m_signalled, option, nowNs) ||
                (m_lawName != AP &&
                 mp_signalled_hear_wired(&m_signalled, &m_estimate, option, nowNs));
     });

@@ -62,7 +62,7 @@ class TcpSocketPaced : public TcpSocketBase
     /**
      * Host unreachable, of the first unacknowledged segment, takes one doubling of its time-out back:
      * the path was broken, not full (RFC 6069; as in Linux). ns-3 does not hand over of which segment;
-     * TcpPrompt puts the lower half of its number where other codes have an MTU, which ns-3 does.
+     * TcpWakeUp puts the lower half of its number where other codes have an MTU, which ns-3 does.
      */
     void Unreachable(Ipv4Address from, uint8_t ttl, uint8_t type, uint8_t code, uint32_t seq);
 

@@ -240,9 +240,9 @@ ReplaceHeader(Ptr<QueueDiscItem> item, const TcpSegment& changed)
 }
 
 Ptr<QueueDiscItem>
-InsertTold(Ptr<QueueDiscItem> item, const MeshpaceTold& told)
+InsertFeedback(Ptr<QueueDiscItem> item, const MeshpaceFeedback& feedback)
 {
-    return told ? InsertOption(item, *TcpSegment::Read(item), told->data(), told->size()) : item;
+    return feedback ? InsertOption(item, *TcpSegment::Read(item), feedback->data(), feedback->size()) : item;
 }
 
 Ptr<QueueDiscItem>

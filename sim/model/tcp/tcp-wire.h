@@ -96,9 +96,9 @@ Ptr<QueueDiscItem> ReplaceHeader(Ptr<QueueDiscItem> item, const TcpSegment& chan
 /**
  * @ingroup meshpace
  *
- * What an ACK is to tell a sender in the mesh: one of the options of option.h and shared.h, or nothing.
+ * What an ACK is to tell a sender in the mesh: one of the options of option.h and feedback.h, or nothing.
  */
-using MeshpaceTold = std::optional<std::array<uint8_t, MP_OPTION_BYTES>>;
+using MeshpaceFeedback = std::optional<std::array<uint8_t, MP_OPTION_BYTES>>;
 
 /**
  * @ingroup meshpace
@@ -106,10 +106,10 @@ using MeshpaceTold = std::optional<std::array<uint8_t, MP_OPTION_BYTES>>;
  * Puts into a pure ACK what it is to tell.
  *
  * @param item the ACK, IP header not yet added
- * @param told what it tells
+ * @param feedback what it tells
  * @return the packet to send instead, as InsertOption
  */
-Ptr<QueueDiscItem> InsertTold(Ptr<QueueDiscItem> item, const MeshpaceTold& told);
+Ptr<QueueDiscItem> InsertFeedback(Ptr<QueueDiscItem> item, const MeshpaceFeedback& feedback);
 
 /**
  * @ingroup meshpace

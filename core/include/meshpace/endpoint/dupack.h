@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Duplicate ACKs and local retransmission at the gateway (GAP figure 7, lines
- * 22-23): a duplicate ACK from the mesh is answered from the gateway's store and
+ * 22-23): a duplicate ACK from the mesh is answered from the gateway's retransmit cache and
  * is not passed on, so that a loss on the radio does not look like congestion.
  *
  * The pseudocode retransmits on every duplicate ACK. A window of them follows a

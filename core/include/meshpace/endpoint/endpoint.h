@@ -11,7 +11,7 @@
 #include "police.h"
 #include "progress.h"
 #include "sent.h"
-#include "shared.h"
+#include "feedback.h"
 #include "unanswered.h"
 #include "wait.h"
 
@@ -73,8 +73,8 @@ struct mp_endpoint {
 	uint32_t rtt_wired_us;  /* up: latest; down: of the handshake; 0: none yet */
 	struct mp_estimate estimate; /* down: of RTT_wireless */
 	struct mp_wait wait;    /* down */
-	struct mp_told told;    /* up: that its host sends too much */
-	struct mp_shared shared; /* up: what its sender is told of others */
+	struct mp_notification notified;    /* up: that its host sends too much */
+	struct mp_feedback feedback; /* up: what its sender is told of others */
 };
 
 /* Whether nothing of its data is under way, that is known of: so it is before the first, too. */

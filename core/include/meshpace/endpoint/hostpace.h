@@ -41,23 +41,23 @@ enum mp_too_long { MP_TOO_LONG_LEAVES, MP_TOO_LONG_IS_REFUSED };
  * What a host is held to, in bytes/s; 0: nothing. Uploads wait by what their host is policed by, a little
  * above its cap: a sender that keeps to its part by itself does not wait here as well.
  */
-MP_INLINE uint64_t mp_held_bps(uint64_t cap_bps, bool up)
+MP_INLINE uint64_t mp_held_bytes_per_s(uint64_t cap_bytes_per_s, bool up)
 {
-	return up ? mp_police_bps(cap_bps) : cap_bps;
+	return up ? mp_police_bytes_per_s(cap_bytes_per_s) : cap_bytes_per_s;
 }
 
 /* When a packet that has been ready since ready_ns may leave. */
-MP_INLINE uint64_t mp_host_due_ns(const struct mp_host_pace *pace, uint64_t held_bps,
+MP_INLINE uint64_t mp_host_due_ns(const struct mp_host_pace *pace, uint64_t held_bytes_per_s,
 				  uint64_t ready_ns)
 {
-	return mp_due_ns(&pace->pacer, ready_ns, mp_share_interval_ns(held_bps, pace->bytes));
+	return mp_due_ns(&pace->pacer, ready_ns, mp_rate_interval_ns(held_bytes_per_s, pace->bytes));
 }
 
 /* Likewise an ACK, which waits as the data that it acknowledges would, but not too long. */
-MP_INLINE uint64_t mp_host_ack_due_ns(const struct mp_host_pace *pace, uint64_t held_bps,
+MP_INLINE uint64_t mp_host_ack_due_ns(const struct mp_host_pace *pace, uint64_t held_bytes_per_s,
 				      uint64_t ready_ns)
 {
-	return mp_min_u64(mp_host_due_ns(pace, held_bps, ready_ns), ready_ns + MP_CAP_WAIT_NS);
+	return mp_min_u64(mp_host_due_ns(pace, held_bytes_per_s, ready_ns), ready_ns + MP_CAP_WAIT_NS);
 }
 
 /* A packet leaves, and counts from then. */
@@ -73,10 +73,10 @@ MP_INLINE void mp_host_departed(struct mp_host_pace *pace, uint64_t departure_ns
  * have used that time. One that had to leave before it was due, since it had waited for as long as it may,
  * counts from now: a host owes no more than one wait.
  */
-MP_INLINE void mp_host_leaves(struct mp_host_pace *pace, uint64_t held_bps, uint64_t ready_ns,
+MP_INLINE void mp_host_leaves(struct mp_host_pace *pace, uint64_t held_bytes_per_s, uint64_t ready_ns,
 			      uint64_t now_ns, uint32_t bytes, uint64_t clock_late_ns)
 {
-	uint64_t due_ns = mp_host_due_ns(pace, held_bps, ready_ns);
+	uint64_t due_ns = mp_host_due_ns(pace, held_bytes_per_s, ready_ns);
 
 	mp_host_departed(pace, mp_late_departure_ns(due_ns, now_ns, clock_late_ns), bytes);
 }
@@ -85,11 +85,11 @@ MP_INLINE void mp_host_leaves(struct mp_host_pace *pace, uint64_t held_bps, uint
  * The departure of a packet that is ready at ready_ns, fixed now. It waits at most most_ns; then it
  * leaves, or is refused: 0, and nothing has changed.
  */
-MP_INLINE uint64_t mp_host_departure_ns(struct mp_host_pace *pace, uint64_t held_bps,
+MP_INLINE uint64_t mp_host_departure_ns(struct mp_host_pace *pace, uint64_t held_bytes_per_s,
 					uint64_t ready_ns, uint32_t bytes, uint64_t most_ns,
 					enum mp_too_long then)
 {
-	uint64_t departure_ns = mp_host_due_ns(pace, held_bps, ready_ns);
+	uint64_t departure_ns = mp_host_due_ns(pace, held_bytes_per_s, ready_ns);
 
 	if (departure_ns > ready_ns + most_ns)
 		departure_ns = then == MP_TOO_LONG_LEAVES ? ready_ns + most_ns : 0;
@@ -102,11 +102,11 @@ MP_INLINE uint64_t mp_host_departure_ns(struct mp_host_pace *pace, uint64_t held
  * How far apart packets of so many bytes leave of a flow that takes turns with the others of its host, of
  * which so many, itself included, have something to send; 0: there is no cap.
  */
-MP_INLINE uint64_t mp_turn_interval_ns(uint64_t held_bps, uint32_t bytes, uint32_t flows)
+MP_INLINE uint64_t mp_turn_interval_ns(uint64_t held_bytes_per_s, uint32_t bytes, uint32_t flows)
 {
 	uint64_t turn_bytes = (uint64_t)bytes * (flows ? flows : 1);
 
-	return mp_share_interval_ns(held_bps, (uint32_t)mp_min_u64(turn_bytes, 0xffffffffu));
+	return mp_rate_interval_ns(held_bytes_per_s, (uint32_t)mp_min_u64(turn_bytes, 0xffffffffu));
 }
 
 /*
@@ -114,14 +114,14 @@ MP_INLINE uint64_t mp_turn_interval_ns(uint64_t held_bps, uint32_t bytes, uint32
  * flows, its own included.
  */
 MP_INLINE bool mp_datagram_fits(const struct mp_host_pace *pace, const struct mp_turns *turns,
-				const struct mp_turn *turn, uint64_t held_bps, uint32_t flows,
+				const struct mp_turn *turn, uint64_t held_bytes_per_s, uint32_t flows,
 				uint64_t now_ns)
 {
 	uint64_t ahead = mp_turns_ahead(turns, mp_turn_tag(turns, turn), flows);
 	uint32_t bytes = (uint32_t)mp_min_u64(ahead, 0xffffffffu);
-	uint64_t waits_ns = mp_host_due_ns(pace, held_bps, now_ns) - now_ns;
+	uint64_t waits_ns = mp_host_due_ns(pace, held_bytes_per_s, now_ns) - now_ns;
 
-	return waits_ns + mp_share_interval_ns(held_bps, bytes) <= MP_CAP_WAIT_NS;
+	return waits_ns + mp_rate_interval_ns(held_bytes_per_s, bytes) <= MP_CAP_WAIT_NS;
 }
 
 /* The bucket of a UDP flow, by its wired IPv4 address, or the end of its IPv6 address, and its ports. */

@@ -6,7 +6,7 @@
  * the rate of the cap (AVQ: Kunniyur and Srikant 2001). While it is long, each connection is told once:
  * not again before what it was told with is acknowledged, for a window must not be cut twice.
  *
- * A sender of ours keeps to its part of the cap by itself (shared.h). So that it loses nothing for being
+ * A sender of ours keeps to its part of the cap by itself (feedback.h). So that it loses nothing for being
  * a little early, others are held to a sixteenth more.
  */
 #ifndef MESHPACE_POLICE_H
@@ -30,56 +30,56 @@ struct mp_police {
 };
 
 /* One of its connections. */
-struct mp_told {
+struct mp_notification {
 	uint32_t end;   /* of the packet that was lost or marked */
 	uint32_t waits; /* 1: for its acknowledgement */
 };
 
 /* What a host that sends is held to, by its cap; 0 without one. */
-MP_INLINE uint64_t mp_police_bps(uint64_t cap_bps)
+MP_INLINE uint64_t mp_police_bytes_per_s(uint64_t cap_bytes_per_s)
 {
-	return cap_bps + cap_bps / 16;
+	return cap_bytes_per_s + cap_bytes_per_s / 16;
 }
 
 /* How long a queue is too much. */
-MP_INLINE uint64_t mp_police_depth_ns(uint64_t cap_bps)
+MP_INLINE uint64_t mp_police_depth_ns(uint64_t cap_bytes_per_s)
 {
-	return mp_max_u64(MP_POLICE_DEPTH_NS, mp_share_interval_ns(cap_bps, MP_POLICE_DEPTH_BYTES));
+	return mp_max_u64(MP_POLICE_DEPTH_NS, mp_rate_interval_ns(cap_bytes_per_s, MP_POLICE_DEPTH_BYTES));
 }
 
 /* Whether it is too much that comes at now_ns. */
-MP_INLINE bool mp_police_exceeds(struct mp_police *police, uint64_t cap_bps, uint32_t bytes,
+MP_INLINE bool mp_police_exceeds(struct mp_police *police, uint64_t cap_bytes_per_s, uint32_t bytes,
 				 uint64_t now_ns)
 {
-	uint64_t held_bps = mp_police_bps(cap_bps), depth_ns = mp_police_depth_ns(held_bps);
+	uint64_t held_bytes_per_s = mp_police_bytes_per_s(cap_bytes_per_s), depth_ns = mp_police_depth_ns(held_bytes_per_s);
 	uint64_t queue_ns = mp_max_u64(police->empty_ns, now_ns) - now_ns;
-	uint64_t longer_ns = queue_ns + mp_share_interval_ns(held_bps, bytes);
+	uint64_t longer_ns = queue_ns + mp_rate_interval_ns(held_bytes_per_s, bytes);
 
 	police->empty_ns = now_ns + mp_min_u64(longer_ns, depth_ns + MP_POLICE_OWED_NS);
 	return queue_ns >= depth_ns;
 }
 
 /* Data up to ack is acknowledged. */
-MP_INLINE void mp_told_answered(struct mp_told *told, uint32_t ack)
+MP_INLINE void mp_notification_answered(struct mp_notification *notified, uint32_t ack)
 {
-	if (mp_seq_up_to(told->end, ack))
-		told->waits = 0;
+	if (mp_seq_up_to(notified->end, ack))
+		notified->waits = 0;
 }
 
 /*
  * Whether a connection may be told with this packet, of data that came up to max_end before: with what
  * is sent again it is not, whose loss would stop it.
  */
-MP_INLINE bool mp_told_may(const struct mp_told *told, uint32_t seq, uint32_t max_end)
+MP_INLINE bool mp_notification_may(const struct mp_notification *notified, uint32_t seq, uint32_t max_end)
 {
-	return !told->waits && mp_seq_up_to(max_end, seq);
+	return !notified->waits && mp_seq_up_to(max_end, seq);
 }
 
 /* It is told, by the packet that ends there. */
-MP_INLINE void mp_told_by(struct mp_told *told, uint32_t end)
+MP_INLINE void mp_notified_by(struct mp_notification *notified, uint32_t end)
 {
-	told->end = end;
-	told->waits = 1;
+	notified->end = end;
+	notified->waits = 1;
 }
 
 /*
@@ -87,13 +87,13 @@ MP_INLINE void mp_told_by(struct mp_told *told, uint32_t end)
  * anything of a connection is acknowledged there was no round trip in which its sender could have been told, and
  * of so few packets a loss costs it a time-out.
  */
-MP_INLINE bool mp_police_tells(struct mp_told *told, const struct mp_progress *progress,
+MP_INLINE bool mp_police_notifies(struct mp_notification *notified, const struct mp_progress *progress,
 			       uint32_t max_end, uint32_t seq, uint32_t bytes)
 {
-	mp_told_answered(told, progress->ack);
-	if (!progress->acked_bytes || !mp_told_may(told, seq, max_end))
+	mp_notification_answered(notified, progress->ack);
+	if (!progress->acked_bytes || !mp_notification_may(notified, seq, max_end))
 		return false;
-	mp_told_by(told, seq + bytes);
+	mp_notified_by(notified, seq + bytes);
 	return true;
 }
 

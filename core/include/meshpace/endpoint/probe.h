@@ -25,7 +25,7 @@
 #define MP_PROBE_SHARE 8u
 /* By now the sender itself tries once a minute (RFC 6298, 2.5), and whoever left has long left. */
 #define MP_PROBE_END_NS (60 * MP_NS_PER_S)
-#define MP_PROMPT_BYTES 65536u /* of an upload; most that are silent after less, and a push, have said all */
+#define MP_WAKE_UP_BYTES 65536u /* of an upload; most that are silent after less, and a push, have said all */
 
 struct mp_probe {
 	uint64_t began_ns;  /* the stall; 0: none yet */
@@ -54,7 +54,7 @@ MP_INLINE bool mp_probe_due(struct mp_probe *probe, uint32_t ack, uint64_t silen
 	       now_ns - probe->began_ns < MP_PROBE_END_NS;
 }
 
-/* It was probed, or prompted. Who is due and is not, for lack of budget, is due still. */
+/* It was probed, or woken up. Who is due and is not, for lack of budget, is due still. */
 MP_INLINE void mp_probe_sent(struct mp_probe *probe, uint64_t now_ns)
 {
 	probe->latest_ns = now_ns;
@@ -65,10 +65,10 @@ MP_INLINE void mp_probe_sent(struct mp_probe *probe, uint64_t now_ns)
  * pushed: its latest data came with TCP's push flag, by which a sender says that it has no more at the time.
  * Whether it has by now it alone knows; if not, a wake-up says nothing to it.
  */
-MP_INLINE bool mp_prompt_due(struct mp_probe *probe, uint32_t ack, uint64_t silent_ns,
+MP_INLINE bool mp_wake_up_due(struct mp_probe *probe, uint32_t ack, uint64_t silent_ns,
 			     uint64_t acked_bytes, bool pushed, uint64_t now_ns)
 {
-	return (!pushed || acked_bytes >= MP_PROMPT_BYTES) &&
+	return (!pushed || acked_bytes >= MP_WAKE_UP_BYTES) &&
 	       mp_probe_due(probe, ack, silent_ns, acked_bytes, now_ns);
 }
 

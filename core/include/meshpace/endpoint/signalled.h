@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What a sender has heard from the gateway, and how long it holds: RTT_wired (option.h), how many hosts
- * share the mesh and what the flow may have (shared.h). Everything expires by time, whatever else is or is
+ * share the mesh and what the flow may have (feedback.h). Everything expires by time, whatever else is or is
  * not heard: who once was told a limit, by a gateway that is gone or by somebody who lied, is free again.
  */
 #ifndef MESHPACE_SIGNALLED_H
@@ -9,12 +9,12 @@
 
 #include "../arith/seq.h"
 #include "../law/law.h"
-#include "shared.h"
+#include "feedback.h"
 
 /*
  * The gateway sets caps anew each second, so what it signals is renewed each second. Three of these:
  * one may be lost, and the next comes late, before anything is forgotten. A flow hears the limit by one
- * ACK in four (MP_SHARED_TURNS): with an ACK for two packets of 1500 bytes that is twice in three
+ * ACK in four (MP_FEEDBACK_TURNS): with an ACK for two packets of 1500 bytes that is twice in three
  * seconds from 64 kbit/s on; below that a limit may lapse for a moment, and the gateway's own police,
  * which needs no sender's help, has to do.
  */
@@ -27,8 +27,8 @@
 #define MP_SIGNAL_WAIT_NS MP_NS_PER_S
 
 struct mp_signalled {
-	struct mp_shared shared;
-	uint64_t shared_ns;    /* when it was heard last */
+	struct mp_feedback feedback;
+	uint64_t feedback_ns;    /* when it was heard last */
 	uint64_t wired_ns;     /* when RTT_wired was heard last; 0: never */
 	uint32_t rtt_wired_us; /* 0: not known, the whole RTT is used */
 	uint32_t fresh;        /* RTT_wired is of the ACK that is being processed */
@@ -37,12 +37,12 @@ struct mp_signalled {
 };
 
 /* Takes the 8 bytes of one option of an ACK; false, and nothing changed, when it tells nothing of others. */
-MP_INLINE bool mp_signalled_hear_shared(struct mp_signalled *heard,
+MP_INLINE bool mp_signalled_hear_feedback(struct mp_signalled *heard,
 					const uint8_t option[MP_OPTION_BYTES], uint64_t now_ns)
 {
-	if (!mp_shared_read(option, &heard->shared))
+	if (!mp_feedback_read(option, &heard->feedback))
 		return false;
-	heard->shared_ns = now_ns;
+	heard->feedback_ns = now_ns;
 	return true;
 }
 
@@ -66,16 +66,16 @@ MP_INLINE bool mp_signalled_hear_wired(struct mp_signalled *heard, struct mp_est
 MP_INLINE void mp_signalled_expire(struct mp_signalled *heard, struct mp_estimate *estimate,
 				   uint64_t now_ns)
 {
-	if (now_ns - heard->shared_ns > MP_SIGNAL_LIFE_NS) {
-		heard->shared.sharers = 0;
-		heard->shared.bps = 0;
+	if (now_ns - heard->feedback_ns > MP_SIGNAL_LIFE_NS) {
+		heard->feedback.active_hosts = 0;
+		heard->feedback.bytes_per_s = 0;
 	}
 	if (heard->rtt_wired_us && now_ns - heard->wired_ns > MP_SIGNAL_LIFE_NS) {
 		heard->rtt_wired_us = 0;
 		mp_estimate_forget(estimate);
 	}
 	mp_estimate_set_late(estimate, heard->rtt_wired_us);
-	mp_estimate_share(estimate, heard->shared.sharers);
+	mp_estimate_active_hosts(estimate, heard->feedback.active_hosts);
 }
 
 /*
@@ -103,7 +103,7 @@ MP_INLINE uint32_t mp_signalled_sample_ticks(struct mp_signalled *heard, uint32_
 /* The interval of packets of so many bytes that the limit leaves, in ns; 0: any. */
 MP_INLINE uint64_t mp_signalled_interval_ns(const struct mp_signalled *heard, uint32_t bytes)
 {
-	return mp_min_u64(mp_shared_interval_ns(&heard->shared, bytes), MP_SIGNAL_WAIT_NS);
+	return mp_min_u64(mp_feedback_interval_ns(&heard->feedback, bytes), MP_SIGNAL_WAIT_NS);
 }
 
 #endif

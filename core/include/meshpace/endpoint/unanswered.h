@@ -74,7 +74,7 @@ MP_INLINE bool mp_heard_to_note(uint64_t heard_ns, uint64_t now_ns)
 #define MP_UNANSWERED_DEPTH_BYTES (8 * MP_UNANSWERED_WINDOW)
 
 /* The least rate, bytes/s: a full packet a second, lest nothing be tried any more. */
-#define MP_UNANSWERED_LEAST_BPS 1500u
+#define MP_UNANSWERED_LEAST_BYTES_PER_S 1500u
 
 /* A flow's part. All zero: it has no acknowledgement yet. */
 struct mp_unanswered {
@@ -91,7 +91,7 @@ struct mp_unanswered_queue {
 
 /* What active hosts got lately. */
 struct mp_unanswered_rate {
-	uint64_t lately_bps;
+	uint64_t lately_bytes_per_s;
 };
 
 /* What becomes of a flow's data. */
@@ -157,16 +157,16 @@ MP_INLINE uint64_t mp_unanswered_queue_ns(const struct mp_unanswered_queue *queu
 }
 
 /* How long the queue of all may be, in ns at its rate; that of a host half as long, lest one take all. */
-MP_INLINE uint64_t mp_unanswered_depth_ns(uint64_t bps)
+MP_INLINE uint64_t mp_unanswered_depth_ns(uint64_t bytes_per_s)
 {
-	return mp_max_u64(MP_UNANSWERED_DEPTH_NS, MP_UNANSWERED_DEPTH_BYTES * MP_NS_PER_S / bps);
+	return mp_max_u64(MP_UNANSWERED_DEPTH_NS, MP_UNANSWERED_DEPTH_BYTES * MP_NS_PER_S / bytes_per_s);
 }
 
 /* Whether what costs so many bytes fits into the queue of all and, unless that is NULL, of a host; then it waits there. */
 MP_INLINE bool mp_unanswered_fits(struct mp_unanswered_queue *all, struct mp_unanswered_queue *host,
-				  uint64_t bps, uint32_t bytes, uint64_t now_ns)
+				  uint64_t bytes_per_s, uint32_t bytes, uint64_t now_ns)
 {
-	uint64_t depth_ns = mp_unanswered_depth_ns(bps), time_ns = bytes * MP_NS_PER_S / bps;
+	uint64_t depth_ns = mp_unanswered_depth_ns(bytes_per_s), time_ns = bytes * MP_NS_PER_S / bytes_per_s;
 	uint64_t all_ns = mp_unanswered_queue_ns(all, depth_ns, now_ns) + time_ns;
 	uint64_t host_ns = 0;
 
@@ -181,12 +181,12 @@ MP_INLINE bool mp_unanswered_fits(struct mp_unanswered_queue *all, struct mp_una
 }
 
 /* Bytes that waited in a queue are answered. */
-MP_INLINE void mp_unanswered_take_back(struct mp_unanswered_queue *queue, uint64_t bps,
+MP_INLINE void mp_unanswered_take_back(struct mp_unanswered_queue *queue, uint64_t bytes_per_s,
 				       uint32_t bytes, uint64_t now_ns)
 {
-	uint64_t queue_ns = mp_unanswered_queue_ns(queue, mp_unanswered_depth_ns(bps), now_ns);
+	uint64_t queue_ns = mp_unanswered_queue_ns(queue, mp_unanswered_depth_ns(bytes_per_s), now_ns);
 
-	queue->empty_ns = now_ns + queue_ns - mp_min_u64(queue_ns, bytes * MP_NS_PER_S / bps);
+	queue->empty_ns = now_ns + queue_ns - mp_min_u64(queue_ns, bytes * MP_NS_PER_S / bytes_per_s);
 }
 
 /*
@@ -194,12 +194,12 @@ MP_INLINE void mp_unanswered_take_back(struct mp_unanswered_queue *queue, uint64
  * 0: nothing bounds. What active hosts got is remembered as one remembers a page that one reads: half of it
  * after 44 s.
  */
-MP_INLINE uint64_t mp_unanswered_step(struct mp_unanswered_rate *rate, uint64_t active_bps)
+MP_INLINE uint64_t mp_unanswered_step(struct mp_unanswered_rate *rate, uint64_t active_bytes_per_s)
 {
-	rate->lately_bps = mp_max_u64(active_bps, rate->lately_bps - rate->lately_bps / 64);
-	if (active_bps == 0 && rate->lately_bps / 64 < MP_UNANSWERED_LEAST_BPS)
+	rate->lately_bytes_per_s = mp_max_u64(active_bytes_per_s, rate->lately_bytes_per_s - rate->lately_bytes_per_s / 64);
+	if (active_bytes_per_s == 0 && rate->lately_bytes_per_s / 64 < MP_UNANSWERED_LEAST_BYTES_PER_S)
 		return 0;
-	return mp_max_u64(rate->lately_bps / 64, MP_UNANSWERED_LEAST_BPS);
+	return mp_max_u64(rate->lately_bytes_per_s / 64, MP_UNANSWERED_LEAST_BYTES_PER_S);
 }
 
 #endif

@@ -19,9 +19,9 @@ MP_INLINE void mp_endpoint_up_data(struct mp_endpoint *endpoint, const struct mp
 }
 
 /* Whether the sender of data that exceeds its host's cap is told so by the loss of this packet, or a mark. */
-MP_INLINE bool mp_endpoint_up_tells(struct mp_endpoint *endpoint, const struct mp_segment *segment)
+MP_INLINE bool mp_endpoint_up_notifies(struct mp_endpoint *endpoint, const struct mp_segment *segment)
 {
-	return mp_police_tells(&endpoint->told, &endpoint->progress, endpoint->sent.max_end,
+	return mp_police_notifies(&endpoint->notified, &endpoint->progress, endpoint->sent.max_end,
 			       segment->seq, segment->payload_bytes);
 }
 
@@ -54,12 +54,12 @@ MP_INLINE uint32_t mp_endpoint_up_sample(struct mp_endpoint *endpoint, const str
 	return rtt_wired_us;
 }
 
-/* A pure ACK is going to tell the sender something: whether of others (sharers, bps, shared.h), and not RTT_wired. */
-MP_INLINE bool mp_endpoint_up_shares(struct mp_endpoint *endpoint, uint32_t sharers, uint64_t bps)
+/* A pure ACK is going to tell the sender something: whether of others (active_hosts, bytes_per_s, feedback.h), and not RTT_wired. */
+MP_INLINE bool mp_endpoint_up_feedback(struct mp_endpoint *endpoint, uint32_t active_hosts, uint64_t bytes_per_s)
 {
-	endpoint->shared.sharers = sharers;
-	endpoint->shared.bps = bps;
-	return mp_shared_turn(&endpoint->shared);
+	endpoint->feedback.active_hosts = active_hosts;
+	endpoint->feedback.bytes_per_s = bytes_per_s;
+	return mp_feedback_turn(&endpoint->feedback);
 }
 
 #endif

@@ -51,13 +51,13 @@ struct mp_goodput_flow {
 	/* Goodput control fills in: */
 	uint64_t floor_ns;        /* least interval between packets; 0: not throttled */
 	uint64_t before_bytes;    /* delivered_bytes at the previous step */
-	uint64_t goodput_bps;     /* G(i), bytes/s over the previous step */
+	uint64_t goodput_bytes_per_s;     /* G(i), bytes/s over the previous step */
 	bool slow;                /* below the mean when throttling began */
 };
 
 struct mp_goodput {
 	uint64_t before_ns;   /* time of the previous step */
-	uint64_t slow_bps;    /* goodput of the slow flows together when throttling began, bytes/s */
+	uint64_t slow_bytes_per_s;    /* goodput of the slow flows together when throttling began, bytes/s */
 	bool throttling;
 };
 
@@ -73,61 +73,61 @@ MP_INLINE void mp_goodput_reset(struct mp_goodput *control, struct mp_goodput_fl
 		flows[i].before_bytes = flows[i].delivered_bytes;
 	}
 	control->before_ns = now_ns;
-	control->slow_bps = 0;
+	control->slow_bytes_per_s = 0;
 	control->throttling = false;
 }
 
 /* 34 Gbit/s: with it the sums and products of up to 2^14 flows stay within 64 bits. */
-#define MP_GOODPUT_MAX_BPS 0xffffffffu
+#define MP_GOODPUT_MAX_BYTES_PER_S 0xffffffffu
 
 /* Measures G(i) since the previous step; returns Gavg in bytes/s. */
 MP_INLINE uint64_t mp_goodput_measure(struct mp_goodput *control, struct mp_goodput_flow *flows,
 				      uint32_t n, uint64_t now_ns)
 {
 	uint64_t elapsed_us = mp_max_u64((now_ns - control->before_ns) / MP_NS_PER_US, 1);
-	uint64_t sum_bps = 0;
+	uint64_t sum_bytes_per_s = 0;
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
 		uint64_t bytes = flows[i].delivered_bytes - flows[i].before_bytes;
 
 		/* 2^44 bytes in a step are beyond any radio, and keep the product in 64 bits. */
-		flows[i].goodput_bps = mp_min_u64(mp_min_u64(bytes, 1ull << 44) * 1000000 / elapsed_us,
-						  MP_GOODPUT_MAX_BPS);
+		flows[i].goodput_bytes_per_s = mp_min_u64(mp_min_u64(bytes, 1ull << 44) * 1000000 / elapsed_us,
+						  MP_GOODPUT_MAX_BYTES_PER_S);
 		flows[i].before_bytes = flows[i].delivered_bytes;
-		sum_bps += flows[i].goodput_bps;
+		sum_bytes_per_s += flows[i].goodput_bytes_per_s;
 	}
 	control->before_ns = now_ns;
-	return n ? sum_bps / n : 0;
+	return n ? sum_bytes_per_s / n : 0;
 }
 
 MP_INLINE uint64_t mp_goodput_of_slow(const struct mp_goodput_flow *flows, uint32_t n)
 {
-	uint64_t sum_bps = 0;
+	uint64_t sum_bytes_per_s = 0;
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
 		if (flows[i].slow)
-			sum_bps += flows[i].goodput_bps;
-	return sum_bps;
+			sum_bytes_per_s += flows[i].goodput_bytes_per_s;
+	return sum_bytes_per_s;
 }
 
 /* Throttling begins: remembers who is slow and how slow. */
 MP_INLINE void mp_goodput_begin(struct mp_goodput *control, struct mp_goodput_flow *flows,
-				uint32_t n, uint64_t mean_bps)
+				uint32_t n, uint64_t mean_bytes_per_s)
 {
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
-		flows[i].slow = flows[i].goodput_bps < mean_bps;
-	control->slow_bps = mp_goodput_of_slow(flows, n);
+		flows[i].slow = flows[i].goodput_bytes_per_s < mean_bytes_per_s;
+	control->slow_bytes_per_s = mp_goodput_of_slow(flows, n);
 	control->throttling = true;
 }
 
-/* Interval at which packets of segment_bytes make goodput_bps bytes/s, in ns. */
-MP_INLINE uint64_t mp_goodput_interval_ns(uint32_t segment_bytes, uint64_t goodput_bps)
+/* Interval at which packets of segment_bytes make goodput_bytes_per_s bytes/s, in ns. */
+MP_INLINE uint64_t mp_goodput_interval_ns(uint32_t segment_bytes, uint64_t goodput_bytes_per_s)
 {
-	return goodput_bps ? segment_bytes * MP_NS_PER_S / goodput_bps : 0;
+	return goodput_bytes_per_s ? segment_bytes * MP_NS_PER_S / goodput_bytes_per_s : 0;
 }
 
 /* Aging: R(i) grows by aging * G(i) / Gavg packets/s. */
@@ -141,16 +141,16 @@ MP_INLINE uint64_t mp_goodput_aged_ns(const struct mp_goodput_law *law, uint64_t
 }
 
 /* G(i) / Gavg, cut off at 2^16. */
-MP_INLINE uint64_t mp_goodput_deviation_q16(const struct mp_goodput_flow *flow, uint64_t mean_bps)
+MP_INLINE uint64_t mp_goodput_deviation_q16(const struct mp_goodput_flow *flow, uint64_t mean_bytes_per_s)
 {
-	return mp_min_u64((flow->goodput_bps << 16) / mean_bps, 0xffffffffu);
+	return mp_min_u64((flow->goodput_bytes_per_s << 16) / mean_bytes_per_s, 0xffffffffu);
 }
 
 /* Whether the slow flows gain from the throttling; nobody gains in an idle network. */
 MP_INLINE bool mp_goodput_gained(const struct mp_goodput *control, const struct mp_goodput_law *law,
 				 const struct mp_goodput_flow *flows, uint32_t n)
 {
-	return mp_goodput_of_slow(flows, n) << 16 > control->slow_bps * law->gain_q16;
+	return mp_goodput_of_slow(flows, n) << 16 > control->slow_bytes_per_s * law->gain_q16;
 }
 
 MP_INLINE void mp_goodput_cancel(struct mp_goodput *control, struct mp_goodput_flow *flows,
@@ -170,25 +170,25 @@ MP_INLINE void mp_goodput_cancel(struct mp_goodput *control, struct mp_goodput_f
 MP_INLINE uint32_t mp_goodput_step(struct mp_goodput *control, const struct mp_goodput_law *law,
 				   struct mp_goodput_flow *flows, uint32_t n, uint64_t now_ns)
 {
-	uint64_t mean_bps = mp_goodput_measure(control, flows, n, now_ns);
+	uint64_t mean_bytes_per_s = mp_goodput_measure(control, flows, n, now_ns);
 	uint32_t i, throttled = 0;
 
-	if (mean_bps == 0 || (control->throttling && !mp_goodput_gained(control, law, flows, n))) {
+	if (mean_bytes_per_s == 0 || (control->throttling && !mp_goodput_gained(control, law, flows, n))) {
 		mp_goodput_cancel(control, flows, n);
 		return 0;
 	}
 	for (i = 0; i < n; i++) {
 		struct mp_goodput_flow *flow = &flows[i];
-		uint64_t deviation_q16 = mp_goodput_deviation_q16(flow, mean_bps);
+		uint64_t deviation_q16 = mp_goodput_deviation_q16(flow, mean_bytes_per_s);
 
 		if (flow->paced_here && deviation_q16 > law->threshold_q16) {
 			if (!control->throttling)
-				mp_goodput_begin(control, flows, n, mean_bps);
-			flow->floor_ns = mp_goodput_interval_ns(flow->segment_bytes, mean_bps);
+				mp_goodput_begin(control, flows, n, mean_bytes_per_s);
+			flow->floor_ns = mp_goodput_interval_ns(flow->segment_bytes, mean_bytes_per_s);
 		}
 		if (flow->floor_ns) {
 			uint64_t aged_ns = mp_goodput_aged_ns(law, flow->floor_ns, deviation_q16);
-			uint64_t mean_ns = mp_goodput_interval_ns(flow->segment_bytes, mean_bps);
+			uint64_t mean_ns = mp_goodput_interval_ns(flow->segment_bytes, mean_bytes_per_s);
 
 			flow->floor_ns = mp_min_u64(aged_ns, mean_ns);
 			throttled++;

@@ -233,9 +233,9 @@ MP_INLINE void mp_estimate_set_late(struct mp_estimate *estimate, uint32_t rtt_w
 }
 
 /* Tells how many hosts share a mesh that loses routes (even); 0, 1: none do. */
-MP_INLINE void mp_estimate_share(struct mp_estimate *estimate, uint32_t sharers)
+MP_INLINE void mp_estimate_active_hosts(struct mp_estimate *estimate, uint32_t active_hosts)
 {
-	estimate->search.sharers = sharers;
+	estimate->search.active_hosts = active_hosts;
 }
 
 /* RTT_wired as the option carries it, in us and at least 1; 0 for 0 ticks, no sample. */

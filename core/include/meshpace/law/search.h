@@ -60,7 +60,7 @@
 #define MP_SEARCH_SHARED_Q8 154u  /* part of D*, over n, where n hosts share the mesh */
 #define MP_SEARCH_SHARED_TRIPS 5u /* of the empty path are longer than D*: packets go one by one */
 #define MP_SEARCH_SHARED_PACKETS_Q8 614u /* on all paths at the least */
-#define MP_SEARCH_SHARERS_MAX 8u
+#define MP_SEARCH_ACTIVE_HOSTS_MAX 8u
 
 /* Parts of the law that can be left out, to see what each brings (scenarios/even-ablation.toml). */
 enum mp_omit {
@@ -72,9 +72,9 @@ enum mp_omit {
 	MP_OMIT_CUT = 1 << 5,     /* samples count 2 D at most */
 	MP_OMIT_WAITS = 1 << 6,   /* what waits to be paced is bounded by losses (wait.h): the hosts' */
 	MP_OMIT_SILENCE = 1 << 7, /* a round with silence in it does not count */
-	MP_OMIT_PROBES = 1 << 8,  /* a silent path is asked (probe.h): the hosts' */
+	MP_OMIT_PROBES = 1 << 8,  /* a stalled path is asked (probe.h): the hosts' */
 	MP_OMIT_LOSSY = 1 << 9,   /* less waits in a mesh that loses routes: the hosts' */
-	MP_OMIT_TOLD = 1 << 10,   /* senders are told their part of a cap (shared.h): the hosts' */
+	MP_OMIT_FEEDBACK = 1 << 10,   /* senders are told their part of a cap (feedback.h): the hosts' */
 };
 
 struct mp_search {
@@ -90,7 +90,7 @@ struct mp_search {
 	uint32_t count;        /* of them */
 	uint32_t ack;          /* highest acknowledgement when the round began */
 	uint32_t overshoots;   /* rounds in a row in which twice what is wanted waited */
-	uint32_t sharers;      /* n (mp_estimate_share); 0, 1: none */
+	uint32_t active_hosts;      /* n (mp_estimate_active_hosts); 0, 1: none */
 	bool found;            /* half of what is wanted has waited for once */
 };
 
@@ -101,25 +101,25 @@ MP_INLINE uint64_t mp_search_hops_ns(const struct mp_path *path, uint64_t hop_wa
 }
 
 /* n, where n > 1 hosts share what may wait; else 1. */
-MP_INLINE uint64_t mp_search_sharers(const struct mp_search *search, const struct mp_path *path,
+MP_INLINE uint64_t mp_search_active_hosts(const struct mp_search *search, const struct mp_path *path,
 				     uint64_t hop_wait_ns)
 {
 	bool one_by_one = MP_SEARCH_SHARED_TRIPS * search->base_ns >=
 			  mp_search_hops_ns(path, hop_wait_ns);
-	uint64_t sharers = mp_min_u64(search->sharers, MP_SEARCH_SHARERS_MAX);
+	uint64_t active_hosts = mp_min_u64(search->active_hosts, MP_SEARCH_ACTIVE_HOSTS_MAX);
 
-	return one_by_one ? mp_max_u64(sharers, 1) : 1;
+	return one_by_one ? mp_max_u64(active_hosts, 1) : 1;
 }
 
 /* D*, in ns. */
 MP_INLINE uint64_t mp_search_wait_ns(const struct mp_search *search, const struct mp_path *path,
 				     uint64_t hop_wait_ns)
 {
-	uint64_t sharers = mp_search_sharers(search, path, hop_wait_ns);
+	uint64_t active_hosts = mp_search_active_hosts(search, path, hop_wait_ns);
 	uint64_t wait_ns = mp_max_u64(mp_search_hops_ns(path, hop_wait_ns),
 				      search->late_ns / 10 * MP_SEARCH_LATE_WAIT);
 
-	return sharers > 1 ? (wait_ns * MP_SEARCH_SHARED_Q8 >> 8) / sharers : wait_ns;
+	return active_hosts > 1 ? (wait_ns * MP_SEARCH_SHARED_Q8 >> 8) / active_hosts : wait_ns;
 }
 
 /* e = (target - D) / D*, cut to [-1, 1], with 16 fractional bits. */
@@ -178,10 +178,10 @@ MP_INLINE uint64_t mp_search_arrived_ns(const struct mp_search *search, const st
 }
 
 /* The longest interval: with it 2 packets, or a part of what all have, or D* / 2T are on the path. */
-MP_INLINE uint64_t mp_search_longest_ns(const struct mp_search *search, uint64_t sharers,
+MP_INLINE uint64_t mp_search_longest_ns(const struct mp_search *search, uint64_t active_hosts,
 					uint64_t wait_ns, uint32_t omit)
 {
-	uint64_t least_q8 = sharers > 1 ? MP_SEARCH_SHARED_PACKETS_Q8 / sharers : MP_SEARCH_PACKETS_Q8;
+	uint64_t least_q8 = active_hosts > 1 ? MP_SEARCH_SHARED_PACKETS_Q8 / active_hosts : MP_SEARCH_PACKETS_Q8;
 	uint64_t packets_q8 = (wait_ns << 8) / mp_max_u64(2 * search->base_ns, 1);
 
 	packets_q8 = omit & MP_OMIT_LEAST ? least_q8 : mp_max_u64(packets_q8, least_q8);
@@ -219,7 +219,7 @@ MP_INLINE uint64_t mp_search_lasts_ns(const struct mp_search *search)
 
 /* A round is over. */
 MP_INLINE void mp_search_round(struct mp_search *search, const struct mp_path *path,
-			       uint64_t sharers, uint64_t wait_ns, uint32_t omit, uint64_t now_ns, uint32_t ack)
+			       uint64_t active_hosts, uint64_t wait_ns, uint32_t omit, uint64_t now_ns, uint32_t ack)
 {
 	uint64_t elapsed_ns = mp_max_u64(now_ns, search->began_ns) - search->began_ns;
 	uint64_t arrived_ns = mp_search_arrived_ns(search, path, elapsed_ns, ack);
@@ -237,7 +237,7 @@ MP_INLINE void mp_search_round(struct mp_search *search, const struct mp_path *p
 		search->interval_ns = mp_min_u64(
 			mp_search_faster(search->interval_ns, error_q16,
 					 mp_search_gain_q16(search, error_q16, omit)),
-			mp_search_longest_ns(search, sharers, wait_ns, omit));
+			mp_search_longest_ns(search, active_hosts, wait_ns, omit));
 	search->paced_ns = mp_search_faster(search->interval_ns, error_q16, damping_q16);
 	mp_search_begin(search, now_ns, ack);
 }
@@ -263,7 +263,7 @@ MP_INLINE void mp_search_add(struct mp_search *search, const struct mp_path *pat
 	search->count++;
 	if (search->count >= MP_SEARCH_LEAST &&
 	    now_ns >= search->began_ns + mp_search_lasts_ns(search))
-		mp_search_round(search, path, mp_search_sharers(search, path, hop_wait_ns), wait_ns,
+		mp_search_round(search, path, mp_search_active_hosts(search, path, hop_wait_ns), wait_ns,
 				omit, now_ns, ack);
 }
 

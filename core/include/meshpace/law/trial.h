@@ -9,192 +9,192 @@
 #include "hosts.h"
 
 /* Whether it wants more and gets less than part_q8 of the mean. */
-MP_INLINE bool mp_share_gets_less(const struct mp_share *share, uint64_t mean_bps, uint64_t part_q8)
+MP_INLINE bool mp_host_share_gets_less(const struct mp_host_share *share, uint64_t mean_bytes_per_s, uint64_t part_q8)
 {
 	return share->wanting >= MP_SHARE_WANTING &&
-	       mp_max_u64(share->rate_bps, share->usual_bps) << 8 < mean_bps * part_q8;
+	       mp_max_u64(share->rate_bytes_per_s, share->usual_bytes_per_s) << 8 < mean_bytes_per_s * part_q8;
 }
 
-MP_INLINE bool mp_share_is_slow(const struct mp_share *share, uint64_t mean_bps)
+MP_INLINE bool mp_host_share_is_underserved(const struct mp_host_share *share, uint64_t mean_bytes_per_s)
 {
-	return mp_share_gets_less(share, mean_bps, MP_SHARE_SLOW_Q8);
+	return mp_host_share_gets_less(share, mean_bytes_per_s, MP_SHARE_SLOW_Q8);
 }
 
 /*
  * Whether somebody lacks something in the long run, beside what those who get the mean, or want more, have
  * had: a while in which all have little says nothing of their shares.
  */
-MP_INLINE bool mp_shares_uneven(const struct mp_share *share, uint32_t n, uint64_t mean_bps)
+MP_INLINE bool mp_shares_uneven(const struct mp_host_share *share, uint32_t n, uint64_t mean_bytes_per_s)
 {
-	uint64_t sum_bps = 0, least_bps = MP_SHARE_MAX_BPS;
+	uint64_t sum_bytes_per_s = 0, least_bytes_per_s = MP_SHARE_MAX_BYTES_PER_S;
 	uint32_t i, hosts = 0;
 
 	for (i = 0; i < n; i++) {
-		const struct mp_share *s = &share[i];
+		const struct mp_host_share *s = &share[i];
 
-		if (mp_share_counts(s, mean_bps)) {
-			sum_bps += s->usual_bps;
+		if (mp_host_share_counts(s, mean_bytes_per_s)) {
+			sum_bytes_per_s += s->usual_bytes_per_s;
 			hosts++;
 		}
 		if (s->wanting >= MP_SHARE_WANTING)
-			least_bps = mp_min_u64(least_bps, s->usual_bps);
+			least_bytes_per_s = mp_min_u64(least_bytes_per_s, s->usual_bytes_per_s);
 	}
-	return hosts > 1 && least_bps << 8 < sum_bps / hosts * MP_SHARE_EVEN_Q8;
+	return hosts > 1 && least_bytes_per_s << 8 < sum_bytes_per_s / hosts * MP_SHARE_EVEN_Q8;
 }
 
-/* What those get for whom the attempt is, or the others. */
-MP_INLINE uint64_t mp_shares_of(const struct mp_share *share, uint32_t n, bool slow)
+/* What those get for whom the trial is, or the others. */
+MP_INLINE uint64_t mp_shares_of(const struct mp_host_share *share, uint32_t n, bool underserved)
 {
-	uint64_t sum_bps = 0;
+	uint64_t sum_bytes_per_s = 0;
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
-		sum_bps += share[i].slow == slow ? share[i].rate_bps : 0;
-	return sum_bps;
+		sum_bytes_per_s += share[i].underserved == underserved ? share[i].rate_bytes_per_s : 0;
+	return sum_bytes_per_s;
 }
 
 /* What the same had when it began. */
-MP_INLINE uint64_t mp_shares_had(const struct mp_share *share, uint32_t n, bool slow)
+MP_INLINE uint64_t mp_shares_had(const struct mp_host_share *share, uint32_t n, bool underserved)
 {
-	uint64_t sum_bps = 0;
+	uint64_t sum_bytes_per_s = 0;
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
-		sum_bps += share[i].slow == slow ? share[i].was_bps : 0;
-	return sum_bps;
+		sum_bytes_per_s += share[i].underserved == underserved ? share[i].was_bytes_per_s : 0;
+	return sum_bytes_per_s;
 }
 
 /*
- * An attempt begins, or one that has gained something goes on: then each is compared with what is half-way
+ * A trial begins, or one that has gained something goes on: then each is compared with what is half-way
  * between what it had and what it gets, which may be a chance.
  */
-MP_INLINE void mp_shares_begin(struct mp_shares *shares, struct mp_share *share, uint32_t n,
-			       uint64_t mean_bps, bool goes_on)
+MP_INLINE void mp_shares_begin(struct mp_shares *shares, struct mp_host_share *share, uint32_t n,
+			       uint64_t mean_bytes_per_s, bool goes_on)
 {
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
-		struct mp_share *s = &share[i];
+		struct mp_host_share *s = &share[i];
 
-		s->slow = mp_share_is_slow(s, mean_bps);
-		s->old_cap_bps = s->cap_bps;
-		s->was_bps = goes_on ? (s->was_bps + s->rate_bps) / 2 : s->rate_bps;
+		s->underserved = mp_host_share_is_underserved(s, mean_bytes_per_s);
+		s->old_cap_bytes_per_s = s->cap_bytes_per_s;
+		s->was_bytes_per_s = goes_on ? (s->was_bytes_per_s + s->rate_bytes_per_s) / 2 : s->rate_bytes_per_s;
 	}
 	if (goes_on)
 		shares->patience = MP_SHARE_PATIENCE;
-	shares->attempt = 1;
+	shares->trial = 1;
 }
 
 /*
- * Whether the pause after a vain attempt is over before its time: somebody else is slow; or those whom
- * the attempt was for get twice what they had; or less than 3/4 of it, while the others get more. When
- * the slow have lost alone, because their route broke, another attempt would be as vain.
+ * Whether the pause after a failed trial is over before its time: somebody else is underserved; or those whom
+ * the trial was for get twice what they had; or less than 3/4 of it, while the others get more. When
+ * the underserved have lost alone, because their route broke, another trial would fail as well.
  */
-MP_INLINE bool mp_shares_outdated(const struct mp_share *share, uint32_t n, uint64_t mean_bps)
+MP_INLINE bool mp_shares_outdated(const struct mp_host_share *share, uint32_t n, uint64_t mean_bytes_per_s)
 {
-	uint64_t slow_bps = mp_shares_of(share, n, true), had_bps = mp_shares_had(share, n, true);
+	uint64_t underserved_bytes_per_s = mp_shares_of(share, n, true), had_bytes_per_s = mp_shares_had(share, n, true);
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
-		if (!share[i].slow && mp_share_is_slow(&share[i], mean_bps))
+		if (!share[i].underserved && mp_host_share_is_underserved(&share[i], mean_bytes_per_s))
 			return true;
-	return slow_bps > 2 * mp_max_u64(had_bps, MP_SHARE_LEAST_BPS) ||
-	       (4 * slow_bps < 3 * had_bps &&
+	return underserved_bytes_per_s > 2 * mp_max_u64(had_bytes_per_s, MP_SHARE_LEAST_BYTES_PER_S) ||
+	       (4 * underserved_bytes_per_s < 3 * had_bytes_per_s &&
 		8 * mp_shares_of(share, n, false) > 9 * mp_shares_had(share, n, false));
 }
 
 /* Everybody above the mean is capped a sixth of the way nearer to it. */
-MP_INLINE void mp_shares_lower(struct mp_share *share, uint32_t n, uint64_t mean_bps)
+MP_INLINE void mp_shares_lower(struct mp_host_share *share, uint32_t n, uint64_t mean_bytes_per_s)
 {
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
-		struct mp_share *s = &share[i];
-		uint64_t from_bps = s->cap_bps ? mp_min_u64(s->cap_bps, s->rate_bps) : s->rate_bps;
+		struct mp_host_share *s = &share[i];
+		uint64_t from_bytes_per_s = s->cap_bytes_per_s ? mp_min_u64(s->cap_bytes_per_s, s->rate_bytes_per_s) : s->rate_bytes_per_s;
 
-		if (s->rate_bps > mean_bps && from_bps > mean_bps)
-			s->cap_bps = mp_max_u64(from_bps - (from_bps - mean_bps) / 6,
-						MP_SHARE_LEAST_BPS);
+		if (s->rate_bytes_per_s > mean_bytes_per_s && from_bytes_per_s > mean_bytes_per_s)
+			s->cap_bytes_per_s = mp_max_u64(from_bytes_per_s - (from_bytes_per_s - mean_bytes_per_s) / 6,
+						MP_SHARE_LEAST_BYTES_PER_S);
 	}
 }
 
 /* Caps rise by a part in `parts`; one that is twice what is taken is none. */
-MP_INLINE void mp_shares_raise(struct mp_share *share, uint32_t n, uint64_t parts)
+MP_INLINE void mp_shares_raise(struct mp_host_share *share, uint32_t n, uint64_t parts)
 {
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
-		struct mp_share *s = &share[i];
+		struct mp_host_share *s = &share[i];
 
-		if (s->cap_bps > 2 * mp_max_u64(s->rate_bps, MP_SHARE_LEAST_BPS))
-			s->cap_bps = 0;
-		s->cap_bps += s->cap_bps / parts;
+		if (s->cap_bytes_per_s > 2 * mp_max_u64(s->rate_bytes_per_s, MP_SHARE_LEAST_BYTES_PER_S))
+			s->cap_bytes_per_s = 0;
+		s->cap_bytes_per_s += s->cap_bytes_per_s / parts;
 	}
 }
 
-/* The attempt was vain. */
-MP_INLINE void mp_shares_give_up(struct mp_shares *shares, struct mp_share *share, uint32_t n)
+/* The trial failed. */
+MP_INLINE void mp_shares_give_up(struct mp_shares *shares, struct mp_host_share *share, uint32_t n)
 {
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
-		share[i].cap_bps = share[i].old_cap_bps;
+		share[i].cap_bytes_per_s = share[i].old_cap_bytes_per_s;
 	shares->patience = shares->patience ? shares->patience : MP_SHARE_PATIENCE;
 	shares->pause = shares->patience;
 	shares->patience = (uint32_t)mp_min_u64(2 * shares->patience, MP_SHARE_PATIENCE_MAX);
-	shares->attempt = 0;
+	shares->trial = 0;
 }
 
-/* Whether the slow have gained more than a sixteenth of what the others have lost. */
-MP_INLINE bool mp_shares_gained(const struct mp_share *share, uint32_t n)
+/* Whether the underserved have gained more than a sixteenth of what the others have lost. */
+MP_INLINE bool mp_shares_gained(const struct mp_host_share *share, uint32_t n)
 {
-	uint64_t fast_bps = mp_shares_of(share, n, false);
-	uint64_t lost_bps = mp_max_u64(mp_shares_had(share, n, false), fast_bps) - fast_bps;
+	uint64_t fast_bytes_per_s = mp_shares_of(share, n, false);
+	uint64_t lost_bytes_per_s = mp_max_u64(mp_shares_had(share, n, false), fast_bytes_per_s) - fast_bytes_per_s;
 
-	return mp_shares_of(share, n, true) > mp_shares_had(share, n, true) + lost_bps / 16;
+	return mp_shares_of(share, n, true) > mp_shares_had(share, n, true) + lost_bytes_per_s / 16;
 }
 
-/* A step of an attempt that is under way. */
-MP_INLINE void mp_shares_try(struct mp_shares *shares, struct mp_share *share, uint32_t n,
-			     uint64_t mean_bps)
+/* A step of a trial that is under way. */
+MP_INLINE void mp_shares_try(struct mp_shares *shares, struct mp_host_share *share, uint32_t n,
+			     uint64_t mean_bytes_per_s)
 {
-	if (shares->attempt >= MP_SHARE_SIGN && mp_shares_gained(share, n)) {
-		mp_shares_begin(shares, share, n, mean_bps, true);
-	} else if (shares->attempt >= MP_SHARE_PROOF) {
+	if (shares->trial >= MP_SHARE_SIGN && mp_shares_gained(share, n)) {
+		mp_shares_begin(shares, share, n, mean_bytes_per_s, true);
+	} else if (shares->trial >= MP_SHARE_PROOF) {
 		mp_shares_give_up(shares, share, n);
 		return;
 	}
-	shares->attempt++;
-	mp_shares_lower(share, n, mean_bps);
+	shares->trial++;
+	mp_shares_lower(share, n, mean_bytes_per_s);
 }
 
 /* A test begins: does who wants more, and has less than the mean, lose when caps rise? */
-MP_INLINE void mp_shares_begin_test(struct mp_shares *shares, struct mp_share *share, uint32_t n,
-				    uint64_t mean_bps)
+MP_INLINE void mp_shares_begin_test(struct mp_shares *shares, struct mp_host_share *share, uint32_t n,
+				    uint64_t mean_bytes_per_s)
 {
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
-		struct mp_share *s = &share[i];
+		struct mp_host_share *s = &share[i];
 
-		s->slow = s->wanting >= MP_SHARE_WANTING && s->rate_bps < mean_bps;
-		s->was_bps = mp_min_u64(s->rate_bps, s->usual_bps);
-		s->old_cap_bps = s->cap_bps;
+		s->underserved = s->wanting >= MP_SHARE_WANTING && s->rate_bytes_per_s < mean_bytes_per_s;
+		s->was_bytes_per_s = mp_min_u64(s->rate_bytes_per_s, s->usual_bytes_per_s);
+		s->old_cap_bytes_per_s = s->cap_bytes_per_s;
 	}
 	shares->test = 1;
 }
 
-/* Whether the slow have lost more than a sixteenth of what the others have gained. */
-MP_INLINE bool mp_shares_lost(const struct mp_share *share, uint32_t n)
+/* Whether the underserved have lost more than a sixteenth of what the others have gained. */
+MP_INLINE bool mp_shares_lost(const struct mp_host_share *share, uint32_t n)
 {
-	uint64_t had_bps = mp_shares_had(share, n, false);
-	uint64_t gain_bps = mp_max_u64(mp_shares_of(share, n, false), had_bps) - had_bps;
+	uint64_t had_bytes_per_s = mp_shares_had(share, n, false);
+	uint64_t gain_bytes_per_s = mp_max_u64(mp_shares_of(share, n, false), had_bytes_per_s) - had_bytes_per_s;
 
-	return mp_shares_of(share, n, true) + gain_bps / 16 < mp_shares_had(share, n, true);
+	return mp_shares_of(share, n, true) + gain_bytes_per_s / 16 < mp_shares_had(share, n, true);
 }
 
 /* A step of a test that is under way. */
-MP_INLINE void mp_shares_test(struct mp_shares *shares, struct mp_share *share, uint32_t n)
+MP_INLINE void mp_shares_test(struct mp_shares *shares, struct mp_host_share *share, uint32_t n)
 {
 	uint32_t i;
 
@@ -206,7 +206,7 @@ MP_INLINE void mp_shares_test(struct mp_shares *shares, struct mp_share *share, 
 	if (!mp_shares_lost(share, n))
 		return;
 	for (i = 0; i < n; i++)
-		share[i].cap_bps = share[i].old_cap_bps;
+		share[i].cap_bytes_per_s = share[i].old_cap_bytes_per_s;
 	shares->stood = 0;
 	shares->stands = (uint32_t)mp_min_u64(2 * shares->stands, MP_SHARE_PATIENCE_MAX);
 }

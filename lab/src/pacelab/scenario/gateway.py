@@ -61,7 +61,7 @@ class Gateway(Model):
         "silence",
         "probes",
         "lossy",
-        "told",
+        "feedback",
     ] = Field(
         default="", description="of even: a part that is left out, also by senders; see below"
     )

@@ -18,7 +18,7 @@ fn main() -> ExitCode {
         eprintln!("usage: paths IF [IP]...");
         return ExitCode::from(2);
     };
-    let (mut sources, findings) = Sources::probe(interface);
+    let (mut sources, findings) = Sources::survey(interface);
     for finding in findings {
         println!("{} {finding}", if finding.present { "+" } else { "-" });
     }

@@ -12,7 +12,7 @@
 //! `CAP_NET_RAW`. What is missing appears among the [`Finding`]s.
 //!
 //! ```no_run
-//! let (mut sources, findings) = meshpace_paths::Sources::probe("bat0");
+//! let (mut sources, findings) = meshpace_paths::Sources::survey("bat0");
 //! for finding in findings { println!("{finding}") }
 //! sources.refresh()?;
 //! if let Some(link) = sources.lookup("10.1.0.2".parse()?) {
@@ -34,13 +34,13 @@ mod mac;
 #[cfg(test)]
 mod namespace_tests;
 mod nl80211;
-mod probe;
 #[cfg(test)]
 mod recorded;
 mod routes;
 mod rtnetlink;
 mod sources;
 mod state;
+mod survey;
 mod tables;
 mod trace;
 mod tracer;

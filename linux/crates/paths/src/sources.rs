@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The crate's face: probe, refresh, look up.
+//! The crate's face: survey, refresh, look up.
 
 use crate::collector::Reading;
 use crate::error::{Error, Result};
@@ -9,7 +9,7 @@ use crate::routes::Wanted;
 use crate::tables::{Air, Tables};
 use crate::tracer::Tracer;
 use crate::worker::Worker;
-use crate::{probe, FirstHop, Link, Place};
+use crate::{survey, FirstHop, Link, Place};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -35,7 +35,7 @@ impl Sources {
     /// Looks at what there is on (below) the mesh interface, within 2 s, and reads its tables for
     /// the first time. Never fails: what is missing, the interface itself included, is among the
     /// findings, and is found by a later [`refresh`](Sources::refresh) when it appears.
-    pub fn probe(mesh_if: &str) -> (Sources, Vec<Finding>) {
+    pub fn survey(mesh_if: &str) -> (Sources, Vec<Finding>) {
         let wanted = Arc::new(Wanted::default());
         let (tracer, echoes) = Tracer::start();
         let mut sources = Sources {
@@ -50,7 +50,7 @@ impl Sources {
             Ok(None) => vec![timed_out()],
             Err(error) => vec![error],
         };
-        let findings = probe::findings(mesh_if, &sources.tables, &troubles, &echoes);
+        let findings = survey::findings(mesh_if, &sources.tables, &troubles, &echoes);
         (sources, findings)
     }
 
@@ -72,7 +72,7 @@ impl Sources {
             return Ok(());
         };
         let troubles = self.take(reading);
-        // What the kernel or the driver cannot do is no news each second; `probe` said it.
+        // What the kernel or the driver cannot do is no news each second; `survey` said it.
         let news = troubles
             .into_iter()
             .find(|error| error.cause().raw_os_error() != Some(libc::EOPNOTSUPP));

@@ -14,7 +14,7 @@ from harness.transfer import Transfer, window
 from hops import found_hops
 from radios import Mesh80211s, Station, path_table
 from reach import reach
-from told import Told, by_iw
+from radio_facts import RadioFacts, by_iw
 
 # Transmit powers that no driver begins with, of gateway, relay and host, dBm. hwsim's signals are
 # 50 dB below what the other sends.
@@ -51,24 +51,24 @@ def _radio(station: Station, *words: str) -> None:
     station.namespace.run("iw", "phy", phy.strip(), *words)
 
 
-def agreed(by_meshpace: Callable[[], Told | None], station: Station, to: str) -> Told:
+def agreed(by_meshpace: Callable[[], RadioFacts | None], station: Station, to: str) -> RadioFacts:
     """What both say at a time: rate control and averages move on meanwhile."""
     latest: list[object] = []
 
-    def same() -> Told | None:
+    def same() -> RadioFacts | None:
         latest[:] = by_iw(station, to), by_meshpace()
         return latest[1] if latest[0] == latest[1] else None  # type: ignore[return-value]
 
     try:
-        found: Told = until(same, 40)
+        found: RadioFacts = until(same, 40)
     except TimeoutError:
         pytest.fail(f"iw and meshpace differ: {latest}")
     print(f"{station.namespace.name}: {found}")
     return found
 
 
-def _of_gateway(gateway: Gateway) -> Callable[[], Told | None]:
-    def told() -> Told | None:
+def _of_gateway(gateway: Gateway) -> Callable[[], RadioFacts | None]:
+    def told() -> RadioFacts | None:
         hosts = {one["address"]: one for one in gateway.status()["hosts"]}
         host = hosts.get(net.host4(0))
         around = (host or {}).get("surroundings")
@@ -76,7 +76,7 @@ def _of_gateway(gateway: Gateway) -> Callable[[], Told | None]:
             return None
         drivers = ("signal_dbm", "tx_power_dbm", "frequency_mhz", "slot_us", "base_mbps", "rts_cts")
         assert {around[one]["by"] for one in drivers} == {"driver"}
-        return Told(
+        return RadioFacts(
             around["tx_power_dbm"]["value"],
             around["frequency_mhz"]["value"],
             around["signal_dbm"]["value"],
@@ -113,13 +113,13 @@ def test_the_sender_reads_what_iw_prints(mesh: net.Network, tmp_path: Path) -> N
     station = Station(mesh.host, "eth0")
     with Sender(mesh.host, tmp_path) as sender:
 
-        def told() -> Told | None:
+        def told() -> RadioFacts | None:
             done = sender.call("on", "--mesh", "eth0", "--law", "map")
             assert done.returncode == 0, done.stderr
             path = sender.status()["path"]
             if path["signal_by"] != "driver":
                 return None
-            return Told(
+            return RadioFacts(
                 path["tx_power_dbm"],
                 path["frequency_mhz"],
                 path["signal_dbm"],

@@ -142,7 +142,8 @@ pub struct Config {
     /// a flow silent for so long is forgotten
     pub idle_timeout_s: u64,
     /// memory for segments kept for local retransmission, MiB
-    pub store_mib: u32,
+    #[serde(alias = "store_mib")]
+    pub retransmit_cache_mib: u32,
     /// number of the netfilter queue; none: the first from [`Config::QUEUE`] on that is free
     pub queue: Option<u16>,
     /// where Prometheus may ask; none: nowhere
@@ -187,7 +188,7 @@ impl Default for Config {
             delay_bound_ms: 500.0,
             max_flows: 16384,
             idle_timeout_s: 180,
-            store_mib: 32,
+            retransmit_cache_mib: 32,
             queue: None,
             metrics: None,
             default_path: DefaultPath::default(),
@@ -227,7 +228,12 @@ impl Config {
 
     fn check(&self) -> std::result::Result<(), String> {
         in_range("max_flows", self.max_flows.into(), 16.0, 1_048_576.0)?;
-        in_range("store_mib", self.store_mib.into(), 0.0, 4096.0)?;
+        in_range(
+            "retransmit_cache_mib",
+            self.retransmit_cache_mib.into(),
+            0.0,
+            4096.0,
+        )?;
         in_range("idle_timeout_s", self.idle_timeout_s as f64, 1.0, 86_400.0)?;
         in_range("delay_bound_ms", self.delay_bound_ms, 0.0, 60_000.0)?;
         in_range(

@@ -125,7 +125,7 @@ impl Gateway {
                 serve_queue: &mut || holding.serve_queue(task.config(), &maps),
             },
         );
-        let (sources, findings) = meshpace_paths::Sources::probe(task.mesh());
+        let (sources, findings) = meshpace_paths::Sources::survey(task.mesh());
         findings.iter().for_each(|finding| log::info!("{finding}"));
         let mut gateway = Self {
             machine: Machine::new(task.mesh(), watch, changes),
@@ -155,7 +155,7 @@ impl Gateway {
             self.policy.can_wake(self.machine.port().clone());
         }
         if self.machine.holds() && config.local_retransmission {
-            let budget = u64::from(config.store_mib) << 20;
+            let budget = u64::from(config.retransmit_cache_mib) << 20;
             let port = self.machine.port().clone();
             self.holding.keep_copies(&self.maps, port, budget)?;
         }
@@ -204,10 +204,10 @@ impl Gateway {
             aliases: (!shares.caps().is_empty() && !shares.aliases().is_empty()).into(),
             udp_waits: (!shares.caps().is_empty()).into(),
             blanks: holds.into(),
-            sharers: shares.sharers(),
+            active_hosts: shares.active_hosts(),
             // Where nothing is held, nothing is lost either.
-            unanswered_bps: if holds {
-                self.policy.strangers_bps()
+            unanswered_bytes_per_s: if holds {
+                self.policy.strangers_bytes_per_s()
             } else {
                 0
             },

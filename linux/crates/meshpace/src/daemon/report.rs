@@ -34,10 +34,10 @@ const COUNTERS: &[(&str, intf::mp_counter)] = &[
     ("dupacks_mptcp", intf::mp_counter_MP_COUNT_DUPACKS_MPTCP),
     ("dupacks_dsack", intf::mp_counter_MP_COUNT_DUPACKS_DSACK),
     ("super_packets", intf::mp_counter_MP_COUNT_SUPER_PACKETS),
-    ("segments_stored", intf::mp_counter_MP_COUNT_STORED),
+    ("segments_stored", intf::mp_counter_MP_COUNT_CACHED),
     (
         "segments_not_stored",
-        intf::mp_counter_MP_COUNT_STORE_MISSED,
+        intf::mp_counter_MP_COUNT_CACHE_MISSED,
     ),
     ("dupacks_withheld", intf::mp_counter_MP_COUNT_WITHHELD),
     ("udp_dropped", intf::mp_counter_MP_COUNT_UDP_DROPPED),
@@ -97,7 +97,7 @@ fn hosts_of(gateway: &Gateway, paths: &HashMap<[u8; 16], HostPath>) -> Vec<Host>
 fn host(address: &[u8; 16], path: &HostPath, shares: &Shares) -> Host {
     let cap_kbps = |direction| {
         let cap = shares.caps().get(&(*address, direction));
-        cap.map(|bps| *bps as f64 * 8.0 / 1e3)
+        cap.map(|bytes_per_s| *bytes_per_s as f64 * 8.0 / 1e3)
     };
     let active = |direction| shares.is_active(&(*address, direction));
     Host {
@@ -185,7 +185,7 @@ pub fn status(
         attached: gateway.machine.attached(),
         goodput_control: config.controls_goodput(),
         shares: config.shares_evenly(),
-        sharers: gateway.policy.shares().sharers(),
+        active_hosts: gateway.policy.shares().active_hosts(),
         uptime_s: gateway.started.elapsed().as_secs_f64(),
         flows: table.iter().map(flow).collect(),
         hosts: hosts_of(gateway, paths),

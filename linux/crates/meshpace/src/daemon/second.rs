@@ -20,7 +20,7 @@ impl Gateway {
             others,
             ended,
         } = seen;
-        let acknowledged = self.hosts.meter().mesh_bps(&table);
+        let acknowledged = self.hosts.meter().mesh_bytes_per_s(&table);
         self.policy.limit_strangers(acknowledged, &others);
         let (holds, controls) = (self.machine.holds(), config.controls_goodput());
         self.policy.throttle(&self.maps, &table, controls && holds);

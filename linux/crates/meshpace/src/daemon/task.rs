@@ -98,7 +98,10 @@ fn fixed(old: &Config, new: &Config) -> [(&'static str, bool); 9] {
             (new.law == Law::Off) != (old.law == Law::Off),
         ),
         ("max_flows", new.max_flows != old.max_flows),
-        ("store_mib", new.store_mib != old.store_mib),
+        (
+            "retransmit_cache_mib",
+            new.retransmit_cache_mib != old.retransmit_cache_mib,
+        ),
         ("queue", new.queue != old.queue),
         ("metrics", new.metrics != old.metrics),
         (

@@ -51,7 +51,7 @@ impl Meter {
     }
 
     /// Bytes/s that all hosts of the mesh have acknowledged, and have had acknowledged.
-    pub fn mesh_bps(&self, table: &Table) -> u64 {
+    pub fn mesh_bytes_per_s(&self, table: &Table) -> u64 {
         let mesh = table.iter().filter(|(_, flow)| !flow.outside);
         let kbps: f64 = mesh.filter_map(|(key, _)| self.kbps.get(key)).sum();
         (kbps * 125.0) as u64

@@ -29,17 +29,17 @@ pub enum By {
 
 /// A figure with what told it; none: nobody does.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Told<T> {
+pub struct Sourced<T> {
     pub value: T,
     pub by: By,
 }
 
-fn told<T>(value: Option<T>, by: By) -> Option<Told<T>> {
-    value.map(|value| Told { value, by })
+fn sourced<T>(value: Option<T>, by: By) -> Option<Sourced<T>> {
+    value.map(|value| Sourced { value, by })
 }
 
-fn value<T: Copy + Default>(figure: Option<Told<T>>) -> T {
-    figure.map(|told| told.value).unwrap_or_default()
+fn value<T: Copy + Default>(figure: Option<Sourced<T>>) -> T {
+    figure.map(|figure| figure.value).unwrap_or_default()
 }
 
 /// How the distances to the nodes of a way are known.
@@ -76,13 +76,13 @@ pub struct Surroundings {
     /// hops within which this box is sensed
     pub h_cs: u32,
     pub h_cs_by: Range,
-    pub signal_dbm: Option<Told<f64>>,
-    pub tx_power_dbm: Option<Told<f64>>,
-    pub frequency_mhz: Option<Told<u32>>,
-    pub base_mbps: Option<Told<f64>>,
-    pub cw: Option<Told<u32>>,
-    pub slot_us: Option<Told<u32>>,
-    pub rts_cts: Option<Told<bool>>,
+    pub signal_dbm: Option<Sourced<f64>>,
+    pub tx_power_dbm: Option<Sourced<f64>>,
+    pub frequency_mhz: Option<Sourced<u32>>,
+    pub base_mbps: Option<Sourced<f64>>,
+    pub cw: Option<Sourced<u32>>,
+    pub slot_us: Option<Sourced<u32>>,
+    pub rts_cts: Option<Sourced<bool>>,
     pub sense_dbm: f64,
     pub distances: Distances,
     /// to the nodes of the way, as far as known
@@ -93,8 +93,8 @@ impl Surroundings {
     /// All but H_cs.
     fn gather(config: &config::Radio, hop: &FirstHop) -> Self {
         let radio = hop.radio.as_ref();
-        let frequency_mhz = told(config.frequency_mhz, By::Config)
-            .or(told(radio.and_then(|r| r.frequency_mhz), By::Driver));
+        let frequency_mhz = sourced(config.frequency_mhz, By::Config)
+            .or(sourced(radio.and_then(|r| r.frequency_mhz), By::Driver));
         let dbm = |mbm: i32| f64::from(mbm) / 100.0;
         let power_dbm = radio.and_then(|r| r.tx_power_mbm).map(dbm);
         let signal_dbm = hop.signal_dbm.map(f64::from);
@@ -111,15 +111,16 @@ impl Surroundings {
             .map(|kbps| f64::from(kbps) / 1e3);
         Self {
             interface: radio.map(|r| r.interface.clone()),
-            signal_dbm: told(config.signal_dbm, By::Config).or(told(signal_dbm, By::Driver)),
-            tx_power_dbm: told(config.tx_power_dbm, By::Config).or(told(power_dbm, By::Driver)),
+            signal_dbm: sourced(config.signal_dbm, By::Config).or(sourced(signal_dbm, By::Driver)),
+            tx_power_dbm: sourced(config.tx_power_dbm, By::Config)
+                .or(sourced(power_dbm, By::Driver)),
             frequency_mhz,
-            base_mbps: told(config.base_mbps, By::Config)
-                .or(told(lowest_mbps, By::Driver))
-                .or(told(band.base_mbps(), By::Standard)),
-            cw: told(config.cw, By::Config).or(told(band.cw(), By::Standard)),
-            slot_us: told(config.slot_us, By::Config).or(band.slot_us(hop.short_slot)),
-            rts_cts: told(config.rts_cts, By::Config).or(told(
+            base_mbps: sourced(config.base_mbps, By::Config)
+                .or(sourced(lowest_mbps, By::Driver))
+                .or(sourced(band.base_mbps(), By::Standard)),
+            cw: sourced(config.cw, By::Config).or(sourced(band.cw(), By::Standard)),
+            slot_us: sourced(config.slot_us, By::Config).or(band.slot_us(hop.short_slot)),
+            rts_cts: sourced(config.rts_cts, By::Config).or(sourced(
                 threshold.map(|bytes| bytes < DATA_FRAME_BYTES),
                 By::Driver,
             )),
@@ -174,11 +175,11 @@ impl Band {
         })
     }
 
-    fn slot_us(&self, short: Option<bool>) -> Option<Told<u32>> {
+    fn slot_us(&self, short: Option<bool>) -> Option<Sourced<u32>> {
         match (self.high?, short) {
-            (true, _) => told(Some(9), By::Standard),
-            (false, Some(short)) => told(Some(if short { 9 } else { 20 }), By::Driver),
-            (false, None) => told(Some(20), By::Standard),
+            (true, _) => sourced(Some(9), By::Standard),
+            (false, Some(short)) => sourced(Some(if short { 9 } else { 20 }), By::Driver),
+            (false, None) => sourced(Some(20), By::Standard),
         }
     }
 }
@@ -304,13 +305,13 @@ fn lack(what: &str, cost: &str) -> Lack {
 }
 
 /// A figure as it is written: with its unit, and what told it where that is not the driver.
-fn shown<T: std::fmt::Display>(figure: Option<Told<T>>, unit: &str) -> String {
+fn shown<T: std::fmt::Display>(figure: Option<Sourced<T>>, unit: &str) -> String {
     figure.map_or_else(
         || "unknown".into(),
-        |told| match told.by {
-            By::Config => format!("{} {unit} (configured)", told.value),
-            By::Driver => format!("{} {unit}", told.value),
-            By::Standard => format!("{} {unit} (by the standard)", told.value),
+        |figure| match figure.by {
+            By::Config => format!("{} {unit} (configured)", figure.value),
+            By::Driver => format!("{} {unit}", figure.value),
+            By::Standard => format!("{} {unit} (by the standard)", figure.value),
         },
     )
 }
@@ -329,7 +330,7 @@ impl Surroundings {
             shown(self.base_mbps, "Mbit/s"),
             shown(self.cw, "slots"),
             shown(self.slot_us, "us"),
-            match self.rts_cts.map(|told| told.value) {
+            match self.rts_cts.map(|figure| figure.value) {
                 Some(true) => "on",
                 Some(false) => "off",
                 None => "unknown",

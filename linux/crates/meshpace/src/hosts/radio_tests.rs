@@ -56,13 +56,13 @@ fn look_up(
 #[test]
 fn a_driver_tells() {
     let (link, radio, around) = look_up(&config(""), None, &hop());
-    assert_eq!(around.signal_dbm, told(Some(-63.0), By::Driver));
-    assert_eq!(around.tx_power_dbm, told(Some(17.5), By::Driver));
-    assert_eq!(around.frequency_mhz, told(Some(2437), By::Driver));
-    assert_eq!(around.base_mbps, told(Some(1.0), By::Driver));
-    assert_eq!(around.cw, told(Some(15), By::Standard));
-    assert_eq!(around.slot_us, told(Some(9), By::Driver));
-    assert_eq!(around.rts_cts, told(Some(false), By::Driver));
+    assert_eq!(around.signal_dbm, sourced(Some(-63.0), By::Driver));
+    assert_eq!(around.tx_power_dbm, sourced(Some(17.5), By::Driver));
+    assert_eq!(around.frequency_mhz, sourced(Some(2437), By::Driver));
+    assert_eq!(around.base_mbps, sourced(Some(1.0), By::Driver));
+    assert_eq!(around.cw, sourced(Some(15), By::Standard));
+    assert_eq!(around.slot_us, sourced(Some(9), By::Driver));
+    assert_eq!(around.rts_cts, sourced(Some(false), By::Driver));
     assert_eq!(around.lacks(false), []);
     assert_eq!(radio.signal_dbm_q8, -63 * 256);
     assert_eq!(radio.tx_power_dbm_q8, 17 * 256 + 128);
@@ -132,9 +132,9 @@ fn the_band_decides_what_nobody_tells() {
         (5955, None, 6.0, 15, 9),
     ] {
         let (_, _, around) = look_up(&config(""), None, &silent(mhz, ofdm));
-        assert_eq!(around.base_mbps, told(Some(base), By::Standard), "{mhz}");
-        assert_eq!(around.cw, told(Some(cw), By::Standard), "{mhz}");
-        assert_eq!(around.slot_us, told(Some(slot), By::Standard), "{mhz}");
+        assert_eq!(around.base_mbps, sourced(Some(base), By::Standard), "{mhz}");
+        assert_eq!(around.cw, sourced(Some(cw), By::Standard), "{mhz}");
+        assert_eq!(around.slot_us, sourced(Some(slot), By::Standard), "{mhz}");
     }
     // Of 5 GHz a driver's "no short slot" tells nothing: there is no other.
     let flagged = FirstHop {
@@ -158,7 +158,7 @@ fn rts_goes_before_data_when_its_threshold_is_below() {
         look_up(&config(""), None, &hop)
             .2
             .rts_cts
-            .map(|told| told.value)
+            .map(|figure| figure.value)
     };
     assert_eq!(rts(Some(0)), Some(true));
     assert_eq!(rts(Some(1499)), Some(true));

@@ -6,9 +6,9 @@
 //! index nothing but arrays of their own structs. A reference is a valid pointer for as long as the call
 //! lasts, and one that is `&mut` has no other.
 use crate::kernel::intf::{
-    self, mp_budget, mp_credit, mp_demand, mp_device, mp_estimate, mp_goodput, mp_goodput_bulk,
-    mp_goodput_flow, mp_goodput_law, mp_host_pace, mp_law, mp_pacer, mp_path, mp_probe,
-    mp_progress, mp_radio, mp_reach, mp_share, mp_shared, mp_shares, mp_too_long, mp_turn,
+    self, mp_budget, mp_credit, mp_demand, mp_device, mp_estimate, mp_feedback, mp_goodput,
+    mp_goodput_bulk, mp_goodput_flow, mp_goodput_law, mp_host_pace, mp_host_share, mp_law,
+    mp_pacer, mp_path, mp_probe, mp_progress, mp_radio, mp_reach, mp_shares, mp_too_long, mp_turn,
     mp_turns, mp_unanswered, mp_unanswered_rate, mp_wait, mp_waits_for, mp_window,
 };
 
@@ -59,13 +59,13 @@ safe! {
     wait_beyond = mp_wait_beyond(flow: &mp_waits_for, packets: u32) -> bool;
     wait_behind_ns = mp_wait_behind_ns(flow: &mp_waits_for, packets: u32) -> u64;
     wait_too_long = mp_wait_too_long(wait: &mut mp_wait, law: &mp_law, flow: &mp_waits_for, wait_ns: u64, now_ns: u64) -> bool;
-    held_bps = mp_held_bps(cap_bps: u64, up: bool) -> u64;
-    host_due_ns = mp_host_due_ns(pace: &mp_host_pace, held_bps: u64, ready_ns: u64) -> u64;
-    host_leaves = mp_host_leaves(pace: &mut mp_host_pace, held_bps: u64, ready_ns: u64, now_ns: u64, bytes: u32, clock_late_ns: u64);
-    host_departure_ns = mp_host_departure_ns(pace: &mut mp_host_pace, held_bps: u64, ready_ns: u64, bytes: u32, most_ns: u64, then: mp_too_long) -> u64;
-    datagram_fits = mp_datagram_fits(pace: &mp_host_pace, turns: &mp_turns, turn: &mp_turn, held_bps: u64, flows: u32, now_ns: u64) -> bool;
+    held_bytes_per_s = mp_held_bytes_per_s(cap_bytes_per_s: u64, up: bool) -> u64;
+    host_due_ns = mp_host_due_ns(pace: &mp_host_pace, held_bytes_per_s: u64, ready_ns: u64) -> u64;
+    host_leaves = mp_host_leaves(pace: &mut mp_host_pace, held_bytes_per_s: u64, ready_ns: u64, now_ns: u64, bytes: u32, clock_late_ns: u64);
+    host_departure_ns = mp_host_departure_ns(pace: &mut mp_host_pace, held_bytes_per_s: u64, ready_ns: u64, bytes: u32, most_ns: u64, then: mp_too_long) -> u64;
+    datagram_fits = mp_datagram_fits(pace: &mp_host_pace, turns: &mp_turns, turn: &mp_turn, held_bytes_per_s: u64, flows: u32, now_ns: u64) -> bool;
     udp_bucket = mp_udp_bucket(wired: u32, wired_port: u16, mesh_port: u16) -> u32;
-    turn_interval_ns = mp_turn_interval_ns(held_bps: u64, bytes: u32, flows: u32) -> u64;
+    turn_interval_ns = mp_turn_interval_ns(held_bytes_per_s: u64, bytes: u32, flows: u32) -> u64;
     turn_tag = mp_turn_tag(turns: &mp_turns, turn: &mp_turn) -> u64;
     turn_take = mp_turn_take(turn: &mut mp_turn, tag: u64, bytes: u32);
     turns_pass = mp_turns_pass(turns: &mut mp_turns, tag: u64);
@@ -79,8 +79,8 @@ safe! {
     progress_ack = mp_progress_ack(progress: &mut mp_progress, max_end: u32, ack: u32) -> bool;
     flow_moves = mp_flow_moves(demand: &mp_demand) -> bool;
     flow_wants = mp_flow_wants(demand: &mp_demand) -> bool;
-    share_told = mp_share_told(shares: &mp_shares, share: &mp_share) -> mp_shared;
-    unanswered_step = mp_unanswered_step(rate: &mut mp_unanswered_rate, active_bps: u64) -> u64;
+    feedback_of = mp_feedback_of(shares: &mp_shares, share: &mp_host_share) -> mp_feedback;
+    unanswered_step = mp_unanswered_step(rate: &mut mp_unanswered_rate, active_bytes_per_s: u64) -> u64;
     goodput_law_gap = mp_goodput_law_gap() -> mp_goodput_law;
 }
 
@@ -91,7 +91,7 @@ safe! {
     ask_spend = mp_ask_spend(host: &mut mp_budget, all: &mut mp_budget, now_ns: u64) -> bool;
     probe_due = mp_probe_due(probe: &mut mp_probe, ack: u32, silent_ns: u64, acked_bytes: u64, now_ns: u64) -> bool;
     probe_sent = mp_probe_sent(probe: &mut mp_probe, now_ns: u64);
-    prompt_due = mp_prompt_due(probe: &mut mp_probe, ack: u32, silent_ns: u64, acked_bytes: u64, pushed: bool, now_ns: u64) -> bool;
+    wake_up_due = mp_wake_up_due(probe: &mut mp_probe, ack: u32, silent_ns: u64, acked_bytes: u64, pushed: bool, now_ns: u64) -> bool;
 }
 
 // The heartbeat (intf.h).
@@ -107,7 +107,7 @@ pub fn set_links(law: &mp_law, path: &mut mp_path, kbps: &[u32]) {
 }
 
 /// `mp_shares_step` on all shares there are.
-pub fn shares_step(shares: &mut mp_shares, share: &mut [mp_share], now_ns: u64) {
+pub fn shares_step(shares: &mut mp_shares, share: &mut [mp_host_share], now_ns: u64) {
     // Safe: it goes through as many as it is told that there are.
     unsafe { intf::mp_shares_step(shares, share.as_mut_ptr(), share.len() as u32, now_ns) };
 }

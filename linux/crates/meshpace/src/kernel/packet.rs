@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Packets as the daemon sees them: in the netfilter queue, and in the store.
+//! Packets as the daemon sees them: in the netfilter queue, and in the retransmit cache.
 use crate::kernel::checksum::sum;
 use crate::kernel::intf::{mp_direction_MP_DOWN, mp_flow_key};
 

@@ -201,7 +201,7 @@ fn counts(map: &MapHandle) -> Vec<(mp_host_key, u64)> {
 const FIRST: [u8; 4] = [0; 4];
 
 impl Maps {
-    /// The ring buffer of linux/bpf/store.h, for a thread of its own.
+    /// The ring buffer of linux/bpf/cache.h, for a thread of its own.
     pub fn events(&self) -> Result<MapHandle> {
         MapHandle::try_from(&self.events).context("ring buffer")
     }
@@ -326,15 +326,20 @@ impl Maps {
 
     /// What a host may get, and what each of its flows is told, in bytes/s. The pacer and the virtual
     /// queue go on.
-    pub fn set_cap(&self, host: &mp_host_key, cap_bps: u64, flow_bps: u64) -> Result<()> {
+    pub fn set_cap(
+        &self,
+        host: &mp_host_key,
+        cap_bytes_per_s: u64,
+        flow_bytes_per_s: u64,
+    ) -> Result<()> {
         let was = self.caps.lookup(host.bytes(), MapFlags::LOCK);
         let was = was
             .ok()
             .flatten()
             .and_then(|bytes| mp_cap::from_bytes(&bytes));
         let cap = mp_cap {
-            cap_bps,
-            flow_bps,
+            cap_bytes_per_s,
+            flow_bytes_per_s,
             ..was.unwrap_or_default()
         };
         let how = if was.is_some() {
@@ -342,7 +347,7 @@ impl Maps {
         } else {
             MapFlags::ANY
         };
-        self.note(|names| names.cap(host, cap_bps, flow_bps));
+        self.note(|names| names.cap(host, cap_bytes_per_s, flow_bytes_per_s));
         self.caps
             .update(host.bytes(), cap.bytes(), how)
             .context("caps")

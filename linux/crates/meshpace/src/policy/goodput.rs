@@ -33,7 +33,7 @@ pub struct GoodputControl {
     law: mp_goodput_law,
     control: mp_goodput,
     members: BTreeMap<Connection, Member>,
-    mean_bps: f64,
+    mean_bytes_per_s: f64,
 }
 
 fn is_bulk(flow: &FlowState, now_ns: u64) -> bool {
@@ -76,7 +76,7 @@ impl GoodputControl {
             law,
             control,
             members: BTreeMap::new(),
-            mean_bps: 0.0,
+            mean_bytes_per_s: 0.0,
         }
     }
 
@@ -96,9 +96,9 @@ impl GoodputControl {
             let sum: f64 = self
                 .members
                 .values()
-                .map(|m| m.flow.goodput_bps as f64)
+                .map(|m| m.flow.goodput_bytes_per_s as f64)
                 .sum();
-            self.mean_bps = sum / self.members.len().max(1) as f64;
+            self.mean_bytes_per_s = sum / self.members.len().max(1) as f64;
         }
         let floor_of = |key: &mp_flow_key| {
             let member = self
@@ -153,7 +153,8 @@ impl GoodputControl {
             .members
             .get(&connection_of(key))
             .filter(|m| m.key == *key);
-        member.is_some_and(|m| (m.flow.goodput_bps as f64) < STARVED * self.mean_bps)
+        member
+            .is_some_and(|m| (m.flow.goodput_bytes_per_s as f64) < STARVED * self.mean_bytes_per_s)
     }
 }
 

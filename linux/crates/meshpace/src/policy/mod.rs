@@ -2,9 +2,9 @@
 //! What hosts and flows may have: shares, goodput control, wake-ups of senders and what all of it may cost.
 pub mod asks;
 pub mod goodput;
-pub mod prompts;
 pub mod shares;
 pub mod strangers;
+pub mod wake_ups;
 
 use std::sync::Arc;
 
@@ -16,9 +16,9 @@ use crate::kernel::intf::mp_host_key;
 use crate::kernel::port::Port;
 use crate::kernel::programs::Maps;
 use goodput::GoodputControl;
-use prompts::Prompts;
 use shares::Shares;
 use strangers::Strangers;
+use wake_ups::WakeUps;
 
 /// Decides once a second, and writes what it decided where the programs read it.
 pub struct Policy {
@@ -26,7 +26,7 @@ pub struct Policy {
     shares: Shares,
     strangers: Strangers,
     /// where packets are held
-    prompts: Option<Prompts>,
+    wake_ups: Option<WakeUps>,
 }
 
 /// What came of sharing out.
@@ -43,13 +43,13 @@ impl Policy {
             goodput: GoodputControl::new(),
             shares: Shares::new(now_ns),
             strangers: Strangers::default(),
-            prompts: None,
+            wake_ups: None,
         }
     }
 
     /// From now on senders can be woken up, by frames that leave there.
     pub fn can_wake(&mut self, port: Arc<Port>) {
-        self.prompts = Some(Prompts::new(port));
+        self.wake_ups = Some(WakeUps::new(port));
     }
 
     /// What nobody answers may be so much of what was acknowledged, bytes/s, and of what else was answered.
@@ -70,8 +70,8 @@ impl Policy {
 
     /// Wakes the senders of stalled uploads up.
     pub fn wake(&mut self, maps: &Maps, table: &Table, now_ns: u64) {
-        if let Some(prompts) = &mut self.prompts {
-            prompts.tick(maps, table, self.shares.aliases(), now_ns);
+        if let Some(wake_ups) = &mut self.wake_ups {
+            wake_ups.tick(maps, table, self.shares.aliases(), now_ns);
         }
     }
 
@@ -99,8 +99,8 @@ impl Policy {
         for member in changed.iter().filter(|member| !caps.contains_key(*member)) {
             maps.lift_cap(&shares::key_of(member));
         }
-        let set = |(member, cap_bps, flow_bps)| -> Result<()> {
-            maps.set_cap(&shares::key_of(&member), cap_bps, flow_bps)
+        let set = |(member, cap_bytes_per_s, flow_bytes_per_s)| -> Result<()> {
+            maps.set_cap(&shares::key_of(&member), cap_bytes_per_s, flow_bytes_per_s)
         };
         let refusals = self.shares.parts().filter_map(|part| set(part).err());
         Shared {
@@ -118,18 +118,18 @@ impl Policy {
     }
 
     /// What may pass that nobody answers, bytes/s; 0: nobody is active whom it could harm.
-    pub fn strangers_bps(&self) -> u64 {
-        self.strangers.bps()
+    pub fn strangers_bytes_per_s(&self) -> u64 {
+        self.strangers.bytes_per_s()
     }
 
     /// By their names in `status`.
     pub fn counters(&self) -> [(&'static str, u64); 2] {
-        let prompts = self.prompts.as_ref();
+        let wake_ups = self.wake_ups.as_ref();
         [
-            ("prompts", prompts.map_or(0, |prompts| prompts.sent)),
+            ("wake_ups", wake_ups.map_or(0, |wake_ups| wake_ups.sent)),
             (
-                "prompts_over_budget",
-                prompts.map_or(0, |prompts| prompts.due.waited),
+                "wake_ups_over_budget",
+                wake_ups.map_or(0, |wake_ups| wake_ups.due.waited),
             ),
         ]
     }

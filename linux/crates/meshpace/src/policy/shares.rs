@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::hosts::identity::Aliases;
 use crate::kernel::flow_state::{FlowState, Table};
-use crate::kernel::intf::{self, mp_demand, mp_host_key, mp_share, mp_shares};
+use crate::kernel::intf::{self, mp_demand, mp_host_key, mp_host_share, mp_shares};
 use crate::kernel::law;
 
 /// The address that stands for a host, and a direction (enum mp_direction).
@@ -21,12 +21,12 @@ pub struct Shares {
     /// which addresses are one host
     aliases: Arc<Aliases>,
     state: mp_shares,
-    members: BTreeMap<Member, mp_share>,
+    members: BTreeMap<Member, mp_host_share>,
     /// what each address had got when it was looked at last
     delivered: HashMap<Member, u64>,
     caps: Caps,
     /// what each flow of those that have a cap is told, bytes/s
-    told: Caps,
+    feedback: Caps,
 }
 
 pub fn key_of((address, direction): &Member) -> mp_host_key {
@@ -79,8 +79,8 @@ impl Shares {
 
     /// Those that have a cap.
     pub fn parts(&self) -> impl Iterator<Item = Part> + '_ {
-        let told = |member: &Member| self.told.get(member).copied().unwrap_or(0);
-        let part = move |(member, cap): (&Member, &u64)| (*member, *cap, told(member));
+        let feedback = |member: &Member| self.feedback.get(member).copied().unwrap_or(0);
+        let part = move |(member, cap): (&Member, &u64)| (*member, *cap, feedback(member));
         self.caps.iter().map(part)
     }
 
@@ -92,8 +92,8 @@ impl Shares {
     }
 
     /// Hosts that share a mesh which loses routes; 0, 1: none do.
-    pub fn sharers(&self) -> u32 {
-        self.state.sharers
+    pub fn active_hosts(&self) -> u32 {
+        self.state.active_hosts
     }
 
     /// A second has passed; returns the members whose caps are others than before. `sums`: bytes so far of
@@ -118,14 +118,14 @@ impl Shares {
         for (share, new) in self.members.values_mut().zip(shares) {
             *share = new;
         }
-        let capped = |(_, share): &(&Member, &mp_share)| share.cap_bps > 0;
+        let capped = |(_, share): &(&Member, &mp_host_share)| share.cap_bytes_per_s > 0;
         let caps = self.members.iter().filter(capped);
-        let told = |share| law::share_told(&self.state, share);
-        self.told = caps
+        let feedback = |share| law::feedback_of(&self.state, share);
+        self.feedback = caps
             .clone()
-            .map(|(m, share)| (*m, told(share).bps))
+            .map(|(m, share)| (*m, feedback(share).bytes_per_s))
             .collect();
-        self.change(caps.map(|(m, share)| (*m, share.cap_bps)).collect())
+        self.change(caps.map(|(m, share)| (*m, share.cap_bytes_per_s)).collect())
     }
 
     /// Nobody has a cap any more.
@@ -331,7 +331,7 @@ mod tests {
             bytes[1] += if route { 50_000 } else { 0 };
             let table = vec![flow(1, 1, bytes[0]), flow(2, 1, bytes[1])];
             shares.step(&table, &[], second * S);
-            assert_eq!(shares.sharers(), if second < 16 { 0 } else { 2 });
+            assert_eq!(shares.active_hosts(), if second < 16 { 0 } else { 2 });
         }
     }
 
@@ -371,7 +371,8 @@ mod tests {
             shares.step(table, &[(key, ended), (key, udp)], second * S);
             shares.members.get(&(host(1), DOWN)).copied()
         };
-        let delivered = |share: Option<mp_share>| share.map_or(0, |share| share.delivered_bytes);
+        let delivered =
+            |share: Option<mp_host_share>| share.map_or(0, |share| share.delivered_bytes);
         assert_eq!(delivered(step(1, &vec![flow(1, 1, 1000)], 0, 100)), 1100);
         let other = step(2, &vec![flow(1, 2, 50)], 1000, 150);
         assert_eq!(delivered(other), 1200, "another flow, more UDP");

@@ -11,15 +11,15 @@ const UP: usize = intf::mp_direction_MP_UP as usize;
 #[derive(Default)]
 pub struct Strangers {
     rate: mp_unanswered_rate,
-    bps: u64,
+    bytes_per_s: u64,
     /// what is not TCP, to and from each host, so far
     others: HashMap<[u8; 16], [u64; 2]>,
 }
 
 impl Strangers {
     /// For [`crate::kernel::intf::mp_settings`], bytes/s; 0: nobody is active whom it could harm.
-    pub fn bps(&self) -> u64 {
-        self.bps
+    pub fn bytes_per_s(&self) -> u64 {
+        self.bytes_per_s
     }
 
     /// A second has passed, in which so many bytes were acknowledged; `others`: bytes so far of what is not
@@ -37,7 +37,7 @@ impl Strangers {
         };
         let active = acknowledged + now.iter().filter_map(answered).sum::<u64>();
         self.others = now;
-        self.bps = law::unanswered_step(&mut self.rate, active);
+        self.bytes_per_s = law::unanswered_step(&mut self.rate, active);
     }
 }
 
@@ -59,9 +59,9 @@ mod tests {
         let mut strangers = Strangers::default();
         strangers.step(0, &[count(1, DOWN, 1000), count(2, UP, 1000)]);
         strangers.step(0, &[count(1, DOWN, 9_000_000), count(2, UP, 9_000_000)]);
-        assert_eq!(strangers.bps(), 0);
+        assert_eq!(strangers.bytes_per_s(), 0);
         strangers.step(0, &[count(1, DOWN, 9_640_000), count(1, UP, 1)]);
-        assert_eq!(strangers.bps(), 10_000, "640,001 bytes");
+        assert_eq!(strangers.bytes_per_s(), 10_000, "640,001 bytes");
     }
 
     /// Else hosts that have gone would be remembered for ever.

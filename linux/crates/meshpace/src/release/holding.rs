@@ -117,7 +117,7 @@ impl Holding {
             ("udp_dropped", &queue.udp_dropped),
             ("wait_dropped", &queue.wait_dropped),
             ("queue_waiting", &queue.waiting),
-            ("store_bytes", &gauge.bytes),
+            ("cache_bytes", &gauge.bytes),
             ("segments_sent_again", &gauge.sent_again),
             ("segments_missing", &gauge.missing),
             ("segments_evicted", &gauge.evicted),

@@ -97,7 +97,7 @@ struct HostPace {
     /// flows of which something is ready
     in_line: u32,
     /// when the caller was told last that the next may leave
-    told_ns: Option<u64>,
+    announced_ns: Option<u64>,
 }
 
 impl HostPace {
@@ -128,12 +128,19 @@ impl HostPace {
     }
 
     /// Whether UDP of this flow that comes now would leave in time.
-    fn has_room(&self, held_bps: u64, flow: &mp_flow_key, now_ns: u64) -> bool {
+    fn has_room(&self, held_bytes_per_s: u64, flow: &mp_flow_key, now_ns: u64) -> bool {
         let line = self.flows.get(&udp_line(flow));
         let turn = line.map_or(mp_turn::default(), |line| line.turn);
         let joins = u32::from(line.is_none_or(|line| line.waiting == 0));
         let flows = self.in_line + joins;
-        law::datagram_fits(&self.pace, &self.turns, &turn, held_bps, flows, now_ns)
+        law::datagram_fits(
+            &self.pace,
+            &self.turns,
+            &turn,
+            held_bytes_per_s,
+            flows,
+            now_ns,
+        )
     }
 }
 
@@ -184,8 +191,8 @@ impl HostPaces {
 
     /// What a host is held to, bytes/s; 0: nothing.
     fn held(&self, member: &Member) -> u64 {
-        let cap_bps = self.caps.get(member).copied().unwrap_or(0);
-        law::held_bps(cap_bps, member.1 == intf::mp_direction_MP_UP)
+        let cap_bytes_per_s = self.caps.get(member).copied().unwrap_or(0);
+        law::held_bytes_per_s(cap_bytes_per_s, member.1 == intf::mp_direction_MP_UP)
     }
 
     /// Whether packets of the host have to wait for their turn.
@@ -236,15 +243,19 @@ impl HostPaces {
             return Turn::Nobodys;
         };
         let Some((_, first)) = host.ready.first_key_value() else {
-            host.told_ns = None;
+            host.announced_ns = None;
             return Turn::Nobodys;
         };
         let departure = law::host_due_ns(&host.pace, held, first.since_ns);
         if departure > now_ns {
             let told = host
-                .told_ns
+                .announced_ns
                 .is_some_and(|at| now_ns < at && at <= departure);
-            host.told_ns = if told { host.told_ns } else { Some(departure) };
+            host.announced_ns = if told {
+                host.announced_ns
+            } else {
+                Some(departure)
+            };
             return if told {
                 Turn::Nobodys
             } else {

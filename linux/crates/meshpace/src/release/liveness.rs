@@ -74,7 +74,7 @@ struct Watchdog {
     socket: UnixDatagram,
     path: std::ffi::OsString,
     every_ns: u64,
-    told_ns: u64,
+    logged_ns: u64,
 }
 
 impl Watchdog {
@@ -91,14 +91,14 @@ impl Watchdog {
             socket,
             path,
             every_ns: limit_us * 1000 / 4,
-            told_ns: 0,
+            logged_ns: 0,
         })
     }
 
     fn tell(&mut self, now: u64) {
-        if now - self.told_ns >= self.every_ns {
+        if now - self.logged_ns >= self.every_ns {
             let _ = self.socket.send_to(b"WATCHDOG=1", &self.path);
-            self.told_ns = now;
+            self.logged_ns = now;
         }
     }
 }

@@ -98,7 +98,7 @@ struct Path {
     kbps: u32,
     /// of links at different bit rates; else 0
     uneven_q16: i64,
-    told_by: String,
+    source: String,
     /// for the law `map`; else all zero and none
     link: mp_link,
     radio: mp_radio,
@@ -113,7 +113,7 @@ fn look_up(choice: &Choice, sources: &Sources, gateway: Option<IpAddr>) -> Path 
     let rates = Rates::of(&arguments.mbps);
     let stated_hops = arguments.hops.or(rates.as_ref().and_then(Rates::hops));
     let stated_rates = stated.and_then(|host| host.mbps.clone());
-    let (hops, told_by) = match (stated_hops, stated.and_then(Config::hops_of), found) {
+    let (hops, source) = match (stated_hops, stated.and_then(Config::hops_of), found) {
         (Some(hops), _, _) => (hops, "--hops".into()),
         (None, Some(hops), _) => (hops, "config".into()),
         (None, None, Some((hops, source))) => (hops, source.to_string()),
@@ -127,7 +127,7 @@ fn look_up(choice: &Choice, sources: &Sources, gateway: Option<IpAddr>) -> Path 
         hops,
         kbps: known.unwrap_or((config.default_path.mbps * 1e3) as u32),
         uneven_q16: 0,
-        told_by,
+        source,
         link: mp_link::default(),
         radio: mp_radio::default(),
         surroundings: None,
@@ -146,12 +146,12 @@ fn look_up(choice: &Choice, sources: &Sources, gateway: Option<IpAddr>) -> Path 
     path
 }
 
-fn signal_told_by(path: &Path) -> intf::mp_told_by {
+fn signal_source(path: &Path) -> intf::mp_signal_source {
     let signal = path.surroundings.as_ref().and_then(|s| s.signal_dbm);
     match signal.map(|told| told.by) {
-        None => intf::mp_told_by_MP_TOLD_BY_NOBODY,
-        Some(By::Driver) => intf::mp_told_by_MP_TOLD_BY_DRIVER,
-        Some(_) => intf::mp_told_by_MP_TOLD_BY_CONFIGURATION,
+        None => intf::mp_signal_source_MP_SIGNAL_SOURCE_NOBODY,
+        Some(By::Driver) => intf::mp_signal_source_MP_SIGNAL_SOURCE_DRIVER,
+        Some(_) => intf::mp_signal_source_MP_SIGNAL_SOURCE_CONFIGURATION,
     }
 }
 
@@ -167,7 +167,7 @@ fn settings(path: &Path, choice: &Choice, way: &Way) -> mp_sender_settings {
         mesh_ifindex: system::interface_index(&way.mesh).unwrap_or(0) as u32,
         by_gateway: way.gateway.is_some().into(),
         ask: (!choice.arguments.no_ask).into(),
-        signal_told_by: signal_told_by(path) as u8,
+        signal_source: signal_source(path) as u8,
     }
 }
 
@@ -187,7 +187,7 @@ fn on(arguments: &SenderOn) -> Result<()> {
     permitted()?;
     let way = Way::of(&choice)?;
     let gateway = way.gateway;
-    let (mut sources, findings) = Sources::probe(&way.mesh);
+    let (mut sources, findings) = Sources::survey(&way.mesh);
     let patient = gateway.is_some() && findings.iter().any(|finding| finding.present);
     let path = first_path(&choice, &mut sources, gateway, patient);
     let _lock = lock(false)?;
@@ -203,7 +203,7 @@ fn on(arguments: &SenderOn) -> Result<()> {
         way.mesh,
         choice.law,
         path.hops,
-        path.told_by,
+        path.source,
         f64::from(path.kbps) / 1e3
     );
     tell_surroundings(&path);
@@ -259,7 +259,7 @@ fn first_path(
             log::warn!("the mesh's tables cannot be read: {error}");
         }
         let path = look_up(choice, sources, gateway);
-        if path.told_by != "default" || Instant::now() > deadline {
+        if path.source != "default" || Instant::now() > deadline {
             return path;
         }
         std::thread::sleep(Duration::from_millis(100));
@@ -276,12 +276,7 @@ fn follow(choice: &Choice, installed: &Installed, mut sources: Sources, way: &Wa
         let path = look_up(choice, &sources, way.gateway);
         let now = (path.hops, path.kbps, path.link.h_cs);
         if before != now {
-            log::info!(
-                "{} hops ({}), {} kbit/s",
-                path.hops,
-                path.told_by,
-                path.kbps
-            );
+            log::info!("{} hops ({}), {} kbit/s", path.hops, path.source, path.kbps);
             if let Some(around) = &path.surroundings {
                 log::info!("law map: {}", around.summary());
             }

@@ -27,7 +27,7 @@ struct Row {
     cov: f64,
     samples: u32,
     discarded: u32,
-    told: u32,
+    signals: u32,
     cwnd: u32,
     mss: u32,
     acked_bytes: u64,
@@ -73,9 +73,9 @@ fn path(settings: &mp_sender_settings) -> Path {
         mbps: f64::from(settings.kbps) / 1e3,
         h_cs: (link.h_cs > 0).then_some(link.h_cs),
         signal_dbm: db(radio.signal_dbm_q8),
-        signal_by: match intf::mp_told_by::from(settings.signal_told_by) {
-            intf::mp_told_by_MP_TOLD_BY_CONFIGURATION => Some(By::Config),
-            intf::mp_told_by_MP_TOLD_BY_DRIVER => Some(By::Driver),
+        signal_by: match intf::mp_signal_source::from(settings.signal_source) {
+            intf::mp_signal_source_MP_SIGNAL_SOURCE_CONFIGURATION => Some(By::Config),
+            intf::mp_signal_source_MP_SIGNAL_SOURCE_DRIVER => Some(By::Driver),
             _ => None,
         },
         sense_dbm: db(radio.sense_dbm_q8),
@@ -91,20 +91,20 @@ fn path(settings: &mp_sender_settings) -> Path {
 fn row(row: &mp_sender_row) -> Row {
     let sender = &row.sender;
     let paced = sender.interval_ns > 0;
-    let (shared, wired_us) = (&sender.signalled.shared, sender.signalled.rtt_wired_us);
+    let (feedback, wired_us) = (&sender.signalled.feedback, sender.signalled.rtt_wired_us);
     let ms = |us: u32| f64::from(us) / 1e3;
     Row {
         local: SocketAddr::new(address_of(&row.local), row.local_port).to_string(),
         remote: SocketAddr::new(address_of(&row.remote), u16::from_be(row.remote_port)).to_string(),
         rate_kbps: paced.then(|| sender.set_rate as f64 * 8.0 / 1e3),
-        limit_kbps: (shared.bps > 0).then(|| shared.bps as f64 * 8.0 / 1e3),
+        limit_kbps: (feedback.bytes_per_s > 0).then(|| feedback.bytes_per_s as f64 * 8.0 / 1e3),
         interval_us: sender.interval_ns as f64 / 1e3,
         rtt_ms: ms(sender.rtt_us),
         rtt_wired_ms: (wired_us > 0).then(|| ms(wired_us)),
         cov: f64::from(sender.estimate.cov_q16) / 65536.0,
         samples: sender.estimate.samples,
         discarded: sender.estimate.discarded,
-        told: sender.told,
+        signals: sender.signals,
         cwnd: row.cwnd,
         mss: row.mss,
         acked_bytes: row.acked_bytes,

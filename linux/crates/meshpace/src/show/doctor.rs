@@ -64,7 +64,7 @@ pub fn run(arguments: &DoctorArgs) -> Result<()> {
         findings.push(interface(mesh));
         findings.push(root_qdisc(mesh));
         findings.extend(receive_offloads(mesh));
-        let (sources, found) = Sources::probe(mesh);
+        let (sources, found) = Sources::survey(mesh);
         findings.extend(hop_sources(found));
         findings.extend(law_map(&config, &sources));
     } else {

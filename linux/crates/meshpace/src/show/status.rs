@@ -88,7 +88,7 @@ pub struct Status {
     /// law `even`: hosts share evenly
     pub shares: bool,
     /// law `even`: hosts, each direction for itself, that share a mesh which loses routes; 0: it loses none
-    pub sharers: u32,
+    pub active_hosts: u32,
     pub uptime_s: f64,
     pub flows: Vec<Flow>,
     pub hosts: Vec<Host>,

@@ -12,8 +12,8 @@ use super::{Cache, Gauge, New, Of, Round, Way};
 use crate::base::errors::{words, Context, Result};
 use crate::base::system::now_ns;
 use crate::kernel::intf::{
-    mp_event, mp_event_kind_MP_EVENT_RETRANSMIT, mp_event_kind_MP_EVENT_STORE,
-    mp_event_kind_MP_EVENT_STORE_FIRST, mp_flow_key, mp_store_event, Plain,
+    mp_cache_event, mp_event, mp_event_kind_MP_EVENT_CACHE, mp_event_kind_MP_EVENT_CACHE_FIRST,
+    mp_event_kind_MP_EVENT_RETRANSMIT, mp_flow_key, Plain,
 };
 use crate::kernel::port::Port;
 use crate::kernel::programs::Maps;
@@ -45,10 +45,10 @@ fn take(cache: &mut Cache<Out>, bytes: &[u8]) {
     };
     if event.kind == mp_event_kind_MP_EVENT_RETRANSMIT {
         cache.send_again(&event.key, event.seq);
-    } else if let Some(new) = read_store_event(&event, bytes) {
-        let of = if event.kind == mp_event_kind_MP_EVENT_STORE_FIRST {
+    } else if let Some(new) = read_cache_event(&event, bytes) {
+        let of = if event.kind == mp_event_kind_MP_EVENT_CACHE_FIRST {
             Of::NewFlow
-        } else if event.kind == mp_event_kind_MP_EVENT_STORE {
+        } else if event.kind == mp_event_kind_MP_EVENT_CACHE {
             Of::Answered
         } else {
             Of::Unanswered
@@ -57,13 +57,13 @@ fn take(cache: &mut Cache<Out>, bytes: &[u8]) {
     }
 }
 
-fn read_store_event(event: &mp_event, bytes: &[u8]) -> Option<New> {
+fn read_cache_event(event: &mp_event, bytes: &[u8]) -> Option<New> {
     let number = |at: usize, length: usize| bytes.get(at..at + length);
-    let length = number(std::mem::offset_of!(mp_store_event, bytes), 4)?;
-    let l3 = number(std::mem::offset_of!(mp_store_event, l3), 2)?;
-    let l4 = number(std::mem::offset_of!(mp_store_event, l4), 2)?;
+    let length = number(std::mem::offset_of!(mp_cache_event, bytes), 4)?;
+    let l3 = number(std::mem::offset_of!(mp_cache_event, l3), 2)?;
+    let l4 = number(std::mem::offset_of!(mp_cache_event, l4), 2)?;
     let length = u32::from_ne_bytes(length.try_into().ok()?) as usize;
-    let frame = number(std::mem::offset_of!(mp_store_event, frame), length)?;
+    let frame = number(std::mem::offset_of!(mp_cache_event, frame), length)?;
     Some(New {
         seq: event.seq,
         end: event.end,

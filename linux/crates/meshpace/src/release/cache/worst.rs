@@ -12,7 +12,7 @@ use crate::kernel::intf::{
     mp_direction_MP_DOWN, mp_direction_MP_UP, mp_flow_key, mp_progress, MP_ASKS_PER_S,
     MP_COPIES_SAVED, MP_DATA_PER_COPY, MP_HOST_ASKS_PER_S,
 };
-use crate::policy::prompts::Due;
+use crate::policy::wake_ups::Due;
 
 const S: i64 = 1_000_000_000;
 const MEMORY: u64 = 192 << 10;

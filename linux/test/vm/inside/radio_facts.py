@@ -8,7 +8,7 @@ from radios import Station
 
 
 @dataclass(frozen=True)
-class Told:
+class RadioFacts:
     """Of a radio's own, and of the station that is the next hop to a node."""
 
     tx_power_dbm: float
@@ -25,7 +25,7 @@ def _number(pattern: str, text: str) -> float:
     return float(found[1])
 
 
-def by_iw(station: Station, to: str) -> Told:
+def by_iw(station: Station, to: str) -> RadioFacts:
     """`iw dev info`, `station get` of the next hop to a node, `mpath dump`."""
     info = station.iw("info")
     rows = [row.split() for row in station.iw("mpath", "dump").splitlines()]
@@ -33,7 +33,7 @@ def by_iw(station: Station, to: str) -> Told:
     column = rows[0].index("HOP_COUNT") - 2
     (path,) = [row for row in rows[1:] if row[0] == to]
     next_hop = station.iw("station", "get", path[1])
-    return Told(
+    return RadioFacts(
         tx_power_dbm=_number(r"txpower (\S+) dBm", info),
         frequency_mhz=int(_number(r"\((\d+) MHz\)", info)),
         signal_dbm=_number(r"signal avg:\s+(\S+)", next_hop),

@@ -4,8 +4,8 @@
  * order never overtakes the segment that it asks for. Where the daemon is slow and the buffer full,
  * segments go without a copy, and are counted.
  */
-#ifndef MESHPACE_BPF_STORE_H
-#define MESHPACE_BPF_STORE_H
+#ifndef MESHPACE_BPF_CACHE_H
+#define MESHPACE_BPF_CACHE_H
 
 #include "packet.h"
 
@@ -43,43 +43,43 @@ MP_INLINE uint64_t mp_wakeup(void)
 }
 
 /* An IPv4 and a TCP header. */
-#define MP_STORED_MIN 40u
+#define MP_CACHED_MIN 40u
 
-MP_INLINE uint32_t mp_store_kind(const struct mp_flow *flow)
+MP_INLINE uint32_t mp_cache_event_kind(const struct mp_flow *flow)
 {
 	if (!flow->at.progress.seen)
-		return MP_EVENT_STORE_FIRST;
-	return flow->at.progress.acked_bytes ? MP_EVENT_STORE : MP_EVENT_STORE_UNANSWERED;
+		return MP_EVENT_CACHE_FIRST;
+	return flow->at.progress.acked_bytes ? MP_EVENT_CACHE : MP_EVENT_CACHE_UNANSWERED;
 }
 
 /* Copies a flow's data packet for the retransmit cache. False: not copied. */
-MP_INLINE bool mp_store(struct __sk_buff *skb, const struct mp_packet *p,
+MP_INLINE bool mp_cache_segment(struct __sk_buff *skb, const struct mp_packet *p,
 			const struct mp_flow_key *key, const struct mp_flow *flow)
 {
 	uint32_t bytes = p->frame_bytes;
-	struct mp_store_event *store;
+	struct mp_cache_event *segment;
 
-	if (bytes > MP_STORED_MAX || p->segment.segments > 1 || skb->vlan_present)
+	if (bytes > MP_CACHED_MAX || p->segment.segments > 1 || skb->vlan_present)
 		return false;
-	store = bpf_ringbuf_reserve(&mp_events, sizeof(*store), 0);
-	if (!store)
+	segment = bpf_ringbuf_reserve(&mp_events, sizeof(*segment), 0);
+	if (!segment)
 		return false;
-	store->event.kind = mp_store_kind(flow);
-	store->event.seq = p->segment.seq;
-	store->event.end = p->segment.seq + p->segment.payload_bytes;
-	store->event.ack = flow->at.progress.seen ? flow->at.progress.ack : p->segment.seq;
-	store->event.key = *key;
-	store->bytes = bytes;
-	store->l3 = (uint16_t)p->l3;
-	store->l4 = (uint16_t)p->l4;
+	segment->event.kind = mp_cache_event_kind(flow);
+	segment->event.seq = p->segment.seq;
+	segment->event.end = p->segment.seq + p->segment.payload_bytes;
+	segment->event.ack = flow->at.progress.seen ? flow->at.progress.ack : p->segment.seq;
+	segment->event.key = *key;
+	segment->bytes = bytes;
+	segment->l3 = (uint16_t)p->l3;
+	segment->l4 = (uint16_t)p->l4;
 	/* The compiler knows the bounds already and would drop what the verifier needs. */
 	asm volatile("" : "+r"(bytes));
-	if (bytes < MP_STORED_MIN || bytes > MP_STORED_MAX ||
-	    bpf_skb_load_bytes(skb, 0, store->frame, bytes)) {
-		bpf_ringbuf_discard(store, BPF_RB_NO_WAKEUP);
+	if (bytes < MP_CACHED_MIN || bytes > MP_CACHED_MAX ||
+	    bpf_skb_load_bytes(skb, 0, segment->frame, bytes)) {
+		bpf_ringbuf_discard(segment, BPF_RB_NO_WAKEUP);
 		return false;
 	}
-	bpf_ringbuf_submit(store, mp_wakeup());
+	bpf_ringbuf_submit(segment, mp_wakeup());
 	return true;
 }
 

@@ -4,7 +4,7 @@
 #include "reference-map.h"
 
 #include <meshpace/law/law.h>
-#include <meshpace/endpoint/links.h>
+#include <meshpace/endpoint/linkrates.h>
 
 #include <string.h>
 
@@ -160,25 +160,25 @@ static void test_example(void)
 /* What each hop adds comes out in order, in units of 500 kbit/s; a path that is too long as none. */
 static void test_option(void)
 {
-	uint8_t option[MP_LINKS_BYTES];
-	uint32_t links, i, rates[20], kbps[MP_LINKS_MAX];
+	uint8_t option[MP_LINK_RATES_BYTES];
+	uint32_t links, i, rates[20], kbps[MP_LINK_RATES_MAX];
 
 	for (links = 0; links <= 20; links++) {
-		mp_links_write(option);
+		mp_link_rates_write(option);
 		for (i = 0; i < links; i++) {
 			rates[i] = random_one_in(9) ? 0 : (uint32_t)random_log(1, 1e6);
-			mp_links_add(option, rates[i]);
+			mp_link_rates_add(option, rates[i]);
 		}
-		CHECK_EQUAL(mp_links_is(option), true);
-		CHECK_EQUAL(mp_links_read(option, kbps), links <= MP_LINKS_MAX ? links : 0);
-		for (i = 0; i < links && links <= MP_LINKS_MAX; i++) {
+		CHECK_EQUAL(mp_link_rates_is(option), true);
+		CHECK_EQUAL(mp_link_rates_read(option, kbps), links <= MP_LINK_RATES_MAX ? links : 0);
+		for (i = 0; i < links && links <= MP_LINK_RATES_MAX; i++) {
 			double want = rates[i] ? fmin(fmax(round(rates[i] / 500.0), 1), 255) : 0;
 
 			CHECK_EQUAL(kbps[i], want * 500);
 		}
 	}
 	for (i = 0; i < 300; i++)
-		mp_links_add(option, UINT32_MAX);
+		mp_link_rates_add(option, UINT32_MAX);
 	CHECK_EQUAL(option[4], 255);
 }
 
@@ -190,16 +190,16 @@ static void test_finding(void)
 
 	memset(options, MP_TCPOPT_NOP, MP_TCP_OPTIONS_MAX);
 	mp_option_write(&options[2], 1);
-	mp_links_write(&options[12]);
-	CHECK_EQUAL(mp_links_find(options, MP_TCP_OPTIONS_MAX), 12);
-	CHECK_EQUAL(mp_links_find(options, 31), 31);
+	mp_link_rates_write(&options[12]);
+	CHECK_EQUAL(mp_link_rates_find(options, MP_TCP_OPTIONS_MAX), 12);
+	CHECK_EQUAL(mp_link_rates_find(options, 31), 31);
 	options[0] = MP_TCPOPT_END;
-	CHECK_EQUAL(mp_links_find(options, MP_TCP_OPTIONS_MAX), MP_TCP_OPTIONS_MAX);
+	CHECK_EQUAL(mp_link_rates_find(options, MP_TCP_OPTIONS_MAX), MP_TCP_OPTIONS_MAX);
 	for (run = 0; run < 1000000; run++) {
 		for (i = 0; i < MP_TCP_OPTIONS_MAX; i++)
 			options[i] = (uint8_t)(random_one_in(3) ? random_u64() : random_below(4));
-		i = mp_links_find(options, MP_TCP_OPTIONS_MAX);
-		CHECK(i == MP_TCP_OPTIONS_MAX || mp_links_is(&options[i]), "not the option");
+		i = mp_link_rates_find(options, MP_TCP_OPTIONS_MAX);
+		CHECK(i == MP_TCP_OPTIONS_MAX || mp_link_rates_is(&options[i]), "not the option");
 	}
 	free(options);
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The law `even`: the gateway prompts the sender of an upload whose path was broken."""
+"""The law `even`: the gateway wakes up the sender of an upload whose path was broken."""
 
 import time
 from dataclasses import dataclass
@@ -26,9 +26,9 @@ EACH_SECOND = 8
 
 @dataclass(frozen=True)
 class Outcome:
-    """Of a break: the prompts since it began, and how long nothing arrived after it."""
+    """Of a break: the wake-ups since it began, and how long nothing arrived after it."""
 
-    prompts: int
+    wake_ups: int
     silence_s: float
 
 
@@ -65,11 +65,11 @@ def broken(network: net.Network, gateway: Gateway, at: Break) -> Outcome:
         while run.received == before and time.monotonic() < mended + PATIENCE_S:
             time.sleep(0.01)
         silence_s = time.monotonic() - mended
-        return Outcome(gateway.fresh_status()["counters"]["prompts"], silence_s)
+        return Outcome(gateway.fresh_status()["counters"]["wake_ups"], silence_s)
 
 
 @pytest.mark.parametrize("at", [DATA, BOTH], ids=["data", "both"])
-def test_a_silent_sender_is_prompted(start: StartGateway, at: Break) -> None:
+def test_a_silent_sender_is_woken_up(start: StartGateway, at: Break) -> None:
     """Else it is silent as long again as its route was broken, and others have its share."""
     with net.relayed(RADIO) as network:
         path = [host(HOST4, 11.0, 2), host(HOST6, 11.0, 2)]
@@ -78,6 +78,6 @@ def test_a_silent_sender_is_prompted(start: StartGateway, at: Break) -> None:
         gateway.end()
         even = broken(network, start(network, law="even", host=path), at)
     print(f"gap {gap}, even {even}")
-    assert gap.prompts == 0
-    assert EACH_SECOND <= even.prompts < BREAK_S
+    assert gap.wake_ups == 0
+    assert EACH_SECOND <= even.wake_ups < BREAK_S
     assert even.silence_s <= AGAIN_S < gap.silence_s

@@ -47,7 +47,7 @@ class TurnsTestCase : public TestCase
     }
 
     /** @return of so many ACKs, those that tell what is shared @param connection theirs @param acks how many */
-    uint32_t Told(MeshpaceConnection& connection, uint32_t acks)
+    uint32_t Feedback(MeshpaceConnection& connection, uint32_t acks)
     {
         uint32_t count = 0;
         for (uint32_t i = 0; i < acks; i++, m_seq += BYTES)
@@ -55,17 +55,17 @@ class TurnsTestCase : public TestCase
             m_nowNs += 1'000'000;
             connection.Upload().DataToWired(Segment(m_seq, 1, BYTES), m_nowNs);
             m_nowNs += 240'000'000;
-            const auto told = connection.Upload().Tell(Segment(1, m_seq + BYTES, 0), m_nowNs);
-            NS_TEST_EXPECT_MSG_EQ(told.has_value(), true, "each ACK tells something");
-            mp_shared shared{};
+            const auto feedback = connection.Upload().Tell(Segment(1, m_seq + BYTES, 0), m_nowNs);
+            NS_TEST_EXPECT_MSG_EQ(feedback.has_value(), true, "each ACK tells something");
+            mp_feedback heard{};
             uint32_t rttWiredUs = 0;
-            if (mp_shared_read(told->data(), &shared))
+            if (mp_feedback_read(feedback->data(), &heard))
             {
-                NS_TEST_EXPECT_MSG_EQ(shared.sharers, 3, "hosts");
-                NS_TEST_EXPECT_MSG_EQ(shared.bps, 64'000, "its part");
+                NS_TEST_EXPECT_MSG_EQ(heard.active_hosts, 3, "hosts");
+                NS_TEST_EXPECT_MSG_EQ(heard.bytes_per_s, 64'000, "its part");
                 count++;
             }
-            else if (mp_option_read(told->data(), &rttWiredUs))
+            else if (mp_option_read(feedback->data(), &rttWiredUs))
             {
                 NS_TEST_EXPECT_MSG_EQ_TOL(rttWiredUs, 240'000, 1, "RTT_wired");
             }
@@ -78,11 +78,11 @@ class TurnsTestCase : public TestCase
         MeshpaceSettings settings;
         settings.law = mp_law_even();
         MeshpaceConnection connection(settings, 4, {});
-        NS_TEST_EXPECT_MSG_EQ(Told(connection, 40), 0, "alone");
-        connection.Share({}, {.bps = 64'000, .sharers = 3, .acks = 0});
-        NS_TEST_EXPECT_MSG_EQ(Told(connection, 40), 10, "one of four");
+        NS_TEST_EXPECT_MSG_EQ(Feedback(connection, 40), 0, "alone");
+        connection.Share({}, {.bytes_per_s = 64'000, .active_hosts = 3, .acks = 0});
+        NS_TEST_EXPECT_MSG_EQ(Feedback(connection, 40), 10, "one of four");
         connection.Share({}, {});
-        NS_TEST_EXPECT_MSG_EQ(Told(connection, 40), 0, "alone again");
+        NS_TEST_EXPECT_MSG_EQ(Feedback(connection, 40), 0, "alone again");
     }
 
     uint32_t m_seq{1};
@@ -154,7 +154,7 @@ class KeepsToItTestCase : public TestCase
         NS_TEST_EXPECT_MSG_LT(ours.nearBytes, 1.3 * ours.farBytes, "and keep to it");
         // 649 + 598 kbit/s, and 634 + 616 with others, whose ACKs wait in its place: 0.998 of it. Ten seeds of twelve
         // have 0.983 to 1.025, a deviation of 0.013, so that 2% is three deviations of a mean of four. In the other
-        // two (5 and 8) the cap rises for a while, since an attempt seems vain (law/trial.h): 1.03 and 1.20, at the
+        // two (5 and 8) the cap rises for a while, since a trial seems to fail (law/trial.h): 1.03 and 1.20, at the
         // far one's cost.
         NS_TEST_EXPECT_MSG_GT(ours.nearBytes + ours.farBytes,
                               0.98 * (theirs.nearBytes + theirs.farBytes),
@@ -162,17 +162,17 @@ class KeepsToItTestCase : public TestCase
     }
 };
 
-class ToldTestSuite : public TestSuite
+class FeedbackTestSuite : public TestSuite
 {
   public:
-    ToldTestSuite()
-        : TestSuite("meshpace-told", Type::UNIT)
+    FeedbackTestSuite()
+        : TestSuite("meshpace-feedback", Type::UNIT)
     {
         AddTestCase(new TurnsTestCase, Duration::QUICK);
         AddTestCase(new KeepsToItTestCase, Duration::QUICK);
     }
 };
 
-ToldTestSuite g_toldTestSuite; //!< the suite
+FeedbackTestSuite g_feedbackTestSuite; //!< the suite
 
 } // namespace

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 
-#include "meshpace-store.h"
+#include "meshpace-retransmit-cache.h"
 
 #include "meshpace/meshpace.h"
 
@@ -12,7 +12,7 @@ namespace ns3
 {
 
 void
-MeshpaceStore::Keep(const TcpSegment& segment, Ptr<QueueDiscItem> item)
+MeshpaceRetransmitCache::Keep(const TcpSegment& segment, Ptr<QueueDiscItem> item)
 {
     if (!m_stored.empty() && mp_seq_before(segment.Seq(), m_stored.back().end))
     {
@@ -22,7 +22,7 @@ MeshpaceStore::Keep(const TcpSegment& segment, Ptr<QueueDiscItem> item)
 }
 
 void
-MeshpaceStore::DropAcknowledged(uint32_t ack)
+MeshpaceRetransmitCache::DropAcknowledged(uint32_t ack)
 {
     while (!m_stored.empty() && mp_seq_up_to(m_stored.front().end, ack))
     {
@@ -31,19 +31,19 @@ MeshpaceStore::DropAcknowledged(uint32_t ack)
 }
 
 bool
-MeshpaceStore::Empty() const
+MeshpaceRetransmitCache::Empty() const
 {
     return m_stored.empty();
 }
 
-const MeshpaceStore::Stored&
-MeshpaceStore::First() const
+const MeshpaceRetransmitCache::Stored&
+MeshpaceRetransmitCache::First() const
 {
     return m_stored.front();
 }
 
 bool
-MeshpaceStore::Has(uint32_t ack) const
+MeshpaceRetransmitCache::Has(uint32_t ack) const
 {
     const auto open = std::ranges::find_if(m_stored, [ack](const Stored& stored) {
         return mp_seq_before(ack, stored.end);

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 
-#ifndef MESHPACE_PATH_PROBE_H
-#define MESHPACE_PATH_PROBE_H
+#ifndef MESHPACE_PATH_READER_H
+#define MESHPACE_PATH_READER_H
 
 #include "meshpace/meshpace.h"
 
@@ -53,18 +53,18 @@ double ReceivedDbm(Ptr<WifiNetDevice> from, Ptr<WifiNetDevice> to);
  * @param exponent path-loss exponent that the law assumes
  * @return the inputs
  */
-mp_radio ProbeRadio(Ptr<WifiNetDevice> own, Ptr<WifiNetDevice> nextHop, double exponent);
+mp_radio ReadRadio(Ptr<WifiNetDevice> own, Ptr<WifiNetDevice> nextHop, double exponent);
 
 /**
  * The path's links for the law `map`: contention window, slot, bit rate of control frames and
- * RTS/CTS of the sender's radio, and H_cs (MAP eq. 7), which core/ makes of ProbeRadio.
+ * RTS/CTS of the sender's radio, and H_cs (MAP eq. 7), which core/ makes of ReadRadio.
  *
  * @param path the radios from the sender to the last hop, at least two
  * @param assumptions what no radio tells
  * @return the links
  */
-mp_link ProbeLink(const std::vector<Ptr<WifiNetDevice>>& path, const PathAssumptions& assumptions);
+mp_link ReadLink(const std::vector<Ptr<WifiNetDevice>>& path, const PathAssumptions& assumptions);
 
 } // namespace ns3
 
-#endif // MESHPACE_PATH_PROBE_H
+#endif // MESHPACE_PATH_READER_H

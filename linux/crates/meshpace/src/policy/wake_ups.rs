@@ -17,7 +17,7 @@ use crate::kernel::programs::Maps;
 use crate::kernel::timestamp;
 use crate::policy::asks::Asks;
 
-pub struct Prompts {
+pub struct WakeUps {
     port: Arc<Port>,
     unreachable: Unreachable,
     pub due: Due,
@@ -34,7 +34,7 @@ pub struct Due {
     pub waited: u64,
 }
 
-impl Prompts {
+impl WakeUps {
     pub fn new(port: Arc<Port>) -> Self {
         Self {
             port,
@@ -102,7 +102,7 @@ fn is_due(probe: &mut mp_probe, flow: &FlowState, now_ns: u64) -> bool {
     let silent_ns = now_ns.saturating_sub(flow.data_ns);
     let (progress, pushed) = (&flow.progress, flow.pushed);
     let (ack, bytes) = (progress.ack, progress.acked_bytes);
-    progress.fin == 0 && law::prompt_due(probe, ack, silent_ns, bytes, pushed, now_ns)
+    progress.fin == 0 && law::wake_up_due(probe, ack, silent_ns, bytes, pushed, now_ns)
 }
 
 #[cfg(test)]
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn an_upload_that_is_silent_is_prompted_until_it_ends() {
+    fn an_upload_that_is_silent_is_woken_up_until_it_ends() {
         let mut probe = mp_probe::default();
         let bulk = FlowState {
             progress: acked(1_000_000),

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 
-#ifndef MESHPACE_TCP_PROMPT_H
-#define MESHPACE_TCP_PROMPT_H
+#ifndef MESHPACE_TCP_WAKE_UP_H
+#define MESHPACE_TCP_WAKE_UP_H
 
 #include "../gateway/meshpace-key.h"
 
@@ -19,14 +19,14 @@ namespace ns3
  * Tells the senders of uploads that a segment of theirs found its host unreachable, by ICMP: whose
  * time-out is doubled takes that back (RFC 6069), as Linux does and TcpSocketPaced here.
  */
-class TcpPrompt
+class TcpWakeUp
 {
   public:
     /** @param node what sends the messages */
-    explicit TcpPrompt(Ptr<Node> node);
+    explicit TcpWakeUp(Ptr<Node> node);
 
     /**
-     * Prompts the sender in the mesh.
+     * Wakes up the sender in the mesh.
      *
      * @param key its connection
      * @param seq the first byte of its that is not acknowledged
@@ -39,4 +39,4 @@ class TcpPrompt
 
 } // namespace ns3
 
-#endif // MESHPACE_TCP_PROMPT_H
+#endif // MESHPACE_TCP_WAKE_UP_H

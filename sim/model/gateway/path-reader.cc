@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 
-#include "path-probe.h"
+#include "path-reader.h"
 
 #include "../pointer-attribute.h"
 
@@ -127,7 +127,7 @@ ReceivedDbm(Ptr<WifiNetDevice> from, Ptr<WifiNetDevice> to)
 }
 
 mp_radio
-ProbeRadio(Ptr<WifiNetDevice> own, Ptr<WifiNetDevice> nextHop, double exponent)
+ReadRadio(Ptr<WifiNetDevice> own, Ptr<WifiNetDevice> nextHop, double exponent)
 {
     const auto phy = own->GetPhy();
     auto radio = mp_radio_default();
@@ -141,7 +141,7 @@ ProbeRadio(Ptr<WifiNetDevice> own, Ptr<WifiNetDevice> nextHop, double exponent)
 }
 
 mp_link
-ProbeLink(const std::vector<Ptr<WifiNetDevice>>& path, const PathAssumptions& assumptions)
+ReadLink(const std::vector<Ptr<WifiNetDevice>>& path, const PathAssumptions& assumptions)
 {
     const auto own = path.front();
     const auto mac = own->GetMac();
@@ -152,7 +152,7 @@ ProbeLink(const std::vector<Ptr<WifiNetDevice>>& path, const PathAssumptions& as
     link.cw = txop->GetMinCw(0);
     link.slot_us = own->GetPhy()->GetSlot().GetMicroSeconds();
     link.rts_cts = UsesRts(own, path[1]);
-    const auto radio = ProbeRadio(own, path[1], assumptions.exponent);
+    const auto radio = ReadRadio(own, path[1], assumptions.exponent);
     const auto reach = assumptions.positions ? ReachByPositions(path) : mp_reach{};
     link.h_cs = mp_h_cs(&radio, &reach);
     return link;

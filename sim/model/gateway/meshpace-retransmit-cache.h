@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 
-#ifndef MESHPACE_STORE_H
-#define MESHPACE_STORE_H
+#ifndef MESHPACE_RETRANSMIT_CACHE_H
+#define MESHPACE_RETRANSMIT_CACHE_H
 
 #include "../tcp/tcp-wire.h"
 
@@ -19,7 +19,7 @@ namespace ns3
  * Copies of the segments that have left for the mesh and are not acknowledged yet, from which the
  * gateway answers duplicate ACKs.
  */
-class MeshpaceStore
+class MeshpaceRetransmitCache
 {
   public:
     /** A segment that has left. */
@@ -61,4 +61,4 @@ class MeshpaceStore
 
 } // namespace ns3
 
-#endif // MESHPACE_STORE_H
+#endif // MESHPACE_RETRANSMIT_CACHE_H

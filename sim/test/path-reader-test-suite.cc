@@ -5,7 +5,7 @@
 #include "radio-line.h"
 #include "test-scenarios.h"
 
-#include "../model/gateway/path-probe.h"
+#include "../model/gateway/path-reader.h"
 
 #include "ns3/test.h"
 #include "ns3/wifi-phy.h"
@@ -103,7 +103,7 @@ class TruthTestCase : public TestCase
     void DoRun() override
     {
         RadioLine line(m_positionsM, m_radio);
-        const int law = ProbeLink(PathOf(line), m_assumptions).h_cs;
+        const int law = ReadLink(PathOf(line), m_assumptions).h_cs;
         const int truth = FirstIdle(line);
         NS_TEST_EXPECT_MSG_EQ(line.Sent(0, WIFI_MAC_DATA).size(), 1, "node 0 transmits");
         NS_TEST_EXPECT_MSG_LT(truth, HOPS, "the chain is long enough");
@@ -132,14 +132,14 @@ class LinkTestCase : public TestCase
     {
         constexpr double SPACING_M = 50;
         RadioLine line(EquallySpaced(SPACING_M), m_radio);
-        const auto link = ProbeLink(PathOf(line), {});
+        const auto link = ReadLink(PathOf(line), {});
         const auto defaults = mp_link_80211b();
         NS_TEST_EXPECT_MSG_EQ(link.base_kbps, m_radio.control_mbps * 1000, "b_base");
         NS_TEST_EXPECT_MSG_EQ(link.cw, defaults.cw, "cw_cur");
         NS_TEST_EXPECT_MSG_EQ(+link.slot_us, +defaults.slot_us, "t_slot");
         NS_TEST_EXPECT_MSG_EQ(+link.rts_cts, m_radio.rts_cts, "RTS/CTS");
         NS_TEST_EXPECT_MSG_EQ_TOL(CarrierSenseDbm(line.Device(0)), m_senseDbm, 0.01, "T_cs");
-        const auto radio = ProbeRadio(line.Device(0), line.Device(1), 3);
+        const auto radio = ReadRadio(line.Device(0), line.Device(1), 3);
         const auto received = ReceivedDbm(line.Device(1), line.Device(0));
         NS_TEST_EXPECT_MSG_EQ_TOL(radio.signal_dbm_q8 / 256.0, received, 0.01, "P_rx");
         NS_TEST_EXPECT_MSG_EQ(radio.frequency_mhz, 2412, "f_c");
@@ -179,11 +179,11 @@ class SignalTestCase : public TestCase
     double m_arrivedDbm{0};
 };
 
-class PathProbeTestSuite : public TestSuite
+class PathReaderTestSuite : public TestSuite
 {
   public:
-    PathProbeTestSuite()
-        : TestSuite("meshpace-path-probe", Type::UNIT)
+    PathReaderTestSuite()
+        : TestSuite("meshpace-path-reader", Type::UNIT)
     {
         const auto add = [this](TestCase* test) { AddTestCase(test, Duration::QUICK); };
         add(new LinkTestCase("Inputs, range radio", PapersRadio(), -78.07));
@@ -257,6 +257,6 @@ class PathProbeTestSuite : public TestSuite
     }
 };
 
-PathProbeTestSuite g_pathProbeTestSuite; //!< the suite
+PathReaderTestSuite g_pathReaderTestSuite; //!< the suite
 
 } // namespace

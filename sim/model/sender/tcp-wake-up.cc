@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 
-#include "tcp-prompt.h"
+#include "tcp-wake-up.h"
 
 #include "ns3/icmpv4-l4-protocol.h"
 #include "ns3/icmpv4.h"
@@ -15,7 +15,7 @@
 namespace ns3
 {
 
-TcpPrompt::TcpPrompt(Ptr<Node> node)
+TcpWakeUp::TcpWakeUp(Ptr<Node> node)
     : m_socket(Socket::CreateSocket(node, Ipv4RawSocketFactory::GetTypeId()))
 {
     m_socket->SetAttribute("Protocol", UintegerValue(Icmpv4L4Protocol::PROT_NUMBER));
@@ -23,7 +23,7 @@ TcpPrompt::TcpPrompt(Ptr<Node> node)
 }
 
 void
-TcpPrompt::Send(const MeshpaceKey& key, uint32_t seq)
+TcpWakeUp::Send(const MeshpaceKey& key, uint32_t seq)
 {
     TcpHeader tcp;
     tcp.SetSourcePort(key.meshPort);
