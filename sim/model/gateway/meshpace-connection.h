@@ -29,8 +29,8 @@ namespace ns3
  */
 struct Departure
 {
-    Ptr<QueueDiscItem> item; //!< null: none is due
-    MeshpaceFeedback feedback;       //!< what it is to tell
+    Ptr<QueueDiscItem> item;   //!< null: none is due
+    MeshpaceFeedback feedback; //!< what it is to tell
 };
 
 /**
@@ -250,10 +250,10 @@ class MeshpaceConnection
     };
 
     // Down: paced here.
-    std::deque<Held> m_held;       //!< the pacing queue
-    mp_pacer m_arrivals{};         //!< departures fixed on arrival
-    MeshpaceRetransmitCache m_cache;         //!< released, not yet acknowledged
-    mp_endpoint m_down{};          //!< T1 at the gateway's radio
+    std::deque<Held> m_held;         //!< the pacing queue
+    mp_pacer m_arrivals{};           //!< departures fixed on arrival
+    MeshpaceRetransmitCache m_cache; //!< released, not yet acknowledged
+    mp_endpoint m_down{};            //!< T1 at the gateway's radio
     mp_turn m_dataTurn{};
     mp_turn m_ackTurn{};
     mp_probe m_probe{};            //!< of its path

@@ -95,8 +95,8 @@ class MeshpaceGateway : public Object
     /** What ToMesh has to say. */
     struct ToMeshVerdict
     {
-        Verdict verdict;      //!< what to do with the packet
-        MeshpaceFeedback feedback;    //!< what a packet that passes is to tell
+        Verdict verdict;           //!< what to do with the packet
+        MeshpaceFeedback feedback; //!< what a packet that passes is to tell
     };
 
     /**
@@ -250,8 +250,8 @@ class MeshpaceGateway : public Object
     EventId m_goodputEvent;
     MeshpaceHosts m_hostShares;
     EventId m_evenEvent;
-    MeshpaceAsks m_probes;  //!< of downloads
-    MeshpaceAsks m_wakeUps; //!< of uploads
+    MeshpaceAsks m_probes;                   //!< of downloads
+    MeshpaceAsks m_wakeUps;                  //!< of uploads
     std::map<uint32_t, uint32_t> m_lastHost; //!< served, by radio
     uint32_t m_held{0};
     uint32_t m_maxHeld{0};

@@ -179,8 +179,8 @@ class MeshpaceHosts
     struct Host
     {
         mp_host_share share{};
-        mp_feedback feedback{};   //!< to its flows
-        mp_police police{}; //!< of what it sends
+        mp_feedback feedback{}; //!< to its flows
+        mp_police police{};     //!< of what it sends
         mp_host_pace pace{};
         mp_turns turns{};
         uint32_t radio{0};

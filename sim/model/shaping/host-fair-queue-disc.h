@@ -23,8 +23,8 @@ namespace ns3
  * @ingroup meshpace
  *
  * Fair queueing by host and then by flow, with CoDel on every flow's queue: what sch_cake does with
- * `dual-dsthost` or `dual-srchost` (Høiland-Jørgensen, Täht, Morton: Piece of CAKE, LANMAN 2018,
- * sections III.B and III.C).
+ * `dual-dsthost` or `dual-srchost` (Høiland-Jørgensen, Täht, Morton: Piece of CAKE, IEEE LANMAN
+ * 2018).
  *
  * Flows are served by the deficit round robin of RFC 8290 (section 4): a flow that has just begun is
  * served before those that keep a queue, and one without a queue stays sparse. In a round a flow may
@@ -89,7 +89,7 @@ class HostFairQueueDisc : public QueueDisc
     void DropFromLongest();
 
     PacketEnd m_hostIs{PacketEnd::DESTINATION};
-    Time m_target;
+    Time m_target; //!< of CoDel, as the next
     Time m_interval;
     std::deque<Flow> m_flows;
     std::map<Key, std::size_t> m_places;

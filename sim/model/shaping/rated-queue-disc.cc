@@ -23,7 +23,7 @@ namespace
 constexpr uint64_t NS_PER_S = 1'000'000'000;
 constexpr uint32_t FULL_PACKET_BYTES = 1500;
 
-// CoDel's defaults (RFC 8289, section 4.4), which sch_cake has, too.
+// CoDel's defaults (RFC 8290, sections 5.2.1 and 5.2.2), which sch_cake has, too.
 const Time TARGET = MilliSeconds(5);
 const Time INTERVAL = MilliSeconds(100);
 

@@ -25,7 +25,7 @@ namespace ns3
  * Holds traffic to constant rates, of IP packets with their headers: some hosts' each to its own, what
  * is left to another, or to none. Packets wait in a HostFairQueueDisc for each rate.
  *
- * The shaper is sch_cake's (Høiland-Jørgensen, Täht, Morton 2018, section III.A), without bursts: a
+ * The shaper is sch_cake's (Høiland-Jørgensen, Täht, Morton 2018), without bursts: a
  * packet may leave as long after the one before as that takes at the rate; a queue that was
  * empty begins anew. As there CoDel's target is at least 1.5 times what a full packet takes.
  *

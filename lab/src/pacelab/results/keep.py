@@ -10,7 +10,7 @@ from pathlib import Path
 from pacelab.errors import InputError, nearest
 from pacelab.results.host_tables import UNSERVED, host_figures, unserved_hosts
 from pacelab.results.judge import base_measure, in_percent
-from pacelab.results.law import commit_of, is_changed, present_law
+from pacelab.results.law import LAWS, commit_of, is_changed, present_laws, stated
 from pacelab.results.measures import MEASURES, Measure, measured
 from pacelab.results.pages import RESULTS, TEMPLATE
 from pacelab.results.record import NAME, SCHEMA, write_record
@@ -92,7 +92,14 @@ def _figures(point: Table, names: Sequence[str], of: Table) -> list[Table]:
         "values": [_round(together_kbps(run)) for run in result["runs"]],
         "seeds": result["seeds"],
     }
-    return [{**of, **row, "n": len(result["seeds"])} for row in rows]
+    law = stated(_laws(result), present_laws())
+    return [{**of, **row, "n": len(result["seeds"]), "law": law} for row in rows]
+
+
+def _laws(result: Table) -> set[str]:
+    """The laws of core that had a part in a result: the gateways', and those of senders."""
+    used = {result["scenario"]["gateway"]["law"], *(flow["law"] for flow in result["flows"])}
+    return used & set(LAWS)
 
 
 def _of_hosts(point: Table, known: set[str]) -> list[Table]:
@@ -110,7 +117,7 @@ def _of_hosts(point: Table, known: set[str]) -> list[Table]:
     return rows
 
 
-def _of_check(check: Table, seeds: int) -> list[Table]:
+def _of_check(check: Table, seeds: int, law: str) -> list[Table]:
     many = len(check["measured"]) > 1
     measure = MEASURES.get(base_measure(check))
     own = _unit(measure) if measure else ""
@@ -119,14 +126,16 @@ def _of_check(check: Table, seeds: int) -> list[Table]:
     for m in check["measured"]:
         row = _figure(check["text"], unit, {"mean": m["value"], "ci95": m["ci95"]}, factor)
         at = {"variant": f"at {m['at']}"} if many else {}
-        rows.append({**at, **row, "n": seeds, "verdict": check["outcome"]})
+        rows.append({**at, **row, "n": seeds, "verdict": check["outcome"], "law": law})
     return rows
 
 
 def record_of(outcome: Table, command: str) -> Table:
     """An experiment's outcome in the format of ``results/``."""
     points = [row for point in outcome["points"] for row in _of_point(outcome, point)]
-    checks = [row for check in outcome["checks"] for row in _of_check(check, outcome["seeds"])]
+    compared = {law for point in outcome["points"] for law in _laws(point["result"])}
+    law = stated(compared, present_laws())
+    checks = [row for c in outcome["checks"] for row in _of_check(c, outcome["seeds"], law)]
     head = _head(outcome["id"], outcome["title"], command)
     return {**head, "verdict": outcome["verdict"], "rows": points + checks}
 
@@ -139,7 +148,7 @@ def _head(experiment: str, title: str, command: str) -> Table:
         "experiment": experiment,
         "title": title,
         "commit": f"{commit}+" if commit and is_changed() else commit,
-        "law": present_law(),
+        "law": present_laws()[""],
         "command": command,
         "made": datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
     }
