@@ -170,6 +170,11 @@ def test_a_row_is_older_by_its_own_laws(tmp_path: Path) -> None:
     assert [law.is_of(row.law or "", later) for row in record.rows] == [False, True, False]
     assert [row.commit for row in record.rows] == [COMMIT] * 3
     assert not law.is_of(f"older:{NOW}", later)
+    text = stamp(record, Marks(record, later))
+    assert "**law of aaaaaaa, older**; <sup>a</sup>of aaaaaaa" in text
+    assert stamp(record, Marks(record, prints)).count("aaaaaaa") == 1
+    with pytest.raises(InputError, match="law is"):
+        _record(tmp_path, rows=[{**rows[0], "law": f"even={NOW}"}])
 
 
 def test_new_names_alone_make_no_other_law() -> None:
@@ -177,11 +182,6 @@ def test_new_names_alone_make_no_other_law() -> None:
     for before, after in law.RENAMED.items():
         assert law.is_of(before, {"": after})
         assert not law.is_of(before, {"": NOW})
-    text = stamp(record, Marks(record, later))
-    assert "**law of aaaaaaa, older**; <sup>a</sup>of aaaaaaa" in text
-    assert stamp(record, Marks(record, prints)).count("aaaaaaa") == 1
-    with pytest.raises(InputError, match="law is"):
-        _record(tmp_path, rows=[{**rows[0], "law": f"even={NOW}"}])
 
 
 def test_the_law_of_a_commit(tmp_path: Path) -> None:

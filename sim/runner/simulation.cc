@@ -85,9 +85,13 @@ Simulation::Simulation(const Scenario& scenario, uint32_t seed)
     {
         InstallGathering(scenario, *m_network);
     }
-    if (scenario.gateway.law != "off")
+    for (const auto& gateway : m_network->Gateways())
     {
-        for (const auto& gateway : m_network->Gateways())
+        if (IsShaping(scenario.gateway.law))
+        {
+            m_shaping.push_back(InstallShaping(scenario, *m_network, gateway));
+        }
+        else if (scenario.gateway.law != "off")
         {
             InstallGateway(gateway);
         }
@@ -114,6 +118,7 @@ Simulation::~Simulation()
 {
     m_stopped.clear();
     m_gateways.clear();
+    m_shaping.clear();
     for (const auto& [node, shaper] : m_shapers)
     {
         shaper->Dispose();
@@ -334,6 +339,11 @@ Simulation::EndWarmup()
     {
         gateway->ResetStatistics();
     }
+    for (const auto& [down, up] : m_shaping)
+    {
+        down->ResetStatistics();
+        up->ResetStatistics();
+    }
     for (auto& flow : m_flows)
     {
         flow->ResetStatistics();
@@ -384,6 +394,12 @@ const std::vector<Ptr<MeshpaceGateway>>&
 Simulation::Gateways() const
 {
     return m_gateways;
+}
+
+const std::vector<Shaping>&
+Simulation::ShapingAtGateways() const
+{
+    return m_shaping;
 }
 
 const LiveRoutes&
