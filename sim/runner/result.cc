@@ -263,6 +263,10 @@ GatewayJson(const Simulation& simulation)
         maxQueuePackets = std::max(maxQueuePackets, gateway->MaxHeldPackets());
         throttles += gateway->Throttles();
     }
+    for (const auto& [down, up] : simulation.ShapingAtGateways())
+    {
+        maxQueuePackets = std::max({maxQueuePackets, down->MaxPackets(), up->MaxPackets()});
+    }
     return {{"max_queue_packets", maxQueuePackets}, {"throttles", throttles}};
 }
 

@@ -56,6 +56,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GatewayConfig,
                                    release,
                                    delay_bound_s,
                                    rate_kbps,
+                                   host_kbps,
                                    bucket,
                                    queueing,
                                    link_rates,
@@ -129,6 +130,7 @@ namespace
 
 // pacelab has checked what users write; these guard the simulator against anything else.
 
+constexpr double LEAST_KBPS = 1e-3; // a bit a second
 // Of one stream and 20 MHz.
 constexpr double MOST_HT_MCS = 7;
 constexpr double MOST_VHT_MCS = 8;
@@ -167,7 +169,7 @@ const std::vector<std::string> QUEUEING{"fifo", "fq_codel", "codel", "yang"};
 void
 CheckGateway(const GatewayConfig& gateway)
 {
-    CheckKnown("gateway.law", gateway.law, {"off", "gap", "map", "shaper", "even"});
+    CheckKnown("gateway.law", gateway.law, {"off", "gap", "map", "shaper", "even", "cake", "hosts"});
     CheckKnown("gateway.omit",
                gateway.omit,
                {"",
@@ -187,8 +189,32 @@ CheckGateway(const GatewayConfig& gateway)
         CheckKnown("gateway.queueing", gateway.queueing, QUEUEING);
     }
     CheckKnown("gateway.link_rates", gateway.link_rates, {"single", "known", "piggybacked"});
-    CheckRange("gateway.rate_kbps", gateway.rate_kbps, gateway.law == "shaper" ? LEAST : 0, MOST);
+    const bool rated = gateway.law == "shaper" || gateway.law == "cake";
+    CheckRange("gateway.rate_kbps", gateway.rate_kbps, rated ? LEAST_KBPS : 0, MOST);
     CheckRange("gateway.bucket", gateway.bucket, 1, MOST);
+}
+
+/** Checks that hosts with rates of their own are mesh nodes, and that a law holds them to these. */
+void
+CheckHostRates(const Scenario& scenario)
+{
+    const auto& rates = scenario.gateway.host_kbps;
+    if (!rates.empty() && scenario.gateway.law != "hosts")
+    {
+        throw ScenarioError("gateway.host_kbps has a meaning for gateway.law = \"hosts\" only; "
+                            "remove it");
+    }
+    for (const auto& [name, kbps] : rates)
+    {
+        CheckRange("gateway.host_kbps." + name, kbps, LEAST_KBPS, MOST);
+        if (std::none_of(scenario.nodes.begin(), scenario.nodes.end(), [&](const auto& node) {
+                return node.name == name && !node.gateway;
+            }))
+        {
+            throw ScenarioError("gateway.host_kbps." + name +
+                                " is of no mesh node but a gateway; name another");
+        }
+    }
 }
 
 /** Checks that links with rates of their own join mesh nodes, of a standard that has such rates. */
@@ -415,6 +441,7 @@ Check(const Scenario& scenario)
     CheckKnown("radio.queueing", scenario.radio.queueing, QUEUEING);
     CheckKnown("routing.protocol", scenario.routing.protocol, {"static", "aodv", "olsr"});
     CheckGateway(scenario.gateway);
+    CheckHostRates(scenario);
     CheckNumbers(scenario);
     CheckGateways(scenario);
     CheckClients(scenario);

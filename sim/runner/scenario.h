@@ -8,6 +8,7 @@
 #include "people/person-config.h"
 
 #include <cstdint>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -99,12 +100,13 @@ struct LinkConfig
 /** The law at each gateway. */
 struct GatewayConfig
 {
-    std::string law;          //!< "off", "gap", "map", "shaper"
+    std::string law;          //!< "off", "gap", "map", "shaper", "even", "cake", "hosts"
     bool goodput_control;     //!< whether goodput control is on
     bool local_retransmission; //!< whether the gateway answers duplicate ACKs
     std::string release;      //!< "nfqueue": at its turn; "fq": departures fixed on arrival
     double delay_bound_s;     //!< RTT samples above are discarded; 0: none, also for senders
-    double rate_kbps;         //!< of "shaper": payload rate of each flow
+    double rate_kbps;         //!< "shaper": payload of each flow; "cake": all IP packets one way
+    std::map<std::string, double> host_kbps; //!< of "hosts": IP packets of each, each way
     uint32_t bucket;          //!< of "shaper": packets of a flow that may leave together
     std::string queueing;     //!< at gateways, as the radio's; empty: as all nodes
     std::string link_rates;   //!< "single", "known", "piggybacked", also for senders

@@ -88,9 +88,13 @@ Simulation::Simulation(const Scenario& scenario, uint32_t seed)
     {
         InstallGathering(scenario, *m_network);
     }
-    if (scenario.gateway.law != "off")
+    for (const auto& gateway : m_network->Gateways())
     {
-        for (const auto& gateway : m_network->Gateways())
+        if (IsShaping(scenario.gateway.law))
+        {
+            m_shaping.push_back(InstallShaping(scenario, *m_network, gateway));
+        }
+        else if (scenario.gateway.law != "off")
         {
             InstallGateway(gateway);
         }
@@ -119,6 +123,7 @@ Simulation::~Simulation()
     m_people.clear(); // while their events can still be cancelled
     m_stopped.clear();
     m_gateways.clear();
+    m_shaping.clear();
     for (const auto& [node, shaper] : m_shapers)
     {
         shaper->Dispose();
@@ -154,8 +159,8 @@ Simulation::CreateGateway() const
         BooleanValue(config.goodput_control),
         "LocalRetransmission",
         BooleanValue(config.local_retransmission),
-        "DeparturesOnArrival",
-        BooleanValue(config.release == "fq"),
+        "Release",
+        EnumValue(config.release == "fq" ? MeshpaceRelease::ON_ARRIVAL : MeshpaceRelease::AT_TURN),
         "DelayBound",
         TimeValue(Seconds(config.delay_bound_s)));
 }
@@ -381,6 +386,11 @@ Simulation::EndWarmup()
     {
         gateway->ResetStatistics();
     }
+    for (const auto& [down, up] : m_shaping)
+    {
+        down->ResetStatistics();
+        up->ResetStatistics();
+    }
     for (auto& flow : m_flows)
     {
         flow->ResetStatistics();
@@ -437,6 +447,12 @@ const std::vector<Ptr<MeshpaceGateway>>&
 Simulation::Gateways() const
 {
     return m_gateways;
+}
+
+const std::vector<Shaping>&
+Simulation::ShapingAtGateways() const
+{
+    return m_shaping;
 }
 
 const LiveRoutes&

@@ -9,6 +9,7 @@
 #include "network.h"
 #include "pinger.h"
 #include "scenario.h"
+#include "shaping.h"
 #include "tcp-flow.h"
 
 #include "people/person.h"
@@ -61,8 +62,11 @@ class Simulation
     /** @return the people in the scenario's order */
     const std::vector<std::unique_ptr<Person>>& People() const;
 
-    /** @return the law of each gateway as MeshNetwork::Gateways, none when it is off */
+    /** @return the law of each gateway as MeshNetwork::Gateways, none when it is off or shapes */
     const std::vector<Ptr<MeshpaceGateway>>& Gateways() const;
+
+    /** @return what waits at each gateway as MeshNetwork::Gateways, none when no law shapes there */
+    const std::vector<Shaping>& ShapingAtGateways() const;
 
     /** @return what became of the routes */
     const LiveRoutes& Routes() const;
@@ -112,6 +116,7 @@ class Simulation
     std::unique_ptr<LiveRoutes> m_routes;
     std::vector<std::unique_ptr<TcpWakeUp>> m_wakeUps;
     std::vector<Ptr<MeshpaceGateway>> m_gateways; //!< as MeshNetwork::Gateways
+    std::vector<Shaping> m_shaping;               //!< likewise
     std::vector<std::unique_ptr<Flow>> m_flows;
     std::vector<std::unique_ptr<Pinger>> m_pingers;
     std::vector<std::unique_ptr<Person>> m_people;

@@ -60,6 +60,7 @@ ChainScenario(uint32_t hops, const std::string& routing, double durationS)
                                   .release = "nfqueue",
                                   .delay_bound_s = 0,
                                   .rate_kbps = 0,
+                                  .host_kbps = {},
                                   .bucket = 1,
                                   .queueing = "",
                                   .link_rates = "single",

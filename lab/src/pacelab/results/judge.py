@@ -38,7 +38,7 @@ def base_measure(check: Table) -> str:
 
 def compares(check: Table) -> bool:
     """Whether a check looks at how far one thing lies above another."""
-    others = ("over", "over_variant", "over_while", "over_links", "over_flows")
+    others = ("over", "over_variant", "over_while", "over_links", "over_flows", "over_hosts")
     return any(check.get(key) for key in others) or check.get("over_at") is not None
 
 
@@ -63,7 +63,8 @@ def _at(check: Table, outcome: Table, at: Any) -> Interval | None:
     if check["measure"] == "flow_difference":
         return _flow_difference(point)
     name = base_measure(check)
-    value = measured(name, point, Selection(check["flows"], check["while"], check["links"]))
+    own = Selection(check["flows"], check["while"], check["links"], check["hosts"])
+    value = measured(name, point, own)
     if not compares(check) or value is None:
         return value
     other = find(
@@ -77,7 +78,8 @@ def _at(check: Table, outcome: Table, at: Any) -> Interval | None:
     links = check["over_links"] or check["links"]
     alone = check["over_while"] or check["while"]
     flows = check["over_flows"] or check["flows"]
-    base = measured(name, other, Selection(flows, alone, links))
+    hosts = check["over_hosts"] or check["hosts"]
+    base = measured(name, other, Selection(flows, alone, links, hosts))
     return apart(name, value, base) if base is not None else None
 
 

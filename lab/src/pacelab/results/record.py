@@ -19,7 +19,8 @@ from pacelab.errors import InputError, nearest
 
 SCHEMA = 1
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
-HEX = re.compile(r"[0-9a-f]{12}")
+_HEX = "[0-9a-f]{12}"
+LAW = re.compile(rf"{_HEX}|[a-z]+:{_HEX}( [a-z]+:{_HEX})*")  # law.py: of all, or of those named
 COMMIT = re.compile(r"[0-9a-f]{12}\+?")  # + marks a checkout with changes
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
@@ -114,7 +115,7 @@ def _check_keys(
 
 
 def _check_patterns(table: Mapping[str, Any], where: str) -> None:
-    for key, pattern in (("commit", COMMIT), ("law", HEX), ("made", DAY)):
+    for key, pattern in (("commit", COMMIT), ("law", LAW), ("made", DAY)):
         value = table.get(key)
         if value is not None and not pattern.fullmatch(value):
             raise InputError(f"{where}: {key} is {value!r}, not {pattern.pattern}; correct it")
@@ -143,7 +144,7 @@ def _row(table: Any, of: Mapping[str, Any], where: str) -> Row:
     return Row(
         **kept,
         commit=table["commit"] if own else of["commit"],
-        law=table.get("law") if own else of["law"],
+        law=table.get("law") if own else table.get("law", of["law"]),
     )
 
 

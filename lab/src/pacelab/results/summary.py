@@ -36,6 +36,19 @@ def goodput_kbps(run: Run, flow: int) -> float:
     return float(run["flows"][flow]["goodput_bytes"] * 8 / 1e3 / _measured_s(run))
 
 
+def together_kbps(run: Run) -> float:
+    """Goodput of all flows and persons of a run, kbit/s."""
+    flows = sum(goodput_kbps(run, flow) for flow in range(len(run["flows"])))
+    return flows + sum(map(sum, _people_bins(run))) * 8 / 1e3 / _measured_s(run)
+
+
+def _people_bins(run: Run) -> list[list[float]]:
+    return [
+        bins_after_warmup(person["delivered_bytes"], run["bin_s"], run["warmup_s"])
+        for person in run.get("people", [])
+    ]
+
+
 def _bins(run: Run) -> list[list[float]]:
     return [
         bins_after_warmup(flow["delivered_bytes"], run["bin_s"], run["warmup_s"])
@@ -60,16 +73,23 @@ def _shared_bins(run: Run, period_s: tuple[float, float]) -> list[list[float]]:
     ]
 
 
-def _goodput_interval(runs: Sequence[Run], flows: Sequence[int]) -> Interval:
-    """Of some flows together: over replications, or over batches when there is one run."""
-    if not flows:
-        return {"mean": 0.0, "ci95": None}  # people alone
-    if len(runs) > 1:
-        return interval([sum(goodput_kbps(run, f) for f in flows) for run in runs])
-    bins = _bins(runs[0])
-    together = [sum(bins[f][i] for f in flows) * 8 / 1e3 for i in range(len(bins[0]))]
-    mean = sum(goodput_kbps(runs[0], f) for f in flows)
-    return {"mean": mean, "ci95": interval(batch_means(together, runs[0]["bin_s"]))["ci95"]}
+def _goodput_interval(runs: Sequence[Run], flow: int) -> Interval:
+    """Of a flow: over replications, or over batches when there is one run."""
+    return _over_runs([goodput_kbps(run, flow) for run in runs], runs[0], [_bins(runs[0])[flow]])
+
+
+def _aggregate(runs: Sequence[Run]) -> Interval:
+    """Of all flows and persons together, as of one flow."""
+    series = [*_bins(runs[0]), *_people_bins(runs[0])]
+    return _over_runs([together_kbps(run) for run in runs], runs[0], series)
+
+
+def _over_runs(values: list[float], first: Run, series: Sequence[Sequence[float]]) -> Interval:
+    """Of values of runs; the interval of a single one is that of batches of its bins."""
+    if len(values) > 1:
+        return interval(values)
+    together = [sum(octets) * 8 / 1e3 for octets in zip(*series, strict=False)]
+    return {"mean": values[0], "ci95": interval(batch_means(together, first["bin_s"]))["ci95"]}
 
 
 def _shares(run: Run, period_s: tuple[float, float]) -> list[float]:
@@ -118,7 +138,7 @@ def _flow_summary(runs: Sequence[Run], index: int) -> Table:
     first = flows[0]
     summary: Table = {"name": first["name"], "from": first["from"], "to": first["to"]}
     summary |= {"direction": first["direction"], "hops": first["hops"], "law": first["law"]}
-    summary["goodput_kbps"] = _goodput_interval(runs, [index])
+    summary["goodput_kbps"] = _goodput_interval(runs, index)
     for key in COUNTS:
         summary[key] = _mean([flow[key] for flow in flows])
     summary["rtt_ms"] = _mean_table([flow["rtt_ms"] for flow in flows])
@@ -170,7 +190,7 @@ def summarize(scenario: Scenario, runs: Sequence[Run]) -> Table:
         "seeds": [run["seed"] for run in runs],
         "statistics": "replications" if len(runs) > 1 else "batch means",
         "flows": [_flow_summary(runs, i) for i in flows],
-        "aggregate_kbps": _goodput_interval(runs, list(flows)),
+        "aggregate_kbps": _aggregate(runs),
         "jain": interval([run_jain(run, shared_s) for run in runs]),
         "spread": interval([run_spread(run, shared_s) for run in runs]),
         "jain_10s": interval([run_jain_10s(run, shared_s) for run in runs]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pacelab.results.host_tables import UNSERVED, host_rows, unserved_hosts
 from pacelab.results.judge import FAILED, base_measure, compares, in_percent
 from pacelab.results.measures import MEASURES, measured
 from pacelab.results.stats import Interval, difference
@@ -75,7 +76,7 @@ def result_table(result: Table) -> str:
     how = f"{seeds} seeds" if seeds > 1 else "1 seed, batch means"
     return (
         f"{result['scenario']['title']}\n{layout(header, rows)}\n"
-        f"{_pages(result)}{_transfers(result)}{_pings(result)}{fairness}"
+        f"{_pages(result)}{_transfers(result)}{_pings(result)}{_people(result)}{fairness}"
         f"mean ± 95% interval, {how}"
     )
 
@@ -88,6 +89,12 @@ def _pages(result: Table) -> str:
         if flow.get("page_load_s")
     ]
     return "".join(lines)
+
+
+def _people(result: Table) -> str:
+    """A line for each figure of hosts and persons."""
+    rows = host_rows([{"result": result}])
+    return "".join(f"{label}: {_text(name, values[0])}\n" for label, name, values in rows)
 
 
 def _transfers(result: Table) -> str:
@@ -150,6 +157,7 @@ def outcome_rows(outcome: Table) -> list[Rows]:
             tables.append(_of_flows(points, before))
         if outcome["about"]["sweep"] and len(points[0]["result"]["flows"]) > 1:
             tables.append(_fairness(points, before))
+        tables += _of_hosts(points, before)
     return tables
 
 
@@ -171,7 +179,10 @@ def _swept(outcome: Table, points: Sequence[Table], name: str, before: str) -> R
 
 
 def _cell(name: str, point: Table) -> str:
-    value = measured(name, point)
+    return _text(name, measured(name, point))
+
+
+def _text(name: str, value: Interval | None) -> str:
     if value is None:
         return "-"
     if not MEASURES[name].percent:
@@ -212,6 +223,22 @@ def _fairness(points: Sequence[Table], before: str) -> Rows:
     shown = ("jain", "jain_10s", "starved_10s")
     rows = [[f"{p['system']}, {p['value']}", *(_cell(m, p) for m in shown)] for p in points]
     return f"{before}fairness", ["", *(MEASURES[m].label for m in shown)], rows
+
+
+def _of_hosts(points: Sequence[Table], before: str) -> list[Rows]:
+    """What hosts get and what persons feel, points side by side; nothing where neither is known."""
+    rows = [
+        [label, *(_text(name, value) for value in values)]
+        for label, name, values in host_rows(points)
+    ]
+    if not rows:
+        return []
+    without = [", ".join(unserved_hosts(point)) for point in points]
+    rows += [[UNSERVED, *(names or "none" for names in without)]] if any(without) else []
+    systems = [
+        p["system"] if p["value"] is None else f"{p['system']}, {p['value']}" for p in points
+    ]
+    return [(f"{before}hosts and persons", ["", *systems], rows)]
 
 
 def check_line(check: Table) -> str:

@@ -42,7 +42,8 @@ def resolve(document: Table, file: str, *, emulated: bool = False) -> Scenario:
     roaming.check_olsr(stated, where)
     roaming.check_clients(stated, where)
     flows = completed_flows(stated, names, where)
-    gateway = completed_gateway(stated.gateway, where.at("gateway"))
+    hosts = [node.name for node in nodes if not node.gateway]
+    gateway = completed_gateway(stated.gateway, hosts, where.at("gateway"))
     rates = links(stated.link, radio.standard, names, where)
     _check_gateways(stated, nodes, flows, where)
     if not emulated:
