@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pacelab.errors import nearest
 from pacelab.experiment.models import About, Check, Picture
 from pacelab.results.measures import MEASURES
-from pacelab.results.solo import bulk_hosts, people_of, scenario_hosts, solo
+from pacelab.results.solo import bulk_hosts, scenario_hosts, solo
 from pacelab.scenario.models import Scenario
 from pacelab.scenario.schema import Where
 
@@ -47,7 +47,7 @@ def check_hosts(about: About, scenarios: Sequence[Scenario], where: Where) -> No
     known: set[str] = set()
     if any(_named(entry) for _, _, entry in entries):
         known = {host for scenario in scenarios for host in scenario_hosts(scenario)}
-        known |= {person.name for scenario in scenarios for person in people_of(scenario)}
+        known |= {person.name for scenario in scenarios for person in scenario.people}
     for table, i, entry in entries:
         _check_entry(entry, known, where.at(table, str(i)))
 

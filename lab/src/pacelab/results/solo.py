@@ -21,14 +21,9 @@ from pacelab.scenario.schema import Table
 NO_LAW: Table = {"law": "off", "bucket": Flow.model_fields["bucket"].default}
 
 
-def people_of(scenario: Scenario) -> list[Any]:
-    """The persons of a resolved scenario; none where scenarios have none."""
-    return list(getattr(scenario, "people", []))
-
-
 def scenario_hosts(scenario: Scenario) -> list[str]:
     """The hosts of a resolved scenario, in the order of its nodes."""
-    return hosts_of(scenario.as_dict(), [{"node": person.node} for person in people_of(scenario)])
+    return hosts_of(scenario.as_dict(), [{"node": person.node} for person in scenario.people])
 
 
 # What persons do that takes all that it is given.
@@ -38,7 +33,7 @@ BULK_ACTIVITIES = {"download", "upload"}
 def bulk_hosts(scenario: Scenario) -> list[str]:
     """The hosts that have bulk demand at some time: only they have a part that can be missed."""
     ends = {e for flow in scenario.flows if flow.traffic in BULK for e in (flow.from_, flow.to)}
-    ends |= {p.node for p in people_of(scenario) if BULK_ACTIVITIES & set(p.does)}
+    ends |= {p.node for p in scenario.people if BULK_ACTIVITIES & set(p.does)}
     return [host for host in scenario_hosts(scenario) if host in ends]
 
 
@@ -57,11 +52,8 @@ def solo(scenario: Scenario, host: str) -> Scenario:
         "map": Map(),
         "flows": flows,
         "pings": [ping for ping in scenario.pings if host in (ping.from_, ping.to)],
+        "people": [p.model_copy(update={"law": "off"}) for p in scenario.people if p.node == host],
     }
-    people = people_of(scenario)
-    if people:
-        off = {"law": "off"}
-        own["people"] = [p.model_copy(update=off) for p in people if p.node == host]
     return scenario.model_copy(update=own)
 
 
