@@ -45,8 +45,8 @@ _PARAMETERS = re.compile(
     r"^MP_INLINE struct mp_law mp_law_(ap|map|shaper|even)\(.*?^}", re.DOTALL | re.MULTILINE
 )
 
-# Fingerprints of all headers before and after nothing but names changed: the programs' machine code and all replayed
-# traces were the same. Figures of the one are of the other.
+# Fingerprints of all headers before and after nothing but names changed: the programs' machine
+# code and all replayed traces were the same. Figures of the one are of the other.
 RENAMED = {"3650e9bdd10b": "0fa0c510160a"}
 
 # Strings and characters are matched first, so that what looks like a comment in one of them stays.

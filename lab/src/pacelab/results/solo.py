@@ -8,7 +8,6 @@ the same outages, while nobody else is there and no law is at work.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from pacelab.results.hosts import BULK, Host, host_series, hosts_of
 from pacelab.results.runs import Run
