@@ -134,14 +134,14 @@ MeshpaceGateway::TcpOnArrival(const MeshpaceKey& key,
         const auto upBytes = connection.Upload().Bytes();
         departureNs = AckOnArrivalNs(key, connection, segment, departureNs);
         connection.Upload().AckFromWired(segment, item, nowNs);
-        told = connection.Upload().Tell(segment, departureNs);
+        feedback = connection.Upload().Tell(segment, departureNs);
         m_hostShares.Delivered({key.meshAddress, false}, connection.Upload().Bytes() - upBytes);
     }
     if (!data)
     {
         departureNs = connection.NoDataOnArrival(segment, departureNs, nowNs);
     }
-    return Stamp(departureNs, {{item, told}, key, data, radio});
+    return Stamp(departureNs, {{item, feedback}, key, data, radio});
 }
 
 MeshpaceGateway::ToMeshVerdict
