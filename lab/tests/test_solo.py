@@ -12,7 +12,7 @@ from pacelab import cli
 from pacelab.experiment import definition, reproduce
 from pacelab.results import keep, tables
 from pacelab.results.measures import measured
-from pacelab.results.solo import bulk_hosts, people_of, solo
+from pacelab.results.solo import bulk_hosts, solo
 from pacelab.scenario import load
 from pacelab.scenario.models import Scenario
 from pacelab.scenario.schema import Model, Table
@@ -138,7 +138,7 @@ def test_persons_alone(two: Scenario) -> None:
     made = two.model_copy(update={"flows": two.flows[:1], "people": people})
     assert bulk_hosts(made) == ["RL2", "RL1"]
     ann = solo(made, "RL1")
-    assert [(person.name, person.law) for person in people_of(ann)] == [("Ann", "off")]
+    assert [(person.name, person.law) for person in ann.people] == [("Ann", "off")]
     assert ann.flows == []
 
 

@@ -28,6 +28,7 @@ from pacelab.experiment.models import (
 )
 from pacelab.experiment.part import WHOLE, Part
 from pacelab.results.solo import bulk_hosts
+from pacelab.results.verdicts import compares
 from pacelab.scenario import resolve
 from pacelab.scenario.document import override, read_document
 from pacelab.scenario.models import Scenario
@@ -222,6 +223,7 @@ def _text(check: Check, over: str | None, variant: str) -> str:
 def _checked(table: Any, where: Where) -> About:
     about = About.read(table if table is not None else {}, where)
     _check_names(about, where)
+    _check_margins(about, where)
     _check_search(about, where.at("search"))
     sweep = about.sweep
     if sweep and sweep.set and len(sweep.set) != len(sweep.values):
@@ -258,6 +260,17 @@ def _check_names(about: About, where: Where) -> None:
                     raise where.at(table, str(i), key).error(
                         f'unknown {kind} "{one}"; {nearest(str(one), map(str, known[kind]))}'
                     )
+
+
+def _check_margins(about: About, where: Where) -> None:
+    """That what has a margin is a difference: just that can be none."""
+    for i, check in enumerate(about.check):
+        table = check.as_dict()
+        differs = compares(table) or table["overs"] or check.trend or check.measure == "reference"
+        if check.margin is not None and not differs:
+            raise where.at("check", str(i), "margin").error(
+                'is of no difference; name what it compares, by "over" or "trend", or leave it out'
+            )
 
 
 # What each goal of a search needs.

@@ -119,6 +119,7 @@ class Check(Model):
     trend: Literal["rises", "falls"] | None = None
     least: float | None = None
     most: float | None = None
+    margin: float | None = Field(default=None, gt=0)
 
 
 class About(Model):

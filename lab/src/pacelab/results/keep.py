@@ -9,13 +9,13 @@ from pathlib import Path
 
 from pacelab.errors import InputError, nearest
 from pacelab.results.host_tables import UNSERVED, host_figures, unserved_hosts
-from pacelab.results.judge import base_measure, in_percent
 from pacelab.results.law import LAWS, commit_of, is_changed, present_laws, stated
 from pacelab.results.measures import MEASURES, Measure, measured
 from pacelab.results.pages import RESULTS, TEMPLATE
 from pacelab.results.record import NAME, SCHEMA, write_record
 from pacelab.results.stats import Interval
 from pacelab.results.summary import together_kbps
+from pacelab.results.verdicts import base_measure, in_percent
 from pacelab.scenario.schema import Table
 
 # What is kept of every point that has it; pictures and checks ask for more.
@@ -126,7 +126,8 @@ def _of_check(check: Table, seeds: int, law: str) -> list[Table]:
     for m in check["measured"]:
         row = _figure(check["text"], unit, {"mean": m["value"], "ci95": m["ci95"]}, factor)
         at = {"variant": f"at {m['at']}"} if many else {}
-        rows.append({**at, **row, "n": seeds, "verdict": check["outcome"], "law": law})
+        n = check["seeds"] or seeds
+        rows.append({**at, **row, "n": n, "verdict": check["outcome"], "law": law})
     return rows
 
 

@@ -81,10 +81,14 @@ def stated(laws: Iterable[str], prints: dict[str, str]) -> str:
     return " ".join(f"{law}:{prints[law]}" for law in paced)
 
 
+def _named_now(digits: str) -> str:
+    return RENAMED.get(digits, digits)
+
+
 def is_of(stated: str, prints: dict[str, str]) -> bool:
     """Whether all that a figure states to be of is as in these fingerprints, but for names."""
     pairs = (word.rpartition(":")[::2] for word in stated.split())
-    return all(prints.get(law) == RENAMED.get(digits, digits) for law, digits in pairs)
+    return all(_named_now(prints.get(law, "")) == _named_now(digits) for law, digits in pairs)
 
 
 def present_laws(root: Path = ROOT) -> dict[str, str]:

@@ -45,6 +45,7 @@ class Measure:
 
     Of events that are counted, less than half a one in a run counts as that much where something
     is set in relation to it. ``hosts``: it is of hosts or persons; ``solo``: needs solo runs.
+    What is no mean of runs (not ``each_run``) has no interval.
     """
 
     label: str
@@ -55,6 +56,7 @@ class Measure:
     counts: bool = False
     hosts: bool = False
     solo: bool = False
+    each_run: bool = True
 
 
 LEAST_COUNT = 0.5
@@ -318,6 +320,7 @@ MEASURES = {
         3,
         absolute=True,
         percent=True,
+        each_run=False,
     ),
     "stall": Measure("longest time without a byte, s", _from_bins(_stall_s), 1),
     "retransmits": Measure("segments sent again by TCP", _count("retransmits"), 1, counts=True),
@@ -345,7 +348,7 @@ MEASURES = {
         3,
         absolute=True,
     ),
-    "searched": Measure("best rate, kbit/s", _searched),
+    "searched": Measure("best rate, kbit/s", _searched, each_run=False),
     **{name: _of_hosts(name, of) for name, of in HOST_MEASURES.items()},
 }
 
@@ -356,9 +359,8 @@ def measured(name: str, point: Table, selection: Selection = EVERYTHING) -> Inte
 
 
 def apart(name: str, value: Interval, base: Interval) -> Interval | None:
-    """How far a value lies above another: relative to it, or absolute; None over a base of 0.
-
-    The interval is the sum of both: it leaves out 0 just where theirs do not touch.
+    """How far a figure lies above another where there are no runs to pair, such as of one run each:
+    relative to it, or absolute; None over a base of 0. The interval is the sum of both.
     """
     width = (value["ci95"] or 0.0) + (base["ci95"] or 0.0)
     known = value["ci95"] is not None or base["ci95"] is not None

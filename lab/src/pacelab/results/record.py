@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pacelab.errors import InputError, nearest
+from pacelab.results.verdicts import present_word
 
 SCHEMA = 1
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
@@ -139,6 +140,8 @@ def _row(table: Any, of: Mapping[str, Any], where: str) -> Row:
         raise InputError(f'{where}: has neither value, range nor "text"; add one')
     own = "commit" in table
     kept = {k: v for k, v in table.items() if k not in ("values", "seeds", "commit", "law")}
+    if "verdict" in kept:
+        kept["verdict"] = present_word(kept["verdict"])
     if "range" in kept:
         kept["range"] = tuple(kept["range"])
     return Row(

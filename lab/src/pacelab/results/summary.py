@@ -58,9 +58,13 @@ def _bins(run: Run) -> list[list[float]]:
 
 def shared_period_s(scenario: Scenario) -> tuple[float, float]:
     """From when to when, after the warm-up, all flows are there; all the time if that is never."""
-    whole = (scenario.warmup_s, scenario.duration_s)
-    begin = max([whole[0], *(flow.start_s for flow in scenario.flows)])
-    end = min([whole[1], *(flow.stop_s or whole[1] for flow in scenario.flows)])
+    return _shared_s(scenario.as_dict())
+
+
+def _shared_s(scenario: Table) -> tuple[float, float]:
+    whole = (scenario["warmup_s"], scenario["duration_s"])
+    begin = max([whole[0], *(flow["start_s"] for flow in scenario["flows"])])
+    end = min([whole[1], *(flow["stop_s"] or whole[1] for flow in scenario["flows"])])
     return (begin, end) if begin < end else whole
 
 
@@ -175,6 +179,30 @@ def _links(runs: Sequence[Run]) -> list[Drops]:
     ]
 
 
+def _together(runs: Sequence[Run], shared_s: tuple[float, float]) -> Table:
+    """What all flows have together, and pings."""
+    return {
+        "aggregate_kbps": _aggregate(runs),
+        "jain": interval([run_jain(run, shared_s) for run in runs]),
+        "spread": interval([run_spread(run, shared_s) for run in runs]),
+        "jain_10s": interval([run_jain_10s(run, shared_s) for run in runs]),
+        "starved_10s": interval([run_starved_10s(run, shared_s) for run in runs]),
+        **scenario_transfers(runs),
+        "pings": scenario_pings(runs),
+    }
+
+
+def of_one_run(scenario: Table, run: Run) -> Table:
+    """What measures look at in the result of a single run of a resolved scenario."""
+    shared_s = _shared_s(scenario)
+    return {
+        "scenario": scenario,
+        "seeds": [run["seed"]],
+        "runs": [run],
+        **_together([run], shared_s),
+    }
+
+
 def summarize(scenario: Scenario, runs: Sequence[Run]) -> Table:
     """The result of a scenario: means over runs with 95% intervals.
 
@@ -183,20 +211,12 @@ def summarize(scenario: Scenario, runs: Sequence[Run]) -> Table:
     ``spread``, ``jain_10s``, ``starved_10s``) is that of the time in which all flows are there.
     Pings have no part in any of this.
     """
-    flows = range(len(runs[0]["flows"]))
-    shared_s = shared_period_s(scenario)
     return {
         "scenario": scenario.as_dict(),
         "seeds": [run["seed"] for run in runs],
         "statistics": "replications" if len(runs) > 1 else "batch means",
-        "flows": [_flow_summary(runs, i) for i in flows],
-        "aggregate_kbps": _aggregate(runs),
-        "jain": interval([run_jain(run, shared_s) for run in runs]),
-        "spread": interval([run_spread(run, shared_s) for run in runs]),
-        "jain_10s": interval([run_jain_10s(run, shared_s) for run in runs]),
-        "starved_10s": interval([run_starved_10s(run, shared_s) for run in runs]),
-        **scenario_transfers(runs),
-        "pings": scenario_pings(runs),
+        "flows": [_flow_summary(runs, i) for i in range(len(runs[0]["flows"]))],
+        **_together(runs, shared_period_s(scenario)),
         "links": _links(runs),
         "gateway": _mean_table([run["gateway"] for run in runs]),
         "runs": list(runs),

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pacelab.results.effects import Effect
 from pacelab.results.host_tables import UNSERVED, host_rows, unserved_hosts
-from pacelab.results.judge import FAILED, base_measure, compares, in_percent
 from pacelab.results.measures import MEASURES, measured
-from pacelab.results.stats import Interval, difference
+from pacelab.results.sequential import MOST_SEEDS, PLANNED
+from pacelab.results.stats import ALPHA, Interval
+from pacelab.results.verdicts import FAILED, base_measure, compares, in_percent
 from pacelab.scenario.schema import Table
 
 
@@ -18,12 +20,11 @@ def with_interval(value: Interval, digits: int = 0) -> str:
     return text if value["ci95"] is None else f"{text} ± {value['ci95']:.{digits}f}"
 
 
-def gain_text(value: Interval, base: Interval) -> str:
-    """'+16%' over a base; '≈ +1%' when the difference lies inside the intervals."""
-    if not base["mean"]:
-        return "-"
-    gain = f"{100 * (value['mean'] / base['mean'] - 1):+.0f}%"
-    return gain if difference(value, base) else f"≈ {gain}"
+def gain_text(effect: Effect) -> str:
+    """'+16%'; '≈ +1%' when no difference is not excluded."""
+    low, high = effect.interval(PLANNED, ALPHA)
+    gain = f"{100 * effect.value:+.0f}%"
+    return f"≈ {gain}" if low <= 0 <= high else gain
 
 
 def layout(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -242,10 +243,25 @@ def _of_hosts(points: Sequence[Table], before: str) -> list[Rows]:
 
 
 def check_line(check: Table) -> str:
-    """'passed: text (measured +16 ± 3%)'."""
+    """'passed: text (measured +16 ± 3%)'; of an undecided one, what it would take."""
     word = check["outcome"].upper() if check["outcome"] == FAILED else check["outcome"]
+    text = "; ".join(part for part in (_measured_in_words(check), needs_text(check)) if part)
+    return f"{word}: {check['text']}" + (f" ({text})" if text else "")
+
+
+def _measured_in_words(check: Table) -> str:
     text = measured_text(check)
-    return f"{word}: {check['text']}" + (f" (measured {text})" if text else "")
+    return f"measured {text}" if text else ""
+
+
+def needs_text(check: Table) -> str:
+    """What it would take to decide a check that is undecided; "" where that was not asked."""
+    needs = check.get("needs")
+    if needs is None:
+        return ""
+    if needs["seeds"] is None:
+        return f"not to be decided by {MOST_SEEDS} seeds as it looks now"
+    return f"about {needs['seeds']} seeds would decide it, {needs['cpu_s'] / 60:.1f} CPU min more"
 
 
 def measured_text(check: Table) -> str:
