@@ -57,11 +57,11 @@ static inline void sender_read_settings(struct trace_reader *reader,
 /* What the gateway tells by an ACK stands as numbers, other options as in any trace. */
 static inline void sender_read_ack(struct trace_reader *reader, struct sender_ack *ack)
 {
-	struct mp_feedback heard;
+	struct mp_feedback feedback;
 	uint8_t option[MP_OPTION_BYTES];
 	bool shares = false;
 
-	memset(&feedback, 0, sizeof(shared));
+	memset(&feedback, 0, sizeof(feedback));
 	while (reader->used < reader->words) {
 		char *key = reader->word[reader->used++], *value = trace_split(reader, key);
 
