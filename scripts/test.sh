@@ -62,11 +62,13 @@ idly() {
     "$@"
 }
 
-build() {
-    scripts/setup.sh "$1"
+build_core_and_sim() {
     # The sanitizers' compiler is found when the build is configured.
     cmake -S . -B build -G Ninja --log-level=WARNING
     cmake --build build --target all tests
+}
+
+build_gateway() {
     scripts/cargo.sh build --release
     scripts/launchers.sh
 }
@@ -109,7 +111,9 @@ lab() { tests lab -n "$(nproc)" -m "$1"; }
 
 check() {
     step 'set-up and build'
-    build build
+    scripts/setup.sh build
+    build_core_and_sim
+    build_gateway
     beside lab lab 'not simulates and not emulates'
     beside python python
     beside rust rust
@@ -120,22 +124,28 @@ check() {
     ended lab python rust
 }
 
+# What takes nothing but processors: it is built beside what waits for packets, too.
+simulated() {
+    build_core_and_sim
+    core_and_sim
+    lab 'not emulates'
+}
+
 everything() {
     local long=()
     [ "$tier" = full ] && long=(--full)
     step 'set-up and build'
     scripts/setup.sh test
     beside kernels linux/test/vm/setup.sh
-    build test
+    build_gateway
     ended kernels
-    beside core-and-sim idly core_and_sim
+    beside simulated idly simulated
     beside rust idly rust
     beside python idly python
-    beside lab idly lab 'not emulates'
     step 'gateway and sender, in network namespaces'
     # They mostly wait for packets, so two for each processor share it well.
     tests linux/test --ignore=vm -m 'not alone' -n "$((2 * $(nproc)))" --dist loadgroup "${long[@]}"
-    ended core-and-sim rust python lab
+    ended rust python simulated
     step 'what measures the machine itself, and other kernels'
     tests linux/test --ignore=vm -m alone "${long[@]}"
     step 'emulated runs'

@@ -101,8 +101,12 @@ ALLOWED = {
         ("sender.interval_ns as f64 / 1e3", SHOWN),
     ],
     "linux/crates/meshpace/src/show/metrics.rs": [("f.interval_us / 1e6", SHOWN)],
-    "sim/model/gateway/meshpace-gateway-shares.cc": [("std::max(m_hostShares.DueNs(host,", QUEUE)],
+    "sim/model/gateway/meshpace-gateway-shares.cc": [
+        ("entry.second->HeadReadyNs() <= nowNs", QUEUE),
+        ("std::max(counts ? m_hostShares.DueNs(host, readyNs)", QUEUE),
+    ],
     "sim/model/gateway/meshpace-gateway.cc": [
+        ("first->first > nowNs", QUEUE),
         ("DueNs(key, *connection, nowNs) <= nowNs", QUEUE),
         ("std::min(NextConnection(radio, nowNs)", QUEUE),
         ("std::min(nextNs, DueNs(key, *connection, nowNs))", QUEUE),

@@ -45,7 +45,8 @@ static void test_any_value(void)
 		if (given.bytes_per_s < 64)
 			CHECK(heard.bytes_per_s <= 64, "%" PRIu64, heard.bytes_per_s);
 		else if (given.bytes_per_s < most_bytes_per_s)
-			CHECK(heard.bytes_per_s <= given.bytes_per_s && heard.bytes_per_s + 64 > given.bytes_per_s, "%" PRIu64, heard.bytes_per_s);
+			CHECK(heard.bytes_per_s <= given.bytes_per_s && heard.bytes_per_s + 64 > given.bytes_per_s,
+			      "%" PRIu64, heard.bytes_per_s);
 		else
 			CHECK_EQUAL(heard.bytes_per_s, most_bytes_per_s);
 	}

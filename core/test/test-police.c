@@ -93,8 +93,8 @@ static void test_gets_its_cap(void)
 			begin(n, 40);
 			run(n, rounds[r], 20);
 			bytes_per_s = run(n, rounds[r], 60);
-			CHECK(bytes_per_s > 0.85 * held_bytes_per_s && bytes_per_s < 1.02 * held_bytes_per_s, "%u, %u ms: %.0f", n,
-			      (uint32_t)(rounds[r] / MS), bytes_per_s);
+			CHECK(bytes_per_s > 0.85 * held_bytes_per_s && bytes_per_s < 1.02 * held_bytes_per_s,
+			      "%u, %u ms: %.0f", n, (uint32_t)(rounds[r] / MS), bytes_per_s);
 		}
 }
 

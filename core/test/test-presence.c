@@ -23,7 +23,8 @@ static void contend(void)
 	cost[0] = 1;
 	cost[1] = 4;
 	run(2, 3e6, 60, mean);
-	CHECK(share[0].cap_bytes_per_s > 0 && share[0].cap_bytes_per_s < 1000000, "cap %.0f", (double)share[0].cap_bytes_per_s);
+	CHECK(share[0].cap_bytes_per_s > 0 && share[0].cap_bytes_per_s < 1000000, "cap %.0f",
+	      (double)share[0].cap_bytes_per_s);
 }
 
 /* Who dies in mid-download, all its data under way for ever, holds nobody: after 4 s nobody has a cap. */
@@ -53,8 +54,8 @@ static void test_who_comes_back_finds_what_it_had(void)
 	second(2, 3e6);
 	share[1].delivered_bytes += 1500; /* the near host has all the air: a probe's worth */
 	second(2, 3e6);
-	CHECK(fabs((double)share[0].cap_bytes_per_s - (double)cap_bytes_per_s) < 0.2 * (double)cap_bytes_per_s, "%.0f, before %.0f",
-	      (double)share[0].cap_bytes_per_s, (double)cap_bytes_per_s);
+	CHECK(fabs((double)share[0].cap_bytes_per_s - (double)cap_bytes_per_s) < 0.2 * (double)cap_bytes_per_s,
+	      "%.0f, before %.0f", (double)share[0].cap_bytes_per_s, (double)cap_bytes_per_s);
 	stall(2, 1, 3e6, 120);
 	share[1].delivered_bytes += 1500;
 	second(2, 3e6);
@@ -176,7 +177,8 @@ static void test_who_shares_a_lossy_mesh(void)
 static void test_what_flows_are_told(void)
 {
 	struct mp_shares three = { .active_hosts = 3 };
-	struct mp_host_share two = { .cap_bytes_per_s = 1000, .flows = 2 }, none = { .flows = 0, .cap_bytes_per_s = 700 };
+	struct mp_host_share two = { .cap_bytes_per_s = 1000, .flows = 2 };
+	struct mp_host_share none = { .flows = 0, .cap_bytes_per_s = 700 };
 
 	CHECK_EQUAL(mp_feedback_of(&three, &two).bytes_per_s, 500);
 	CHECK_EQUAL(mp_feedback_of(&three, &two).active_hosts, 3);

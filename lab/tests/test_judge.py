@@ -12,7 +12,7 @@ from pacelab.results.stats import interval
 from pacelab.scenario.schema import Table
 
 UNSTATED = """over over_at over_variant at variant flows over_flows while over_while links
-over_links trend least most"""
+over_links hosts over_hosts trend least most"""
 CHECK: Table = dict.fromkeys(re.findall(r"\w+", UNSTATED))
 
 

@@ -2,6 +2,7 @@
 """Results as data: their format, the law that they are of, and the pages made of them."""
 
 import json
+import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from pacelab.results.markdown import Marks, cross_table, figure_text, list_table
 from pacelab.results.record import Record, Row, read_group, read_record, write_record
 
 NOW, THEN = "1" * 12, "2" * 12
+PRESENT, PAST = {"": NOW}, {"": THEN}
 COMMIT, OTHER = "a" * 12, "b" * 12
 GOOD: dict[str, Any] = {
     "schema": 1,
@@ -83,6 +85,105 @@ def test_only_what_computes_counts() -> None:
     )
 
 
+CORE = law.ROOT / law.HEADERS / "meshpace"
+# Where what all laws run calls what only some compute with, and by what the caller knows that it
+# may. Where there is no condition the hosts see to it, which ask for it under `even` alone.
+DISPATCH = {
+    ("mp_law_reuse_hops", "mp_oid_hops"): "law->reuse == MP_REUSE_CARRIER_SENSE",
+    ("mp_law_delay_ns", "mp_oid_hops"): "mp_select_u64(law->reuse,",
+    ("mp_law_delay_ns", "mp_oid_ns"): "mp_select_u64(law->reuse,",
+    ("mp_estimate_add", "mp_search_add"): "if (law->hop_wait_ns)",
+    ("mp_law_due_ns", "mp_bucket_departure_ns"): "law->constant ?",
+    ("mp_law_departed", "mp_bucket_departed"): "if (law->constant)",
+    ("mp_signalled_hear_feedback", "mp_feedback_read"): "",
+    ("mp_signalled_interval_ns", "mp_feedback_interval_ns"): "",
+    ("mp_endpoint_up_feedback", "mp_feedback_turn"): "",
+    ("mp_endpoint_up_notifies", "mp_police_notifies"): "",
+}
+
+
+def _functions() -> dict[str, tuple[str, str]]:
+    """Of each function of core its header and its body."""
+    found = {}
+    for file in CORE.rglob("*.h"):
+        text = re.sub(r"/\*.*?\*/", "", file.read_text(), flags=re.DOTALL)
+        for head in re.finditer(
+            r"^MP_INLINE [^;{]*?(mp_\w+)\([^;{]*\)\n{(.*?)^}", text, re.M | re.S
+        ):
+            found[head[1]] = (file.name, head[2])
+    return found
+
+
+def test_laws_share_no_more_than_is_stated() -> None:
+    """Else a change of what a law computes with would leave its figures unmarked."""
+    functions = _functions()
+    assert len(functions) > 150
+    assert set(law.OWN) <= {file for file, _ in functions.values()}
+    crossing = {}
+    for name, (file, body) in functions.items():
+        for called in set(re.findall(r"\bmp_\w+(?=\()", body)) & set(functions):
+            users, needed = (law.OWN.get(f, law.LAWS) for f in (file, functions[called][0]))
+            if not set(users) <= set(needed):
+                crossing[name, called] = body
+    assert set(crossing) == set(DISPATCH)
+    assert all(DISPATCH[call] in body for call, body in crossing.items())
+
+
+@pytest.mark.parametrize(
+    ("header", "before", "after", "changed"),
+    [
+        ("law/oid.h", "hops", "hopz", {"map"}),
+        ("law/search.h", "8u", "9u", {"even"}),
+        ("law/goodput.h", "16", "17", {"gap", "map"}),
+        ("law/law.h", "hop_wait_ns = 3", "hop_wait_ns = 4", {"even"}),
+        ("law/law.h", "least_h_cs = 1", "least_h_cs = 2", {"map"}),
+        ("law/law.h", "MP_Q16(0.7)", "MP_Q16(0.8)", set(law.LAWS)),
+        ("law/path.h", "1", "2", set(law.LAWS)),
+    ],
+)
+def test_a_law_has_its_own_fingerprint(
+    header: str, before: str, after: str, changed: set[str]
+) -> None:
+    """Else a change of `map` would mark what `even` gave as of an older law."""
+    headers = {file.name: file.read_text() for file in CORE.rglob("*.h")}
+    name = Path(header).name
+    code = re.sub(r"/\*.*?\*/", "", headers[name], flags=re.DOTALL)
+    assert before in code
+    other = {**headers, name: code.replace(before, after)}
+    prints = [
+        {one: law.fingerprint(of.items(), one) for one in law.LAWS} for of in (headers, other)
+    ]
+    assert {one for one in law.LAWS if prints[0][one] != prints[1][one]} == changed
+
+
+def test_a_row_is_older_by_its_own_laws(tmp_path: Path) -> None:
+    """Else a change of one law would mark all systems of a table, or none."""
+    laws = ("off", "even", "gap")
+    prints = {"": NOW, **dict.fromkeys(laws, NOW)}
+    assert law.stated(["off", "even"], prints) == f"even:{NOW}"
+    assert law.stated(["gap", "even", "off"], prints) == f"even:{NOW} gap:{NOW}"
+    assert law.stated(["off"], prints) == f"off:{NOW}"
+    two = law.stated(["gap", "even"], prints)
+    rows = [{**GOOD["rows"][i], "law": of} for i, of in enumerate((NOW, f"even:{NOW}", two))]
+    record = _record(tmp_path, rows=rows)
+    later = {**prints, "": THEN, "gap": THEN}
+    assert [law.is_of(row.law or "", later) for row in record.rows] == [False, True, False]
+    assert [row.commit for row in record.rows] == [COMMIT] * 3
+    assert not law.is_of(f"older:{NOW}", later)
+    text = stamp(record, Marks(record, later))
+    assert "**law of aaaaaaa, older**; <sup>a</sup>of aaaaaaa" in text
+    assert stamp(record, Marks(record, prints)).count("aaaaaaa") == 1
+    with pytest.raises(InputError, match="law is"):
+        _record(tmp_path, rows=[{**rows[0], "law": f"even={NOW}"}])
+
+
+def test_new_names_alone_make_no_other_law() -> None:
+    """Nor may the table say so of a law that has changed since."""
+    for before, after in law.RENAMED.items():
+        assert law.is_of(before, {"": after})
+        assert not law.is_of(before, {"": NOW})
+
+
 def test_the_law_of_a_commit(tmp_path: Path) -> None:
     """Else an old figure could not be told from one of the law as it is."""
     headers = tmp_path / law.HEADERS
@@ -96,9 +197,9 @@ def test_the_law_of_a_commit(tmp_path: Path) -> None:
         return law.commit_of(root=tmp_path) or ""
 
     first, second = commit("int law = 1;"), commit("int law = 2;")
-    assert law.law_of(second, tmp_path) == law.present_law(tmp_path)
-    assert law.law_of(first, tmp_path) not in (None, law.present_law(tmp_path))
-    assert law.law_of("0" * 12, tmp_path) is None
+    assert law.laws_of(second, tmp_path) == law.present_laws(tmp_path)
+    assert law.laws_of(first, tmp_path) not in (None, law.present_laws(tmp_path))
+    assert law.laws_of("0" * 12, tmp_path) is None
     assert law.commit_of("no-such", tmp_path) is None
 
 
@@ -156,7 +257,7 @@ def test_a_table_says_what_is_older(tmp_path: Path) -> None:
     """Else a reader would build on what another law gave."""
     old = {**GOOD["rows"][3], "commit": OTHER, "law": THEN}
     record = _record(tmp_path, rows=[*GOOD["rows"][:3], old])
-    marks = Marks(record, NOW)
+    marks = Marks(record, PRESENT)
     text = cross_table(record, marks, "{goodput:0}[ ({ping_p95})]", best="goodput", corner="h")
     assert text.splitlines() == [
         "| h | NewReno | even |",
@@ -168,7 +269,7 @@ def test_a_table_says_what_is_older(tmp_path: Path) -> None:
         "<sub>`bin/pacelab reproduce own`; 2026-11-25; n = 3; of aaaaaaa; "
         "<sup>a</sup>**law of bbbbbbb, older**</sub>"
     )
-    later = stamp(record, Marks(record, THEN))
+    later = stamp(record, Marks(record, PAST))
     assert "**law of aaaaaaa, older**; <sup>a</sup>of bbbbbbb" in later
     far = cross_table(
         replace(
@@ -180,9 +281,9 @@ def test_a_table_says_what_is_older(tmp_path: Path) -> None:
     )
     assert "| h = 4 | 654 | 714 |" in far
     changed = _record(tmp_path, commit=f"{COMMIT}+")
-    assert "of aaaaaaa+</sub>" in stamp(changed, Marks(changed, NOW))
+    assert "of aaaaaaa+</sub>" in stamp(changed, Marks(changed, PRESENT))
     unknown = replace(record, rows=(replace(record.rows[0], law=None),))
-    assert "law is not known" in stamp(unknown, Marks(unknown, NOW))
+    assert "law is not known" in stamp(unknown, Marks(unknown, PRESENT))
 
 
 def test_a_list_has_the_columns_that_there_are(tmp_path: Path) -> None:
@@ -190,7 +291,7 @@ def test_a_list_has_the_columns_that_there_are(tmp_path: Path) -> None:
     row = {"figure": "median", "unit": "ns", "value": 203, "wanted": 150}
     share = {"variant": "nfqueue", "figure": "CPU", "unit": "%", "value": 0.7}
     record = _record(tmp_path, rows=[row, share])
-    assert list_table(record, Marks(record, NOW)).splitlines() == [
+    assert list_table(record, Marks(record, PRESENT)).splitlines() == [
         "| what | figure | wanted | measured |",
         "|---|---|---|---|",
         "|  | median | 150 | 203 ns |",
@@ -210,15 +311,15 @@ def results(tmp_path: Path) -> Path:
 
 def test_pages_follow_the_data(results: Path) -> None:
     """Else a page would go on to say what the data no longer say."""
-    assert len(pages.write_pages(results, NOW)) == 2
-    assert pages.stale_pages(results, NOW) == []
+    assert len(pages.write_pages(results, PRESENT)) == 2
+    assert pages.stale_pages(results, PRESENT) == []
     page = (results / "group" / "README.md").read_text()
     assert "| h = 4 | 654 | 714.2 |" in page
     assert "[Chains](group/README.md) | 1 | 4 | 4 |" in (results / "README.md").read_text()
     write_record({**GOOD, "rows": GOOD["rows"][:1]}, results / "group", "own")
-    assert results / "group" / "README.md" in pages.stale_pages(results, NOW)
-    pages.write_pages(results, NOW)
-    assert len(pages.stale_pages(results, THEN)) == 2
+    assert results / "group" / "README.md" in pages.stale_pages(results, PRESENT)
+    pages.write_pages(results, PRESENT)
+    assert len(pages.stale_pages(results, PAST)) == 2
 
 
 @pytest.mark.parametrize(
@@ -236,7 +337,7 @@ def test_what_is_wrong_in_a_page(results: Path, text: str, says: str) -> None:
     """Else a figure would be missing from its page, and nobody would see it."""
     (results / "group" / "page.md").write_text(text)
     with pytest.raises(InputError) as error:
-        pages.make_pages(results, NOW)
+        pages.make_pages(results, PRESENT)
     assert says in str(error.value)
 
 
@@ -251,8 +352,9 @@ def test_the_laws_that_results_state_are_those_of_their_commits() -> None:
     rows = [row for f in folders for r in read_group(f).values() for row in r.rows]
     stated = {(row.commit, row.law) for row in rows if row.commit and "+" not in row.commit}
     assert stated
-    known = {commit: law.law_of(commit) for commit, _ in stated}
-    wrong = [(c, w) for c, w in stated if known[c] is not None and known[c] != w]
+    known = {commit: law.laws_of(commit) for commit, _ in stated}
+    laws = ((c, w, known[c]) for c, w in stated)
+    wrong = [(c, w) for c, w, k in laws if k and not (w and law.is_of(w, k))]
     assert not wrong
 
 
@@ -274,7 +376,8 @@ def test_an_experiment_is_kept(
     assert cli.main([*call, "--keep", "group/part"]) == cli.DONE
     record = read_group(results / "group")["part"]
     assert record.command == "bin/pacelab reproduce own --system GAP --value 2"
-    assert record.law == law.present_law()
+    assert record.law == law.present_laws()[""]
+    assert {row.law for row in record.rows} == {law.stated(["gap"], law.present_laws())}
     assert (record.commit or "").removesuffix("+") == law.commit_of()
     goodput = next(row for row in record.rows if row.figure == "goodput")
     assert (goodput.system, goodput.unit, goodput.n) == ("GAP", "kbit/s", 2)

@@ -153,6 +153,28 @@ BAD = {
         "gateway.rate_kbps",
         "remove it",
     ),
+    "cake without a rate": (f'[gateway]\nlaw = "cake"\n{FLOW}', "gateway.rate_kbps", "direction"),
+    "rates of no host": (f'[gateway]\nlaw = "hosts"\n{FLOW}', "gateway.host_kbps", "A = 4000"),
+    "rate of an unknown host": (
+        f'[gateway]\nlaw = "hosts"\nhost_kbps = {{ RL77 = 5 }}\n{FLOW}',
+        "gateway.host_kbps.RL77",
+        'mean "RL7"',
+    ),
+    "rate of a gateway": (
+        f'[gateway]\nlaw = "hosts"\nhost_kbps = {{ IG = 5 }}\n{FLOW}',
+        "gateway.host_kbps.IG",
+        "but a gateway",
+    ),
+    "no rate of a host": (
+        f'[gateway]\nlaw = "hosts"\nhost_kbps = {{ A = 0 }}\n{FLOW}',
+        "gateway.host_kbps",
+        "at least 0.001",
+    ),
+    "rates of hosts without hosts": (
+        f"[gateway]\nhost_kbps = {{ A = 5 }}\n{FLOW}",
+        "gateway.host_kbps",
+        "remove it",
+    ),
     "gateway's queueing under a law": (
         f'[gateway]\nlaw = "gap"\nqueueing = "codel"\n{FLOW}',
         "gateway.queueing",
@@ -288,6 +310,17 @@ def test_links_and_shapers(write: Callable[[str], str]) -> None:
     assert (stated.goodput_control, stated.local_retransmission) == (True, False)
     assert scenario.flows[1].bucket == 4
     assert load(write(FLOW)).gateway.goodput_control is True
+
+
+def test_shaping_leaves_the_radios_their_queues(write: Callable[[str], str]) -> None:
+    """Else CAKE would be compared over worse queues than others have below it."""
+    cake = {"gateway.law": "cake", "gateway.rate_kbps": 5000, "gateway.queueing": "fq_codel"}
+    gateway = load(write(FLOW), cake).gateway
+    assert (gateway.rate_kbps, gateway.queueing) == (5000, "fq_codel")
+    assert (gateway.goodput_control, gateway.local_retransmission) == (False, False)
+    rates = {"gateway.law": "hosts", "gateway.host_kbps": {"A": 4000, "RL3": 16000.5}}
+    gateway = load(write(FLOW), rates).gateway
+    assert gateway.as_dict()["host_kbps"] == {"A": 4000.0, "RL3": 16000.5}
 
 
 def test_settings(write: Callable[[str], str]) -> None:

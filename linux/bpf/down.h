@@ -15,6 +15,7 @@
 #include "cache.h"
 #include "strangers.h"
 #include "tcpopt.h"
+#include "waits.h"
 
 /* Data for the mesh passes; false: it is to be dropped. Sets p->departure_ns. */
 static __attribute__((noinline)) int mp_down_data(struct __sk_buff *skb, struct mp_packet *p)
@@ -27,6 +28,8 @@ static __attribute__((noinline)) int mp_down_data(struct __sk_buff *skb, struct 
 		return true;
 	key = mp_key_of(p, MP_DOWN);
 	flow = mp_find_flow(&key);
+	if (!mp_wait_passes(skb, p, &key, flow))
+		return false;
 	if (!(flow && mp_endpoint_is_answered(&flow->at, p->segment.now_ns)) && !mp_unanswered_passes(p))
 		return false;
 	if (!flow)

@@ -23,7 +23,6 @@
 #include "record.h"
 #include "strangers.h"
 #include "up.h"
-#include "waits.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -102,11 +101,7 @@ int mp_to_mesh(struct __sk_buff *skb)
 	if (p.segment.segments > 1)
 		mp_count(MP_COUNT_SUPER_PACKETS);
 	if (p.segment.payload_bytes > 0 && !(p.segment.flags & MP_TCP_SYN)) {
-		if (!mp_wait_for_host(&p))
-			return TC_ACT_SHOT;
-		if (!mp_wait_passes(skb, &p))
-			return TC_ACT_SHOT;
-		if (!mp_down_data(skb, &p))
+		if (!mp_wait_for_host(&p) || !mp_down_data(skb, &p))
 			return TC_ACT_SHOT;
 		if (!p.one_way && (p.segment.flags & MP_TCP_ACK))
 			mp_up_ack(skb, &p);

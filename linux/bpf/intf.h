@@ -85,7 +85,7 @@ struct mp_host_key {
 struct mp_cap {
 	struct bpf_spin_lock lock;
 	uint64_t cap_bytes_per_s;
-	uint64_t flow_bytes_per_s;      /* what each of its flows is told (up) */
+	uint64_t flow_bytes_per_s; /* what is signalled to each of its flows (up) */
 	struct mp_host_pace pace;
 	struct mp_police police; /* up */
 };
@@ -162,27 +162,27 @@ struct mp_settings {
 	uint8_t stamp;                /* departure times into skb->tstamp, for sch_fq */
 	uint8_t option;               /* enum mp_option_policy */
 	uint8_t local_retransmission;
-	uint8_t aliases;              /* hosts have caps, and some have several addresses */
-	uint8_t udp_waits;            /* some host has a cap: UDP is held, too */
-	uint8_t blanks;               /* what senders are told is the gateway's alone: others' is blanked */
-	uint32_t active_hosts;             /* hosts that share a mesh which loses routes (law even) */
-	uint64_t unanswered_bytes_per_s;      /* of each virtual queue of what nobody answers; 0: nothing bounds */
-	uint32_t changes;             /* of paths and floors so far, from 1; flows then look them up */
+	uint8_t aliases;                 /* hosts have caps, and some have several addresses */
+	uint8_t udp_waits;               /* some host has a cap: UDP is held, too */
+	uint8_t blanks;                  /* what senders are told is the gateway's alone: others' is blanked */
+	uint32_t active_hosts;           /* hosts that share a mesh which loses routes (law even) */
+	uint64_t unanswered_bytes_per_s; /* of each virtual queue of what nobody answers; 0: nothing bounds */
+	uint32_t changes;                /* of paths and floors so far, from 1; flows then look them up */
 };
 
 /* Ring buffer: a segment to be kept, or one to be sent again. */
 enum mp_event_kind {
 	MP_EVENT_CACHE,
-	MP_EVENT_CACHE_FIRST, /* of a new flow: what is kept under its key is another connection's */
+	MP_EVENT_CACHE_FIRST,      /* of a new flow: what is kept under its key is another connection's */
 	MP_EVENT_CACHE_UNANSWERED, /* of a flow of which nothing has been acknowledged yet */
 	MP_EVENT_RETRANSMIT,
 };
 
 struct mp_event {
-	uint32_t kind;     /* enum mp_event_kind */
-	uint32_t seq;      /* first byte */
-	uint32_t end;      /* after the last byte (cache) */
-	uint32_t ack;      /* all before is acknowledged (cache) */
+	uint32_t kind; /* enum mp_event_kind */
+	uint32_t seq;  /* first byte */
+	uint32_t end;  /* after the last byte (cache) */
+	uint32_t ack;  /* all before is acknowledged (cache) */
 	struct mp_flow_key key;
 };
 
@@ -208,25 +208,25 @@ enum mp_counter {
 	MP_COUNT_OPTIONS,       /* written */
 	MP_COUNT_OPTIONS_NO_ROOM,
 	MP_COUNT_OPTIONS_FAILED,
-	MP_COUNT_SUPER_PACKETS, /* several segments in one: they leave together */
-	MP_COUNT_CACHED,        /* segments copied to the daemon */
-	MP_COUNT_CACHE_MISSED,  /* not copied: too large, or the ring buffer was full */
-	MP_COUNT_WITHHELD,      /* duplicate ACKs withheld */
-	MP_COUNT_UDP_DROPPED,   /* UDP and all that is not TCP, to hosts whose cap it exceeded */
-	MP_COUNT_WAIT_DROPPED,  /* data, since all of its flow's waited too long */
-	MP_COUNT_WAIT_MARKED,   /* likewise, by ECN instead */
-	MP_COUNT_UP_DROPPED,    /* data from hosts whose cap it exceeded */
-	MP_COUNT_UP_MARKED,     /* likewise, by ECN instead */
-	MP_COUNT_OPTIONS_SIGNED, /* not written, since the ACK is signed (TCP-MD5, TCP-AO) */
-	MP_COUNT_OPTIONS_BLANKED, /* of ours, but from the wires: forged, or another gateway's */
-	MP_COUNT_RESETS_IGNORED, /* RSTs that do not fit the sequence, or of which none is known */
-	MP_COUNT_ACKS_IGNORED,  /* ACKs that do not fit the sequence */
-	MP_COUNT_DUPACKS_MPTCP, /* repeated ACKs that carry a message of MPTCP's, not taken for duplicates */
-	MP_COUNT_DUPACKS_DSACK, /* likewise, that tell that something came twice */
-	MP_COUNT_LEFT4,         /* TCP to the mesh that came from elsewhere, IPv4; without this box's own */
-	MP_COUNT_LEFT6,         /* likewise, IPv6 */
+	MP_COUNT_SUPER_PACKETS,      /* several segments in one: they leave together */
+	MP_COUNT_CACHED,             /* segments copied to the daemon */
+	MP_COUNT_CACHE_MISSED,       /* not copied: too large, or the ring buffer was full */
+	MP_COUNT_WITHHELD,           /* duplicate ACKs withheld */
+	MP_COUNT_UDP_DROPPED,        /* UDP and all that is not TCP, to hosts whose cap it exceeded */
+	MP_COUNT_WAIT_DROPPED,       /* data, since all of its flow's waited too long */
+	MP_COUNT_WAIT_MARKED,        /* likewise, by ECN instead */
+	MP_COUNT_UP_DROPPED,         /* data from hosts whose cap it exceeded */
+	MP_COUNT_UP_MARKED,          /* likewise, by ECN instead */
+	MP_COUNT_OPTIONS_SIGNED,     /* not written, since the ACK is signed (TCP-MD5, TCP-AO) */
+	MP_COUNT_OPTIONS_BLANKED,    /* of ours, but from the wires: forged, or another gateway's */
+	MP_COUNT_RESETS_IGNORED,     /* RSTs that do not fit the sequence, or of which none is known */
+	MP_COUNT_ACKS_IGNORED,       /* ACKs that do not fit the sequence */
+	MP_COUNT_DUPACKS_MPTCP,      /* repeated ACKs that carry a message of MPTCP's, not taken for duplicates */
+	MP_COUNT_DUPACKS_DSACK,      /* likewise, that tell that something came twice */
+	MP_COUNT_LEFT4,              /* TCP to the mesh that came from elsewhere, IPv4; without this box's own */
+	MP_COUNT_LEFT6,              /* likewise, IPv6 */
 	MP_COUNT_UNANSWERED_DROPPED, /* to strangers, and of flows that nobody acknowledges */
-	MP_COUNT_RECORDS_LOST,  /* packets that the trace lacks, for the daemon was slow */
+	MP_COUNT_RECORDS_LOST,       /* packets that the trace lacks, for the daemon was slow */
 	MP_COUNTERS
 };
 

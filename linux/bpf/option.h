@@ -96,7 +96,7 @@ static __attribute__((noinline)) int mp_take_question(struct __sk_buff *skb, str
 {
 	uint32_t question, nops = 0x01010101u, at;
 
-	if (!p || p->tcp_bytes < MP_TCP_HEADER_MIN + MP_ASK_BYTES)
+	if (!p || mp_has_plain_options(skb, p))
 		return 0;
 	at = p->l4 + p->tcp_bytes - MP_ASK_BYTES;
 	if (bpf_skb_load_bytes(skb, at, &question, sizeof(question)) ||

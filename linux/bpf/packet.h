@@ -28,17 +28,17 @@ struct mp_packet {
 	uint8_t protocol;       /* above IP */
 	uint8_t ecn;            /* of the IP header */
 	bool v6;
-	bool own;               /* to the mesh: made by a process of this box, not forwarded */
-	bool asks;              /* its sender wants to know RTT_wired */
-	bool one_way;           /* known to have no flow in the other direction */
-	bool heard;             /* from the mesh: its host has been noted as heard, lately */
-	bool met;               /* to the mesh: of a flow of which its host was heard lately */
-	bool tells_feedback;      /* its receiver is told of others, and not of RTT_wired */
-	uint8_t window_scale;   /* of a SYN, one more than its shift; 0: none */
-	uint32_t options;       /* what its TCP options say, of enum mp_seen */
-	uint32_t feedback_at;       /* the first that tells something, from the TCP header on; 0: none */
-	uint32_t charged;       /* for it, of a flow that is not answered */
-	struct mp_acked acked;  /* from the mesh: what it tells of a flow that is known */
+	bool own;                    /* to the mesh: made by a process of this box, not forwarded */
+	bool asks;                   /* its sender wants to know RTT_wired */
+	bool one_way;                /* known to have no flow in the other direction */
+	bool heard;                  /* from the mesh: its host has been noted as heard, lately */
+	bool met;                    /* to the mesh: of a flow of which its host was heard lately */
+	bool tells_feedback;         /* its receiver is told of others, and not of RTT_wired */
+	uint8_t window_scale;        /* of a SYN, one more than its shift; 0: none */
+	uint32_t options;            /* what its TCP options say, of enum mp_seen */
+	uint32_t feedback_at;        /* the first that tells something, from the TCP header on; 0: none */
+	uint32_t charged;            /* for it, of a flow that is not answered */
+	struct mp_acked acked;       /* from the mesh: what it tells of a flow that is known */
 	struct mp_feedback feedback; /* what its receiver is told of others */
 };
 

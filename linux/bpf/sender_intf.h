@@ -18,8 +18,8 @@ enum mp_way { MP_WAY_UNKNOWN, MP_WAY_MESH, MP_WAY_OTHER };
 /* What `meshpace sender` sets, at any time. */
 struct mp_sender_settings {
 	struct mp_law law;
-	uint32_t hops; /* wireless, to the gateway; 0 counts as 1 */
-	uint32_t kbps; /* of the wireless links; 0: unknown */
+	uint32_t hops;         /* wireless, to the gateway; 0 counts as 1 */
+	uint32_t kbps;         /* of the wireless links; 0: unknown */
 	struct mp_link link;   /* of the first hop, for the law `map`; else all zero */
 	struct mp_radio radio; /* what its H_cs comes from, for who looks */
 	int64_t uneven_q16;    /* as mp_path has it, of links at different bit rates; else 0 */
@@ -33,17 +33,17 @@ struct mp_sender_settings {
 struct mp_sender {
 	struct mp_estimate estimate;
 	struct mp_signalled signalled; /* what the gateway has said of the path and of others */
-	uint64_t interval_ns;  /* 0: unpaced */
-	uint64_t asked_ns;     /* when RTT_wired was asked for last */
-	uint64_t own_rate;     /* SO_MAX_PACING_RATE as the application has it, bytes/s; all ones: none */
-	uint64_t set_rate;     /* as these programs have set it; 0: they have not */
-	uint32_t rtt_us;       /* latest sample */
-	uint32_t signals;         /* times that RTT_wired was heard */
-	uint32_t asks;         /* without an answer, at most MP_ASK_DOUBLINGS */
-	uint32_t failed;       /* rates that could not be set */
-	uint32_t listens_for;  /* the callbacks of sock_ops that these programs have asked for */
-	uint8_t way;           /* enum mp_way */
-	uint8_t asking;        /* the next packet carries the question */
+	uint64_t interval_ns;          /* 0: unpaced */
+	uint64_t asked_ns;             /* when RTT_wired was asked for last */
+	uint64_t own_rate;             /* SO_MAX_PACING_RATE as the application has it, bytes/s; all ones: none */
+	uint64_t set_rate;             /* as these programs have set it; 0: they have not */
+	uint32_t rtt_us;               /* latest sample */
+	uint32_t signals;              /* times that RTT_wired was heard */
+	uint32_t asks;                 /* without an answer, at most MP_ASK_DOUBLINGS */
+	uint32_t failed;               /* rates that could not be set */
+	uint32_t listens_for;          /* the callbacks of sock_ops that these programs have asked for */
+	uint8_t way;                   /* enum mp_way */
+	uint8_t asking;                /* the next packet carries the question */
 };
 
 /* One socket as the iterator shows it. */

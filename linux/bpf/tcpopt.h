@@ -30,9 +30,9 @@
 enum mp_seen {
 	MP_SEEN_SIGNATURE = 1 << 0, /* its receiver refuses it when it is changed */
 	MP_SEEN_MPTCP = 1 << 1,
-	MP_SEEN_DSACK = 1 << 2,     /* something came twice: nothing is missing */
-	MP_SEEN_ASK = 1 << 3,       /* the question for RTT_wired ends the header */
-	MP_SEEN_FEEDBACK = 1 << 4,      /* RTT_wired, or what a flow shares; at mp_packet.feedback_at */
+	MP_SEEN_DSACK = 1 << 2,    /* something came twice: nothing is missing */
+	MP_SEEN_ASK = 1 << 3,      /* the question for RTT_wired ends the header */
+	MP_SEEN_FEEDBACK = 1 << 4, /* RTT_wired, or what a flow shares; at mp_packet.feedback_at */
 };
 
 /* Whether the header has nothing that matters here, without a look at all of it. */
@@ -65,9 +65,9 @@ struct mp_options {
 	uint8_t bytes[MP_TCP_OPTIONS_MAX + 12];
 	uint32_t count; /* bytes that the packet has of them */
 	uint32_t ack;
-	uint32_t at; /* as far as they have been read */
-	uint32_t seen; /* of enum mp_seen */
-	uint32_t feedback_at; /* the first that tells something, from the TCP header on; 0: none */
+	uint32_t at;           /* as far as they have been read */
+	uint32_t seen;         /* of enum mp_seen */
+	uint32_t feedback_at;  /* the first that tells something, from the TCP header on; 0: none */
 	uint32_t window_scale; /* one more than its shift; 0: none */
 };
 

@@ -32,12 +32,19 @@ MP_INLINE bool mp_mark(struct __sk_buff *skb)
 	return true;
 }
 
-/* Whether this packet, of a flow that is paced here, waits too long: for its flow, and before for its host. */
+/* Whether the daemon has said that a packet of the flow is to be marked. */
+MP_INLINE bool mp_mark_ordered(const struct mp_flow_key *key)
+{
+	return !mp_settings.stamp && bpf_map_lookup_elem(&mp_marks, key) &&
+	       bpf_map_delete_elem(&mp_marks, key) == 0;
+}
+
+/* Whether this packet waits too long: for its flow, if that is known and paced here, and before for its host. */
 MP_INLINE bool mp_waits_too_long(struct mp_flow *flow, const struct mp_packet *p)
 {
 	bool ends;
 
-	if (!mp_settings.stamp || !mp_settings.pace)
+	if (!flow || !mp_settings.stamp || !mp_settings.pace)
 		return false;
 	bpf_spin_lock(&flow->lock);
 	ends = mp_endpoint_down_waits_too_long(&flow->at, &mp_settings.law, p->turn_ns, p->ready_ns,
@@ -46,28 +53,20 @@ MP_INLINE bool mp_waits_too_long(struct mp_flow *flow, const struct mp_packet *p
 	return ends;
 }
 
-/* Whether the daemon has said that a packet of the flow is to be marked. */
-MP_INLINE bool mp_mark_ordered(const struct mp_flow_key *key)
+/*
+ * Data passes, marked where it has to be; flow may be NULL. False: it is to be dropped. On its own: of each way
+ * through it the verifier then remembers only what it returns.
+ */
+static __attribute__((noinline)) int mp_wait_passes(struct __sk_buff *skb, const struct mp_packet *p,
+						    const struct mp_flow_key *key, struct mp_flow *flow)
 {
-	return !mp_settings.stamp && bpf_map_lookup_elem(&mp_marks, key) &&
-	       bpf_map_delete_elem(&mp_marks, key) == 0;
-}
-
-/* Data of a flow passes, marked where it has to be; false: it is to be dropped. */
-static __attribute__((noinline)) int mp_wait_passes(struct __sk_buff *skb, struct mp_packet *p)
-{
-	struct mp_flow_key key;
-	struct mp_flow *flow;
-
-	if (!p || !mp_settings.law.hop_wait_ns)
+	if (!mp_settings.law.hop_wait_ns)
 		return true;
-	key = mp_key_of(p, MP_DOWN);
-	if (mp_ecn_capable(p) && mp_mark_ordered(&key)) {
+	if (mp_ecn_capable(p) && mp_mark_ordered(key)) {
 		mp_mark(skb);
 		return true;
 	}
-	flow = mp_find_flow(&key);
-	if (!flow || !mp_waits_too_long(flow, p))
+	if (!mp_waits_too_long(flow, p))
 		return true;
 	if (mp_ecn_capable(p) && mp_mark(skb))
 		return true;

@@ -16,6 +16,8 @@ MEASURED = "measured: goes by the clock, which a busy machine may spoil; has two
 SENDER = "sender: has `meshpace sender` on, of which a machine has one; such tests take turns"
 LONG = "long: not in `make test`; runs with --full"
 ALONE = "alone: measures the machine, or changes what belongs to all of it; nothing runs beside it"
+# The longest begin first, else one of them is left to run while other workers have nothing to do.
+LONGEST = ("test_shares", "test_identity", "test_content")
 StartGateway = Callable[..., Gateway]
 
 
@@ -81,6 +83,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if long and not config.getoption("--full"):
         config.hook.pytest_deselected(items=long)
         items[:] = [item for item in items if item not in long]
+    items.sort(key=lambda item: item.path.stem not in LONGEST)
     mine = [item for item in items if item.path.parent == HERE]
     obstacle = namespace.obstacle() if mine else None
     for item in mine if obstacle else []:

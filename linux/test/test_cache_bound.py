@@ -18,7 +18,9 @@ from harness.transfer import Transfer, window
 
 pytestmark = pytest.mark.measured
 
-RADIO, ADDRESS = Radio(delay_ms=4.0, loss=0.02, seed=9), "10.2.0.2"
+# Holes that lie apart, and time to fill them, as in test_integrity.py.
+WINDOW = 32 * 1024
+RADIO, ADDRESS = Radio(delay_ms=20.0, lost_each=2 * WINDOW // 1448), "10.2.0.2"
 # A small cache fills in a short test; at full length it is the shipped one, and a minute.
 CACHE_MIB, SHIPPED_MIB = 4, 32
 # What the allocator keeps beside, and the daemon's tables.
@@ -65,13 +67,15 @@ def test_what_is_never_acknowledged_has_its_bound(
 ) -> None:
     with net.relayed(RADIO) as network:
         hosts = [host(ADDRESS, 20.0, 1)]
-        retransmit_cache_mib, seconds = (SHIPPED_MIB, FULL_SECONDS) if full else (CACHE_MIB, SECONDS)
+        retransmit_cache_mib, seconds = (
+            (SHIPPED_MIB, FULL_SECONDS) if full else (CACHE_MIB, SECONDS)
+        )
         config = {} if full else {"retransmit_cache_mib": retransmit_cache_mib}
         gateway = start(network, law="even", host=hosts, **config)
         at_first = gateway.memory_kib()
         sent = pour(network, flows, seconds)
         assert sent * PAYLOAD > 2 * (retransmit_cache_mib + BESIDE_MIB) << 20
-        options = window(64 * 1024)
+        options = window(WINDOW)
         # Who begins while the cache is full is paced, and his losses are mended from it.
         with Transfer(network.wired, network.host, ADDRESS, options=options) as transfer:
             more = pour(network, flows, seconds)

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.measured, pytest.mark.alone]
 
 MAX_FLOWS = 16_384
 CACHE_MIB = 8
-# The daemon's slim copy of the flow table, the retransmit cache's budget, and what the allocator keeps
+# The daemon's slim copy of the flow table, the cache's budget, and what the allocator keeps
 # beside: several floods after one another need no more than one.
 GROWTH_KIB = 2 * MAX_FLOWS + CACHE_MIB * 1024 + 24 * 1024
 # 2 KiB a flow, keys and the hash table beside them, and the fixed maps.
@@ -110,6 +110,11 @@ def keeps_its_rate(network: net.Network, transfer: Transfer, count: int, kind: s
     return during == pytest.approx(before, rel=RATE_TOLERANCE)
 
 
+# Who makes a flow and what makes room is decided before any law: `gap` is tried at full length.
+BY_LAW = pytest.mark.parametrize("law", ["even", pytest.param("gap", marks=pytest.mark.long)])
+
+
+@BY_LAW
 @pytest.mark.parametrize("kind", ["syn", "data"])
 @pytest.mark.parametrize("release", ["nfqueue", "observe"])
 def test_a_flood_of_flows(
@@ -141,6 +146,7 @@ def test_a_flood_of_flows(
         assert status["counters"]["flows_evicted"] > 0
 
 
+@BY_LAW
 def test_a_small_table_makes_room(network: net.Network, start: StartGateway, law: str) -> None:
     """Least recently used out first: the busy flow stays, the flood's flows go."""
     gateway = start(network, law=law, max_flows=1024, host=paced())

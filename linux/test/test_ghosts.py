@@ -69,10 +69,9 @@ WIRES = [
 ]
 NAMES = ["tcp", "udp", "one-flow", "one-flow-to-a-living-host", "1000-flows-to-a-living-host"]
 # What is poured in at line rate takes a good part of the processors from whoever runs beside.
-MARKS = [[], [], [], [], [pytest.mark.alone]]
 FROM_THE_WIRES = [
-    pytest.param(ghosts, id=name, marks=marks)
-    for ghosts, name, marks in zip(WIRES, NAMES, MARKS, strict=True)
+    pytest.param(ghosts, id=name, marks=[pytest.mark.alone] if ghosts.per_s == LINE_RATE else [])
+    for ghosts, name in zip(WIRES, NAMES, strict=True)
 ]
 
 

@@ -37,8 +37,15 @@ MUTANTS = (
         "tries", f"{ENDPOINT}/dupack.h", "#define MP_LOCAL_TRIES 3u", "#define MP_LOCAL_TRIES 2u"
     ),
     Mutant("wait", f"{ENDPOINT}/wait.h", "mesh_ns + mesh_ns / 4", "mesh_ns"),
-    Mutant("police", f"{ENDPOINT}/police.h", "cap_bytes_per_s + cap_bytes_per_s / 16", "cap_bytes_per_s"),
-    Mutant("signalled again", f"{ENDPOINT}/police.h", "notified->waits = 1;", "notified->waits = 0;"),
+    Mutant(
+        "police",
+        f"{ENDPOINT}/police.h",
+        "cap_bytes_per_s + cap_bytes_per_s / 16",
+        "cap_bytes_per_s",
+    ),
+    Mutant(
+        "signalled again", f"{ENDPOINT}/police.h", "notified->waits = 1;", "notified->waits = 0;"
+    ),
     Mutant(
         "unanswered",
         f"{ENDPOINT}/unanswered.h",
@@ -46,7 +53,10 @@ MUTANTS = (
         "return now_ns <",
     ),
     Mutant(
-        "turns", f"{ENDPOINT}/feedback.h", "#define MP_FEEDBACK_TURNS 4u", "#define MP_FEEDBACK_TURNS 5u"
+        "turns",
+        f"{ENDPOINT}/feedback.h",
+        "#define MP_FEEDBACK_TURNS 4u",
+        "#define MP_FEEDBACK_TURNS 5u",
     ),
     Mutant(
         "damping", f"{LAW}/search.h", "MP_SEARCH_DAMPING_Q16 6554", "MP_SEARCH_DAMPING_Q16 6553"

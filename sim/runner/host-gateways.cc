@@ -18,6 +18,7 @@ class HostGateways
   public:
     HostGateways(const Scenario& scenario, const std::map<uint32_t, MeshTree>& trees)
         : m_scenario(scenario),
+          m_traffic(TrafficOf(scenario)),
           m_trees(trees),
           m_gateways(GatewayIndices(scenario.nodes))
     {
@@ -34,7 +35,7 @@ class HostGateways
         for (const bool stated : {true, false})
         {
             const FlowConfig* decisive = nullptr;
-            for (const auto& flow : m_scenario.flows)
+            for (const auto& flow : m_traffic)
             {
                 if ((flow.from != host && flow.to != host) || flow.via.empty() == stated)
                 {
@@ -101,6 +102,7 @@ class HostGateways
     }
 
     const Scenario& m_scenario;
+    const std::vector<FlowConfig> m_traffic;
     const std::map<uint32_t, MeshTree>& m_trees;
     const std::vector<uint32_t> m_gateways;
 };

@@ -27,6 +27,7 @@ Changed(const std::function<void()>* changed, uint32_t /* size */)
 
 LiveRoutes::LiveRoutes(const Scenario& scenario, const MeshNetwork& network)
     : m_scenario(scenario),
+      m_traffic(TrafficOf(scenario)),
       m_network(network)
 {
     for (const auto& client : scenario.clients)
@@ -58,7 +59,7 @@ LiveRoutes::Tell(const std::string& name, Ptr<MeshpaceGateway> law)
 void
 LiveRoutes::TellGateway(const std::string& name, Ptr<MeshpaceGateway> law) const
 {
-    for (const auto& flow : m_scenario.flows)
+    for (const auto& flow : m_traffic)
     {
         const auto down = m_network.IsWired(flow.from);
         if (!down && !m_network.IsWired(flow.to))

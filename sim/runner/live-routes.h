@@ -70,6 +70,7 @@ class LiveRoutes
     void NoteGateway(const std::string& client);
 
     const Scenario& m_scenario;
+    const std::vector<FlowConfig> m_traffic;
     const MeshNetwork& m_network;
     std::deque<std::function<void()>> m_watchers;  //!< where they stay
     std::map<std::string, Ptr<TcpMeshpace>> m_senders; //!< by flow

@@ -106,7 +106,7 @@ MeshNetwork::FindRoutes()
     };
     std::for_each(m_gateways.begin(), m_gateways.end(), find);
     std::vector<std::string> ends;
-    for (const auto& flow : m_scenario.flows)
+    for (const auto& flow : TrafficOf(m_scenario))
     {
         ends.insert(ends.end(), {flow.from, flow.to});
     }

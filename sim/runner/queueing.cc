@@ -4,6 +4,7 @@
 
 #include "queueing.h"
 
+#include "shaping.h"
 #include "wifi-parts.h"
 
 #include "../model/radio/station-queue-disc.h"
@@ -82,7 +83,7 @@ QueueingAt(const Scenario& scenario, uint32_t node)
     {
         return scenario.radio.queueing;
     }
-    if (gateway.law != "off")
+    if (gateway.law != "off" && !IsShaping(gateway.law))
     {
         return "law";
     }

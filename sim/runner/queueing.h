@@ -19,7 +19,7 @@ namespace ns3
  * @param scenario the scenario
  * @param node index of a mesh node
  * @return how packets wait for its radios: "fifo", "fq_codel", "codel", "yang"; "law" at a gateway
- *         whose law is on
+ *         whose law paces (one that shapes leaves its radios as they are)
  */
 std::string QueueingAt(const Scenario& scenario, uint32_t node);
 

@@ -24,7 +24,7 @@ uint32_t
 LargestPacketBytes(const Scenario& scenario)
 {
     uint32_t bytes = 0;
-    for (const auto& flow : scenario.flows)
+    for (const auto& flow : TrafficOf(scenario))
     {
         bytes = std::max(bytes, flow.segment_bytes + TCP_IP_HEADER_BYTES);
     }

@@ -7,6 +7,8 @@
 #include "cbr-flow.h"
 #include "files-flow.h"
 
+#include "people/people-result.h"
+
 #include "../model/sender/tcp-meshpace.h"
 
 #include <algorithm>
@@ -237,6 +239,19 @@ PingsJson(const Simulation& simulation)
     return json;
 }
 
+Json
+PeopleJson(const Simulation& simulation)
+{
+    auto json = Json::array();
+    for (const auto& person : simulation.People())
+    {
+        const auto& config = person->Config();
+        json.push_back(
+            PersonJson(*person, simulation.Network().HopsBetween(config.host, config.node)));
+    }
+    return json;
+}
+
 /** The law of all gateways together: the longest queue of any, the sum of the throttles. */
 Json
 GatewayJson(const Simulation& simulation)
@@ -247,6 +262,10 @@ GatewayJson(const Simulation& simulation)
     {
         maxQueuePackets = std::max(maxQueuePackets, gateway->MaxHeldPackets());
         throttles += gateway->Throttles();
+    }
+    for (const auto& [down, up] : simulation.ShapingAtGateways())
+    {
+        maxQueuePackets = std::max({maxQueuePackets, down->MaxPackets(), up->MaxPackets()});
     }
     return {{"max_queue_packets", maxQueuePackets}, {"throttles", throttles}};
 }
@@ -267,6 +286,7 @@ MakeResult(const Simulation& simulation, uint32_t seed)
             {"warmup_s", scenario.warmup_s},
             {"bin_s", Flow::BIN_S},
             {"flows", flows},
+            {"people", PeopleJson(simulation)},
             {"pings", PingsJson(simulation)},
             {"links", LinksJson(simulation.Network())},
             {"gateway", GatewayJson(simulation)},

@@ -4,7 +4,11 @@
 
 #include "scenario.h"
 
+#include "scenario-checks.h"
 #include "sinr-phy.h"
+
+#include "people/person-checks.h"
+#include "people/person-config-json.h"
 
 #include "meshpace/meshpace.h"
 
@@ -12,7 +16,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
 namespace ns3
 {
@@ -62,6 +65,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GatewayConfig,
                                    release,
                                    delay_bound_s,
                                    rate_kbps,
+                                   host_kbps,
                                    bucket,
                                    queueing,
                                    link_rates,
@@ -108,7 +112,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FlowConfig,
                                    one_connection,
                                    bucket,
                                    idle_at_s,
-                                   idle_s)
+                                   idle_s,
+                                   opaque)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PingConfig, from, to, interval_s, start_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OutageConfig, node, at_s, for_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Scenario,
@@ -125,6 +130,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Scenario,
                                    gateway,
                                    map,
                                    flows,
+                                   people,
                                    pings,
                                    outages)
 
@@ -133,42 +139,11 @@ namespace
 
 // pacelab has checked what users write; these guard the simulator against anything else.
 
-void
-CheckKnown(const std::string& key,
-           const std::string& value,
-           const std::vector<std::string>& known)
-{
-    if (std::find(known.begin(), known.end(), value) != known.end())
-    {
-        return;
-    }
-    std::string list;
-    for (const auto& name : known)
-    {
-        list += (list.empty() ? "" : ", ") + name;
-    }
-    throw ScenarioError(key + " = \"" + value + "\" is not simulated; one of: " + list);
-}
-
-void
-CheckRange(const std::string& key, double value, double least, double most)
-{
-    if (!(value >= least && value <= most))
-    {
-        std::ostringstream text;
-        text << key << " = " << value << " is out of range; from " << least << " to " << most;
-        throw ScenarioError(text.str());
-    }
-}
-
-/** Bounds only to keep times and sizes representable, and integers from having been negative. */
-constexpr double LEAST = 1e-6;
-constexpr double MOST = 1e6;
+constexpr double LEAST_KBPS = 1e-3; // a bit a second
 constexpr double MOST_EXPONENT = 10;
 constexpr double MOST_DBM = 120;
 constexpr double MOST_SHADOWING_DB = 30;
 constexpr double MOST_MCS = 11; // of one stream, 802.11ax
-constexpr double MOST_SEGMENT_BYTES = 1460; // fills a packet of 1500
 constexpr double MOST_RADIOS = 2;
 constexpr double MOST_FILE_BYTES = 1e9;
 constexpr double LEAST_SHAPE = 1.01; // at 1 Pareto's law has no mean
@@ -206,7 +181,7 @@ const std::vector<std::string> QUEUEING{"fifo", "fq_codel", "codel", "yang"};
 void
 CheckGateway(const GatewayConfig& gateway)
 {
-    CheckKnown("gateway.law", gateway.law, {"off", "gap", "map", "shaper", "even"});
+    CheckKnown("gateway.law", gateway.law, {"off", "gap", "map", "shaper", "even", "cake", "hosts"});
     CheckKnown("gateway.omit",
                gateway.omit,
                {"",
@@ -226,8 +201,32 @@ CheckGateway(const GatewayConfig& gateway)
         CheckKnown("gateway.queueing", gateway.queueing, QUEUEING);
     }
     CheckKnown("gateway.link_rates", gateway.link_rates, {"single", "known", "piggybacked"});
-    CheckRange("gateway.rate_kbps", gateway.rate_kbps, gateway.law == "shaper" ? LEAST : 0, MOST);
+    const bool rated = gateway.law == "shaper" || gateway.law == "cake";
+    CheckRange("gateway.rate_kbps", gateway.rate_kbps, rated ? LEAST_KBPS : 0, MOST);
     CheckRange("gateway.bucket", gateway.bucket, 1, MOST);
+}
+
+/** Checks that hosts with rates of their own are mesh nodes, and that a law holds them to these. */
+void
+CheckHostRates(const Scenario& scenario)
+{
+    const auto& rates = scenario.gateway.host_kbps;
+    if (!rates.empty() && scenario.gateway.law != "hosts")
+    {
+        throw ScenarioError("gateway.host_kbps has a meaning for gateway.law = \"hosts\" only; "
+                            "remove it");
+    }
+    for (const auto& [name, kbps] : rates)
+    {
+        CheckRange("gateway.host_kbps." + name, kbps, LEAST_KBPS, MOST);
+        if (std::none_of(scenario.nodes.begin(), scenario.nodes.end(), [&](const auto& node) {
+                return node.name == name && !node.gateway;
+            }))
+        {
+            throw ScenarioError("gateway.host_kbps." + name +
+                                " is of no mesh node but a gateway; name another");
+        }
+    }
 }
 
 /** Checks that links with rates of their own join mesh nodes, of a standard that has such rates. */
@@ -250,22 +249,6 @@ CheckLinks(const Scenario& scenario)
         {
             throw ScenarioError(key + " has a bit rate of its own, which is simulated for "
                                 "802.11b and 802.11g only; remove it");
-        }
-    }
-}
-
-/** Checks that what a key names as ends is there. */
-void
-CheckEnds(const std::string& key,
-          const std::vector<std::string>& ends,
-          const std::set<std::string>& names)
-{
-    for (const auto& end : ends)
-    {
-        if (names.count(end) == 0)
-        {
-            throw ScenarioError(key + "ends at \"" + end + "\", which is not there; name a " +
-                                "mesh node or a wired host");
         }
     }
 }
@@ -298,6 +281,10 @@ CheckFlow(const FlowConfig& flow, const std::set<std::string>& names)
     CheckRange(key + "idle_at_s", flow.idle_at_s, 0, MOST);
     CheckRange(key + "idle_s", flow.idle_s, 0, flow.traffic == "ftp" ? MOST : 0);
     CheckEnds(key, {flow.from, flow.to}, names);
+    if (flow.opaque && (flow.traffic != "ftp" || flow.law != "off"))
+    {
+        throw ScenarioError(key + "is opaque, which only ftp without a law is; remove it");
+    }
 }
 
 void
@@ -423,7 +410,10 @@ CheckClients(const Scenario& scenario)
     const bool map = scenario.gateway.law == "map" ||
                      std::any_of(scenario.flows.begin(),
                                  scenario.flows.end(),
-                                 [](const FlowConfig& flow) { return flow.law == "map"; });
+                                 [](const FlowConfig& flow) { return flow.law == "map"; }) ||
+                     std::any_of(scenario.people.begin(),
+                                 scenario.people.end(),
+                                 [](const PersonConfig& one) { return one.law == "map"; });
     if (!scenario.clients.empty() && map)
     {
         throw ScenarioError("the law map knows the links of nodes that stand still, and clients "
@@ -478,6 +468,7 @@ Check(const Scenario& scenario)
     CheckKnown("radio.queueing", scenario.radio.queueing, QUEUEING);
     CheckKnown("routing.protocol", scenario.routing.protocol, {"static", "aodv", "olsr"});
     CheckGateway(scenario.gateway);
+    CheckHostRates(scenario);
     CheckNumbers(scenario);
     CheckGateways(scenario);
     CheckClients(scenario);
@@ -487,6 +478,7 @@ Check(const Scenario& scenario)
     {
         CheckFlow(flow, names);
     }
+    CheckPeople(scenario, names);
     for (const auto& ping : scenario.pings)
     {
         CheckPing(ping, names);
@@ -498,6 +490,22 @@ Check(const Scenario& scenario)
 }
 
 } // namespace
+
+std::vector<FlowConfig>
+TrafficOf(const Scenario& scenario)
+{
+    auto traffic = scenario.flows;
+    for (const auto& person : scenario.people)
+    {
+        FlowConfig flow{};
+        flow.name = "person " + person.name;
+        flow.from = person.host;
+        flow.to = person.node;
+        flow.segment_bytes = person.segment_bytes;
+        traffic.push_back(flow);
+    }
+    return traffic;
+}
 
 Scenario
 ReadScenario(const std::string& file)

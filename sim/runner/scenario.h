@@ -5,7 +5,10 @@
 #ifndef MESHPACE_SCENARIO_H
 #define MESHPACE_SCENARIO_H
 
+#include "people/person-config.h"
+
 #include <cstdint>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -106,12 +109,13 @@ struct LinkConfig
 /** The law at each gateway. */
 struct GatewayConfig
 {
-    std::string law;          //!< "off", "gap", "map", "shaper"
+    std::string law;          //!< "off", "gap", "map", "shaper", "even", "cake", "hosts"
     bool goodput_control;     //!< whether goodput control is on
     bool local_retransmission; //!< whether the gateway answers duplicate ACKs
     std::string release;      //!< "nfqueue": at its turn; "fq": departures fixed on arrival
     double delay_bound_s;     //!< RTT samples above are discarded; 0: none, also for senders
-    double rate_kbps;         //!< of "shaper": payload rate of each flow
+    double rate_kbps;         //!< "shaper": payload of each flow; "cake": all IP packets one way
+    std::map<std::string, double> host_kbps; //!< of "hosts": IP packets of each, each way
     uint32_t bucket;          //!< of "shaper": packets of a flow that may leave together
     std::string queueing;     //!< at gateways, as the radio's; empty: as all nodes
     std::string link_rates;   //!< "single", "known", "piggybacked", also for senders
@@ -170,6 +174,7 @@ struct FlowConfig
     uint32_t bucket;            //!< of "shaper": packets that may leave together
     double idle_at_s;           //!< of ftp: when the application falls silent
     double idle_s;              //!< for how long; 0: never
+    bool opaque;                //!< of ftp: goes as datagrams that nobody between its ends can read
 };
 
 /** ICMP echo requests at a constant rate; no flow. */
@@ -205,6 +210,7 @@ struct Scenario
     GatewayConfig gateway;
     MapConfig map;
     std::vector<FlowConfig> flows;
+    std::vector<PersonConfig> people;
     std::vector<PingConfig> pings;
     std::vector<OutageConfig> outages;
 };
@@ -215,6 +221,13 @@ class ScenarioError : public std::runtime_error
   public:
     using std::runtime_error::runtime_error;
 };
+
+/**
+ * @param scenario a scenario
+ * @return its flows, and after them each person as one from his host to his node: who talks to whom, in
+ *         packets of which size
+ */
+std::vector<FlowConfig> TrafficOf(const Scenario& scenario);
 
 /**
  * Reads a resolved scenario.

@@ -10,10 +10,12 @@
 #include "link-rates.h"
 #include "outages.h"
 #include "radio.h"
+#include "tcp-sockets.h"
 
 #include "../model/gateway/meshpace-queue-disc.h"
 #include "../model/gateway/path-reader.h"
 #include "../model/sender/tcp-meshpace.h"
+#include "../model/tcp/udp-encapsulation.h"
 
 #include "ns3/boolean.h"
 #include "ns3/enum.h"
@@ -34,6 +36,7 @@ namespace
 {
 
 constexpr uint16_t FIRST_PORT = 5000;
+constexpr uint16_t FIRST_PERSON_PORT = 20000;
 
 /**
  * Puts a queue disc on a device.
@@ -85,9 +88,13 @@ Simulation::Simulation(const Scenario& scenario, uint32_t seed)
     {
         InstallGathering(scenario, *m_network);
     }
-    if (scenario.gateway.law != "off")
+    for (const auto& gateway : m_network->Gateways())
     {
-        for (const auto& gateway : m_network->Gateways())
+        if (IsShaping(scenario.gateway.law))
+        {
+            m_shaping.push_back(InstallShaping(scenario, *m_network, gateway));
+        }
+        else if (scenario.gateway.law != "off")
         {
             InstallGateway(gateway);
         }
@@ -107,13 +114,16 @@ Simulation::Simulation(const Scenario& scenario, uint32_t seed)
         m_flows.back()->Install();
     }
     InstallPingers();
+    InstallPeople();
     ScheduleOutages(scenario, *m_network);
 }
 
 Simulation::~Simulation()
 {
+    m_people.clear(); // while their events can still be cancelled
     m_stopped.clear();
     m_gateways.clear();
+    m_shaping.clear();
     for (const auto& [node, shaper] : m_shapers)
     {
         shaper->Dispose();
@@ -149,8 +159,8 @@ Simulation::CreateGateway() const
         BooleanValue(config.goodput_control),
         "LocalRetransmission",
         BooleanValue(config.local_retransmission),
-        "DeparturesOnArrival",
-        BooleanValue(config.release == "fq"),
+        "Release",
+        EnumValue(config.release == "fq" ? MeshpaceRelease::ON_ARRIVAL : MeshpaceRelease::AT_TURN),
         "DelayBound",
         TimeValue(Seconds(config.delay_bound_s)));
 }
@@ -192,7 +202,7 @@ Simulation::InstallGateway(const std::string& name)
 void
 Simulation::TellLinks(Ptr<MeshpaceGateway> gateway, const std::string& name) const
 {
-    for (const auto& flow : m_scenario.flows)
+    for (const auto& flow : TrafficOf(m_scenario))
     {
         const bool paced = m_network->IsWired(flow.from) &&
                            m_network->GatewayOf(flow.from) == name &&
@@ -309,6 +319,12 @@ Simulation::CreateFlow(const FlowConfig& config, uint16_t port)
             [this, one = flow.get()](uint16_t senderPort) { KeepStatistics(one, senderPort); });
         return flow;
     }
+    if (config.opaque)
+    {
+        UdpEncapsulation::On(ends.sender)->Encapsulate(port);
+        UdpEncapsulation::On(ends.receiver)->Encapsulate(port);
+        return std::make_unique<FtpFlow>(AsOpaque(config), ends, warmup, nullptr);
+    }
     return std::make_unique<FtpFlow>(config, ends, warmup, CreateSenderLaw(config));
 }
 
@@ -326,6 +342,42 @@ Simulation::InstallPingers()
     }
 }
 
+std::function<Ptr<TcpMeshpace>()>
+Simulation::LawOf(const PersonConfig& person) const
+{
+    if (person.law == "off")
+    {
+        return {};
+    }
+    FlowConfig up{};
+    up.name = "person " + person.name;
+    up.from = person.node;
+    up.to = person.host;
+    up.law = person.law;
+    return [this, up] { return CreateSenderLaw(up); };
+}
+
+void
+Simulation::InstallPeople()
+{
+    uint16_t port = FIRST_PERSON_PORT;
+    for (const auto& config : m_scenario.people)
+    {
+        const PersonEnds ends{m_network->GetNode(config.node),
+                              m_network->GetNode(config.host),
+                              m_network->Address(config.node),
+                              m_network->Address(config.host),
+                              port};
+        m_people.push_back(std::make_unique<Person>(config,
+                                                    ends,
+                                                    LawOf(config),
+                                                    Seconds(m_scenario.duration_s),
+                                                    Seconds(Flow::BIN_S)));
+        m_people.back()->Install();
+        port += PersonEnds::PORTS;
+    }
+}
+
 void
 Simulation::EndWarmup()
 {
@@ -333,6 +385,11 @@ Simulation::EndWarmup()
     for (const auto& gateway : m_gateways)
     {
         gateway->ResetStatistics();
+    }
+    for (const auto& [down, up] : m_shaping)
+    {
+        down->ResetStatistics();
+        up->ResetStatistics();
     }
     for (auto& flow : m_flows)
     {
@@ -380,10 +437,22 @@ Simulation::Pingers() const
     return m_pingers;
 }
 
+const std::vector<std::unique_ptr<Person>>&
+Simulation::People() const
+{
+    return m_people;
+}
+
 const std::vector<Ptr<MeshpaceGateway>>&
 Simulation::Gateways() const
 {
     return m_gateways;
+}
+
+const std::vector<Shaping>&
+Simulation::ShapingAtGateways() const
+{
+    return m_shaping;
 }
 
 const LiveRoutes&

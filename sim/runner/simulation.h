@@ -9,12 +9,16 @@
 #include "network.h"
 #include "pinger.h"
 #include "scenario.h"
+#include "shaping.h"
 #include "tcp-flow.h"
+
+#include "people/person.h"
 
 #include "../model/gateway/meshpace-gateway.h"
 #include "../model/sender/tcp-wake-up.h"
 #include "../model/sender/tcp-shaper.h"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -55,8 +59,14 @@ class Simulation
     /** @return the pings in the scenario's order */
     const std::vector<std::unique_ptr<Pinger>>& Pingers() const;
 
-    /** @return the law of each gateway as MeshNetwork::Gateways, none when it is off */
+    /** @return the people in the scenario's order */
+    const std::vector<std::unique_ptr<Person>>& People() const;
+
+    /** @return the law of each gateway as MeshNetwork::Gateways, none when it is off or shapes */
     const std::vector<Ptr<MeshpaceGateway>>& Gateways() const;
+
+    /** @return what waits at each gateway as MeshNetwork::Gateways, none when no law shapes there */
+    const std::vector<Shaping>& ShapingAtGateways() const;
 
     /** @return what became of the routes */
     const LiveRoutes& Routes() const;
@@ -96,6 +106,9 @@ class Simulation
     /** Has a flow shaped at its sender. */
     void Shape(const FlowConfig& config, const FlowEnds& ends);
     void InstallPingers();
+    void InstallPeople();
+    /** @return what makes the law of a connection that a person opens; empty: none */
+    std::function<Ptr<TcpMeshpace>()> LawOf(const PersonConfig& person) const;
     void EndWarmup();
 
     const Scenario& m_scenario;
@@ -103,8 +116,10 @@ class Simulation
     std::unique_ptr<LiveRoutes> m_routes;
     std::vector<std::unique_ptr<TcpWakeUp>> m_wakeUps;
     std::vector<Ptr<MeshpaceGateway>> m_gateways; //!< as MeshNetwork::Gateways
+    std::vector<Shaping> m_shaping;               //!< likewise
     std::vector<std::unique_ptr<Flow>> m_flows;
     std::vector<std::unique_ptr<Pinger>> m_pingers;
+    std::vector<std::unique_ptr<Person>> m_people;
     /** What gateways would have forgotten of a flow's connections that ended. */
     struct Ended
     {

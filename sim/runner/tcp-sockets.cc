@@ -6,11 +6,14 @@
 
 #include "../model/tcp/tcp-socket-thinning.h"
 #include "../model/tcp/tcp-vegas-ns2.h"
+#include "../model/tcp/udp-encapsulation.h"
 
 #include "ns3/boolean.h"
+#include "ns3/double.h"
 #include "ns3/nstime.h"
 #include "ns3/uinteger.h"
 
+#include <algorithm>
 #include <limits>
 #include <map>
 
@@ -41,6 +44,16 @@ constexpr uint32_t SEND_BUFFER_SEGMENTS = 400;
 /** FINs that a receiver sends again before it gives up; its peer may have gone. */
 constexpr uint32_t FIN_RETRIES = 6;
 
+/** Retransmissions before a person's host gives up, who has data to send: Linux's tcp_retries2. */
+constexpr uint32_t HOST_RETRIES = 15;
+
+/** How long a person's end lingers in TIME_WAIT is twice this: 60 s, as in Linux. */
+constexpr double PERSON_SEGMENT_LIFETIME_S = 30;
+
+/** RFC 9000, 13.2.2: an ACK at least every second packet; 18.2: max_ack_delay. */
+constexpr uint32_t QUIC_PACKETS_AN_ACK = 2;
+constexpr double QUIC_ACK_DELAY_S = 0.025;
+
 /** First timeout of a SYN whose connection is one of many (RFC 6298, 2.1). */
 constexpr double SYN_TIMEOUT_S = 1;
 
@@ -66,7 +79,11 @@ SetAttributes(Ptr<TcpSocketPaced> socket, const FlowConfig& config)
     const auto never = std::numeric_limits<uint32_t>::max();
     socket->SetAttribute("DataRetries", UintegerValue(never));
     socket->SetAttribute("ConnCount", UintegerValue(never));
-    if (config.traffic == "files")
+    if (config.traffic == "person")
+    {
+        socket->SetAttribute("MaxSegLifetime", DoubleValue(PERSON_SEGMENT_LIFETIME_S));
+    }
+    if (config.traffic == "files" || config.traffic == "person")
     {
         socket->SetAttribute("ConnTimeout", TimeValue(Seconds(SYN_TIMEOUT_S)));
         // Nagle's rule would hold a file's last segment back for a round trip: ns-3 knows no
@@ -110,8 +127,20 @@ CreateTcpReceiver(const FlowConfig& config, Ptr<Node> node)
                                                ? TcpSocketThinning::GetTypeId()
                                                : TcpSocketPaced::GetTypeId());
     SetAttributes(socket, config);
-    socket->SetAttribute("DataRetries", UintegerValue(FIN_RETRIES));
+    socket->SetAttribute("DataRetries",
+                         UintegerValue(config.traffic == "person" ? HOST_RETRIES : FIN_RETRIES));
     return socket;
+}
+
+FlowConfig
+AsOpaque(FlowConfig flow)
+{
+    flow.segment_bytes =
+        std::min(flow.segment_bytes,
+                 UdpEncapsulation::DATAGRAM_BYTES - UdpEncapsulation::OVERHEAD_BYTES);
+    flow.delayed_ack = QUIC_PACKETS_AN_ACK;
+    flow.delayed_ack_s = QUIC_ACK_DELAY_S;
+    return flow;
 }
 
 } // namespace ns3

@@ -41,6 +41,15 @@ Ptr<TcpSocketPaced> CreateTcpSender(const FlowConfig& config,
  */
 Ptr<TcpSocketPaced> CreateTcpReceiver(const FlowConfig& config, Ptr<Node> node);
 
+/**
+ * What a flow's connections are like that go as datagrams (UdpEncapsulation): segments that fill
+ * QUIC's datagrams, ACKs as QUIC has them.
+ *
+ * @param flow the flow
+ * @return the same flow with these
+ */
+FlowConfig AsOpaque(FlowConfig flow);
+
 } // namespace ns3
 
 #endif // MESHPACE_TCP_SOCKETS_H

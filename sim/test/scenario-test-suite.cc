@@ -41,8 +41,8 @@ Resolved()
                   {"name": "A", "x_m": 200.0, "y_m": -1.5, "gateway": false}],
         "clients": [], "links": [], "wired_hosts": ["B"],
         "gateway": {"law": "gap", "goodput_control": true, "local_retransmission": true,
-                    "release": "nfqueue", "delay_bound_s": 0.5, "rate_kbps": 0.0, "bucket": 1,
-                    "queueing": "", "link_rates": "single", "omit": ""},
+                    "release": "nfqueue", "delay_bound_s": 0.5, "rate_kbps": 0.0, "host_kbps": {},
+                    "bucket": 1, "queueing": "", "link_rates": "single", "omit": ""},
         "map": {"assumed_exponent": 3.0, "positions": false, "least_h_cs": 1, "past_end": false},
         "flows": [{"name": "FTP 1", "from": "B", "to": "A", "traffic": "ftp", "law": "off",
                    "start_s": 0.0, "rate_kbps": 0.0, "variant": "newreno", "sack": true,
@@ -238,6 +238,8 @@ class ScenarioTestSuite : public TestSuite
             Json::parse(R"([{"name": "IG", "to_x_m": 0, "to_y_m": 0, "speed_mps": 1, "start_s": 0}])"),
             "\"IG\"");
         add("Unknown law", "/gateway/law", "odd", "gateway.law");
+        add("CAKE without a rate", "/gateway/law", "cake", "gateway.rate_kbps");
+        add("Rates of no law", "/gateway/host_kbps", Json{{"A", 5}}, "gateway.host_kbps");
         add("Unknown part left out", "/gateway/omit", "all", "gateway.omit");
         add("Wires without a rate", "/wired/mbps", 0, "wired.mbps");
         add("No gateway", "/nodes/0/gateway", false, "no gateway");

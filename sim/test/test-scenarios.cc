@@ -68,6 +68,7 @@ ChainScenario(uint32_t hops, const std::string& routing, double durationS)
                                   .release = "nfqueue",
                                   .delay_bound_s = 0,
                                   .rate_kbps = 0,
+                                  .host_kbps = {},
                                   .bucket = 1,
                                   .queueing = "",
                                   .link_rates = "single",
@@ -77,6 +78,7 @@ ChainScenario(uint32_t hops, const std::string& routing, double durationS)
                               .least_h_cs = 1,
                               .past_end = false},
                       .flows = {},
+                      .people = {},
                       .pings = {},
                       .outages = {}};
     for (uint32_t hop = 1; hop <= hops; hop++)
@@ -116,7 +118,8 @@ FtpFlow(const std::string& from, const std::string& to)
             .one_connection = false,
             .bucket = 1,
             .idle_at_s = 0,
-            .idle_s = 0};
+            .idle_s = 0,
+            .opaque = false};
 }
 
 FlowConfig
@@ -126,6 +129,34 @@ UdpFlow(const std::string& from, const std::string& to, double rateKbps)
     flow.traffic = "cbr";
     flow.rate_kbps = rateKbps;
     return flow;
+}
+
+PersonConfig
+PersonAt(const std::string& node, const std::string& host, const std::vector<std::string>& does)
+{
+    return {.name = "one",
+            .node = node,
+            .host = host,
+            .start_s = 1,
+            .stop_s = 0,
+            .leaves = "closes",
+            .pause_at_s = 0,
+            .pause_s = 0,
+            .does = does,
+            .opaque = 0,
+            .page_scale = 1,
+            .reading_s = 1,
+            .lookup_s = 1,
+            .law = "off",
+            .variant = "cubic",
+            .sack = true,
+            .delayed_ack = 2,
+            .delayed_ack_s = 0.2,
+            .byte_counting = false,
+            .advertised_window = 400,
+            .segment_bytes = 1460,
+            .initial_window = 10,
+            .min_rto_s = 0.2};
 }
 
 } // namespace ns3

@@ -8,6 +8,7 @@
 #include "../runner/scenario.h"
 
 #include <string>
+#include <vector>
 
 namespace ns3
 {
@@ -39,6 +40,16 @@ FlowConfig FtpFlow(const std::string& from, const std::string& to);
  * @return a UDP flow from the start on
  */
 FlowConfig UdpFlow(const std::string& from, const std::string& to, double rateKbps);
+
+/**
+ * @param node where he is
+ * @param host who serves him
+ * @param does what he does
+ * @return a person who is there from 1 s on and stays, with CUBIC, nothing opaque
+ */
+PersonConfig PersonAt(const std::string& node,
+                      const std::string& host,
+                      const std::vector<std::string>& does);
 
 } // namespace ns3
 

@@ -313,10 +313,11 @@ static inline void trace_read_event(struct trace_reader *reader, struct trace_ev
 	event->settings = reader->settings;
 }
 
-/* The next event; false at the end. Lines that are empty or begin with # are none. */
-static inline bool trace_read(struct trace_reader *reader, struct trace_event *event)
+/* The next line's words, of which the first is its time; false at the end. Lines that are empty or begin with # are none. */
+static inline bool trace_read_words(struct trace_reader *reader)
 {
 	static char words[TRACE_LINE_MAX];
+	uint64_t now_ns;
 	char *rest, *word, *bar;
 
 	while (fgets(reader->text, sizeof(reader->text), reader->file)) {
@@ -338,15 +339,24 @@ static inline bool trace_read(struct trace_reader *reader, struct trace_event *e
 				trace_refuse(reader, "too many words", word);
 			reader->word[reader->words++] = word;
 		}
-		memset(event, 0, sizeof(*event));
-		event->now_ns = trace_number(reader, trace_next(reader, "a time"));
-		if (event->now_ns < reader->now_ns)
+		now_ns = trace_number(reader, trace_next(reader, "a time"));
+		if (now_ns < reader->now_ns)
 			trace_refuse(reader, "time falls", reader->word[0]);
-		reader->now_ns = event->now_ns;
-		trace_read_event(reader, event);
+		reader->now_ns = now_ns;
 		return true;
 	}
 	return false;
+}
+
+/* The next event; false at the end. */
+static inline bool trace_read(struct trace_reader *reader, struct trace_event *event)
+{
+	if (!trace_read_words(reader))
+		return false;
+	memset(event, 0, sizeof(*event));
+	event->now_ns = reader->now_ns;
+	trace_read_event(reader, event);
+	return true;
 }
 
 static inline void trace_defaults(struct trace_settings *settings)

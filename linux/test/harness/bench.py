@@ -22,13 +22,13 @@ class Figures:
     ) -> None:
         self.values[variant, figure, unit, wanted] = values
 
-    def keep(self, arguments: list[str]) -> None:
-        """Writes them where --record says; the last that a bench does."""
+    def keep(self, arguments: list[str], before: str = "") -> None:
+        """Writes them where --record says; the last that a bench does. before: other arguments."""
         folder = folder_of(arguments)
         if folder is None:
             return
         program = Path("linux") / "test" / Path(sys.argv[0]).name
-        command = f".venv/bin/python {program} {' '.join(arguments)}"
+        command = f".venv/bin/python {program} {before}{' '.join(arguments)}"
         folder.mkdir(parents=True, exist_ok=True)
         record.collector(folder).write_one(self.title, command, self.name, self.values)
 

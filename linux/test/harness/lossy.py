@@ -36,12 +36,14 @@ _PR_SET_PDEATHSIG = 1
 class Radio:
     """
     delay_ms each way, loss and reorder as fractions of the TCP packets of each way;
-    a reordered packet comes late_ms after its time. kbps is shared by both ways; what does
+    a reordered packet comes late_ms after its time. lost_each n: each nth TCP packet of each way
+    is lost, too, so that losses are far apart; 0: none. kbps is shared by both ways; what does
     not fit into queue packets is dropped. kbps 0: no limit.
     """
 
     delay_ms: float = 0.0
     loss: float = 0.0
+    lost_each: int = 0
     reorder: float = 0.0
     late_ms: float = 3.0
     kbps: int = 0
@@ -93,6 +95,7 @@ class _Air:
     def __init__(self, radio: Radio) -> None:
         self.radio = radio
         self.chance = [random.Random(f"{radio.seed} {way}") for way in range(2)]
+        self.taken = [0, 0]
         self.under_way: list[tuple[float, int, int, bytes]] = []
         self.serial = 0
         self.free_at = 0.0
@@ -104,13 +107,17 @@ class _Air:
             # Two draws a packet, whatever comes of them: the seed alone decides.
             lost = self.chance[way].random() < self.radio.loss
             late = self.chance[way].random() < self.radio.reorder
-            if lost or self._full(now):
+            if lost or self._is_nth(way) or self._full(now):
                 return
             due = self._transmitted(frame, now) + self._delay_s(now)
             if late:
                 due += self.radio.late_ms / 1e3
         self.serial += 1
         heapq.heappush(self.under_way, (due, self.serial, way, frame))
+
+    def _is_nth(self, way: int) -> bool:
+        self.taken[way] += 1
+        return self.radio.lost_each > 0 and self.taken[way] % self.radio.lost_each == 0
 
     def _delay_s(self, now: float) -> float:
         swing_ms = self.radio.swing_ms * math.sin(2 * math.pi * now / _SWING_S)

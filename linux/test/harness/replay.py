@@ -14,10 +14,10 @@ from harness.namespace import run
 
 ROOT = Path(__file__).parents[3]
 BUILT = ROOT / "build/cargo/release/build"
-CORE = ROOT / "core/include"
-REPLAY = ROOT / "core/test/replay"
+CORE = Path("core/include")
+REPLAY = Path("core/test/replay")
 TRACES = sorted((ROOT / "core/test/traces").glob("*.trace"))
-BPF_SOURCE = Path(__file__).with_name("replay.c")
+BPF_SOURCE = Path("linux/test/harness/replay.c")
 # Of mp_limits: a link-layer header, places for flows (replay.c clears as many), the tests' clock,
 # no records.
 LIMITS = struct.pack("<IIII", 14, 256, 1, 0)
@@ -29,9 +29,12 @@ class Differ(AssertionError):
     """Two hosts do not do the same."""
 
 
-def _compile(source: Path, out: Path, *flags: str, compiler: str = "cc") -> Path:
+def _compile(
+    source: Path, out: Path, *flags: str, compiler: str = "cc", checkout: Path = ROOT
+) -> Path:
     words = (compiler, "-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror")
-    run(*words, f"-I{CORE}", f"-I{REPLAY}", *flags, str(source), "-o", str(out))
+    folders = (f"-I{checkout / CORE}", f"-I{checkout / REPLAY}")
+    run(*words, *folders, *flags, str(checkout / source), "-o", str(out))
     return out
 
 
@@ -44,9 +47,9 @@ def plain(program: Path) -> Replay:
     return lambda trace: run(str(program), "-s", str(trace))
 
 
-def build_for_bpf(out: Path, *flags: str, compiler: str = "cc") -> Path:
+def build_for_bpf(out: Path, *flags: str, compiler: str = "cc", checkout: Path = ROOT) -> Path:
     """What has the BPF programs replay; by a cross compiler for another machine."""
-    return _compile(BPF_SOURCE, out, *flags, compiler=compiler)
+    return _compile(BPF_SOURCE, out, *flags, compiler=compiler, checkout=checkout)
 
 
 def gateway_object() -> Path:
@@ -72,19 +75,27 @@ def with_test_clock(built: Path, out: Path) -> Path:
     for name_at, offset, size in map(section, range(count)):
         name = data[names + name_at : data.index(0, names + name_at)]
         if name == b".rodata.limits":
-            assert size == len(LIMITS), "struct mp_limits is another; LIMITS has to follow"
-            data[offset : offset + size] = LIMITS
+            assert size <= len(LIMITS), "struct mp_limits is another; LIMITS has to follow"
+            data[offset : offset + size] = LIMITS[:size]  # earlier commits have fewer
     out.write_bytes(data)
     return out
 
 
 @contextlib.contextmanager
-def in_bpf(built: Path, folder: Path, name: str = "replay") -> Iterator[Replay]:
-    """The BPF programs of an object; with all states. Root's, in a file system of its own."""
+def in_bpf(
+    built: Path, folder: Path, name: str = "replay", checkout: Path = ROOT
+) -> Iterator[Replay]:
+    """
+    The BPF programs of an object, and what replays in those of its checkout; with all states.
+    Root's, in a file system of its own.
+    """
     mounted = folder / f"bpf-{name}"
     pins = mounted / "pins"
-    clocked = with_test_clock(built, folder / "replay.o")  # names the map of its variables
-    program = build_for_bpf(folder / "replay-bpf")
+    # The object names the map of its variables, and so lies in a folder of its own.
+    own = folder / f"object-{name}"
+    own.mkdir()
+    clocked = with_test_clock(built, own / "replay.o")
+    program = build_for_bpf(own / "replay-bpf", checkout=checkout)
     mounted.mkdir()
     run("mount", "-t", "bpf", "bpf", str(mounted))
     try:

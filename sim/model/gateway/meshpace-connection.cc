@@ -59,13 +59,7 @@ MeshpaceConnection::Hold(Ptr<QueueDiscItem> item, uint64_t nowNs, uint32_t acked
     {
         return false;
     }
-    uint64_t departureNs = 0;
-    if (m_settings.onArrival && ackedBytes == 0)
-    {
-        departureNs = DueNs(m_arrivals, nowNs);
-        Departed(m_arrivals, nowNs, departureNs);
-    }
-    m_held.push_back({item, departureNs, nowNs, ackedBytes});
+    m_held.push_back({item, nowNs, ackedBytes});
     return true;
 }
 
@@ -79,6 +73,14 @@ MeshpaceConnection::WaitsTooLong(uint64_t capIntervalNs, uint64_t nowNs)
                             &waitsFor,
                             mp_wait_behind_ns(&waitsFor, m_held.size()),
                             nowNs);
+}
+
+bool
+MeshpaceConnection::WaitsBeyond(uint64_t capIntervalNs) const
+{
+    auto waitsFor = mp_waits_for_of(&m_down.estimate, IntervalNs(), m_handshake.rtt_us);
+    waitsFor.turn_ns = capIntervalNs;
+    return mp_wait_beyond(&waitsFor, m_held.size());
 }
 
 uint32_t
@@ -109,7 +111,7 @@ MeshpaceConnection::Upload()
 mp_demand
 MeshpaceConnection::DownDemand(uint64_t nowNs) const
 {
-    const bool waits = Holds() && !HeadAcknowledges();
+    const bool waits = m_stamped > 0 || (!m_held.empty() && !HeadAcknowledges());
     auto demand = mp_demand_of(&m_down.progress,
                                m_down.sent.max_end,
                                false,
@@ -130,13 +132,13 @@ MeshpaceConnection::DownSegmentBytes() const
 bool
 MeshpaceConnection::Holds() const
 {
-    return !m_held.empty();
+    return !m_held.empty() || m_stamped > 0;
 }
 
 uint32_t
 MeshpaceConnection::HeldPackets() const
 {
-    return m_held.size();
+    return m_held.size() + m_stamped;
 }
 
 uint64_t
@@ -147,21 +149,49 @@ MeshpaceConnection::IntervalNs() const
         const auto law =
             mp_law_shaper(mp_shaper_interval_ns(m_down.segment_bytes, m_settings.shaperBps),
                           m_settings.law.bucket);
-        return mp_interval_ns(&m_down.estimate, &law, m_goodput.floor_ns);
+        return mp_interval_ns(&m_down.estimate, &law, m_down.floor_ns);
     }
-    return mp_interval_ns(&m_down.estimate, &m_settings.law, m_goodput.floor_ns);
+    if (m_settings.release != MeshpaceRelease::AT_TURN)
+    {
+        return m_down.interval_ns; // as of the latest acknowledgement: departures are fixed by it
+    }
+    return mp_interval_ns(&m_down.estimate, &m_settings.law, m_down.floor_ns);
 }
 
 uint64_t
-MeshpaceConnection::DueNs(const mp_pacer& pacer, uint64_t readyNs) const
+MeshpaceConnection::DueNs(uint64_t readyNs) const
 {
-    return mp_law_due_ns(&m_settings.law, &pacer, readyNs, IntervalNs());
+    return mp_law_due_ns(&m_settings.law, &m_down.pacer, readyNs, IntervalNs());
 }
 
 void
-MeshpaceConnection::Departed(mp_pacer& pacer, uint64_t readyNs, uint64_t nowNs) const
+MeshpaceConnection::Departed(uint64_t readyNs, uint64_t nowNs)
 {
-    mp_law_departed(&m_settings.law, &pacer, readyNs, nowNs, IntervalNs(), 0, MP_DEVICE_SEEN);
+    mp_law_departed(&m_settings.law,
+                    &m_down.pacer,
+                    readyNs,
+                    nowNs,
+                    IntervalNs(),
+                    0,
+                    m_settings.device);
+}
+
+void
+MeshpaceConnection::SetFloor(uint64_t floorNs)
+{
+    m_down.floor_ns = floorNs;
+}
+
+const mp_endpoint&
+MeshpaceConnection::Down() const
+{
+    return m_down;
+}
+
+const MeshpaceUpload&
+MeshpaceConnection::Upload() const
+{
+    return m_upload;
 }
 
 void
@@ -190,27 +220,36 @@ MeshpaceConnection::HeadReadyNs() const
     {
         return head.sinceNs;
     }
-    return m_settings.onArrival ? head.departureNs : DueNs(m_down.pacer, head.sinceNs);
+    // What carries no data has only not to overtake.
+    return HeadBytes() ? DueNs(head.sinceNs) : mp_follow_ns(&m_down.pacer, head.sinceNs);
 }
 
 Departure
 MeshpaceConnection::Release(uint64_t nowNs)
 {
-    const auto [item, departureNs, sinceNs, ackedBytes] = m_held.front();
+    const auto [item, sinceNs, ackedBytes] = m_held.front();
     m_held.pop_front();
     const auto segment = TcpSegment::Read(item);
     if (segment->payloadBytes > 0)
     {
-        const auto at = segment->At(nowNs);
-        // Before the interval, which may go by the largest segment.
-        mp_endpoint_down_data(&m_down, &at, nowNs, m_settings.localRetransmission, 0);
-        Departed(m_down.pacer, sinceNs, nowNs);
-        if (m_settings.localRetransmission)
-        {
-            m_cache.Keep(*segment, item);
-        }
+        Record(*segment, item, nowNs, nowNs); // before the interval, which may go by the largest segment
+        Departed(sinceNs, nowNs);
     }
     return {item, m_upload.Tell(*segment, nowNs)};
+}
+
+void
+MeshpaceConnection::Record(const TcpSegment& segment,
+                           Ptr<const QueueDiscItem> item,
+                           uint64_t departureNs,
+                           uint64_t nowNs)
+{
+    const auto at = segment.At(nowNs);
+    mp_endpoint_down_data(&m_down, &at, departureNs, m_settings.localRetransmission, 0);
+    if (m_settings.localRetransmission)
+    {
+        m_cache.Keep(segment, item);
+    }
 }
 
 mp_turn&
@@ -224,20 +263,24 @@ MeshpaceConnection::AckFromMesh(const TcpSegment& segment, uint64_t nowNs)
 {
     const auto ack = segment.Ack();
     const auto at = segment.At(nowNs);
-    const bool bare = segment.payloadBytes == 0;
+    const bool bare = segment.IsPureAck() &&
+                      !(mp_dupack_repeats(&m_down.dupack, ack) && segment.HasMessage());
     mp_acked acked{};
     m_meshWindow = segment.Window();
-    const auto verdict =
-        mp_endpoint_down_ack(&m_down, &at, bare, m_cache.Has(ack), &acked);
-    if (acked.counts)
+    const bool stored = !m_cache.Empty() && mp_endpoint_has(&m_down, ack);
+    const auto verdict = mp_endpoint_down_ack(&m_down, &at, bare, stored, &acked);
+    if (!acked.counts)
     {
-        m_cache.DropAcknowledged(ack);
+        return verdict;
     }
+    m_cache.DropAcknowledged(ack);
+    const auto activeHosts = m_down.estimate.search.active_hosts;
+    const bool taken =
+        mp_endpoint_down_learn(&m_down, &m_settings.law, &at, acked.rtt_ticks, activeHosts);
+    m_down.interval_ns =
+        m_settings.paces ? mp_interval_ns(&m_down.estimate, &m_settings.law, m_down.floor_ns) : 0;
     if (acked.rtt_ticks)
     {
-        const auto active_hosts = m_down.estimate.search.active_hosts;
-        const bool taken =
-            mp_endpoint_down_learn(&m_down, &m_settings.law, &at, acked.rtt_ticks, active_hosts);
         m_statistics.Count(m_down.estimate, IntervalNs(), taken || m_settings.law.constant);
     }
     return verdict;
@@ -246,7 +289,7 @@ MeshpaceConnection::AckFromMesh(const TcpSegment& segment, uint64_t nowNs)
 bool
 MeshpaceConnection::IsToProbe(uint64_t nowNs)
 {
-    return !(m_settings.law.omit & MP_OMIT_PROBES) && !m_cache.Empty() && m_held.empty() &&
+    return !(m_settings.law.omit & MP_OMIT_PROBES) && !m_cache.Empty() && !Holds() &&
            mp_probe_due(&m_probe,
                         m_cache.First().seq,
                         nowNs - m_down.pacer.last_ns,
@@ -267,13 +310,17 @@ MeshpaceConnection::Asks(bool down)
 }
 
 Ptr<QueueDiscItem>
-MeshpaceConnection::Retransmit(uint64_t nowNs)
+MeshpaceConnection::Copy()
 {
-    const auto& stored = m_cache.First();
-    const auto at = TcpSegment::Read(stored.item)->At(nowNs);
+    return CopyOf(m_cache.First().item);
+}
+
+void
+MeshpaceConnection::SentAgain(const TcpSegment& segment, uint64_t nowNs)
+{
+    const auto at = segment.At(nowNs);
     mp_endpoint_down_again(&m_down, &at);
     m_statistics.localRetransmits++;
-    return CopyOf(stored.item);
 }
 
 void
@@ -286,12 +333,25 @@ MeshpaceConnection::Share(const mp_feedback& down, const mp_feedback& up)
                     .acks = 0});
 }
 
-void
+bool
 MeshpaceConnection::See(const TcpSegment& segment, bool fromMesh, Time now)
 {
     m_lastSeen = now;
     const auto flags = segment.Flags();
     const uint64_t nowNs = now.GetNanoSeconds();
+    if (flags & TcpHeader::RST)
+    {
+        const auto& sender = fromMesh ? m_upload.Endpoint() : m_down;
+        const bool unseen = !sender.progress.seen; // of its numbers nothing is known by which to tell
+        const bool breaks = fromMesh ? m_upload.Reset(segment.Seq())
+                                     : mp_endpoint_reset(&m_down, segment.Seq());
+        m_reset = m_reset || breaks || unseen;
+        return true;
+    }
+    if (flags & TcpHeader::SYN)
+    {
+        SeeSyn(segment, fromMesh);
+    }
     if (fromMesh && (flags & TcpHeader::SYN))
     {
         m_meshWindowScale = segment.WindowScale().value_or(0);
@@ -301,11 +361,45 @@ MeshpaceConnection::See(const TcpSegment& segment, bool fromMesh, Time now)
     {
         mp_handshake_answered(&m_handshake, nowNs);
     }
-    m_reset = m_reset || (flags & TcpHeader::RST);
     if (flags & TcpHeader::FIN)
     {
         (fromMesh ? m_finFromMesh : m_finFromWired) = true;
     }
+    return (flags & TcpHeader::SYN) && (fromMesh || !(flags & TcpHeader::ACK));
+}
+
+void
+MeshpaceConnection::SeeSyn(const TcpSegment& segment, bool fromMesh)
+{
+    if (!(segment.Flags() & TcpHeader::ACK))
+    {
+        if (m_down.progress.seen || m_upload.Endpoint().progress.seen) // else there is nothing to end
+        {
+            m_syns[fromMesh] = segment.Seq();
+        }
+    }
+    else if (m_syns[!fromMesh] == segment.Ack() - 1)
+    {
+        m_syns[!fromMesh].reset();
+        BeginAnew();
+    }
+}
+
+void
+MeshpaceConnection::BeginAnew()
+{
+    const auto activeHosts = m_down.estimate.search.active_hosts;
+    const auto path = m_down.path;
+    m_down = {};
+    m_down.path = path;
+    m_down.path.data_bytes = 0;
+    m_down.path.ack_bytes = 0;
+    mp_estimate_active_hosts(&m_down.estimate, activeHosts);
+    m_cache = {};
+    m_upload.BeginAnew();
+    m_probe = {};
+    m_goodput = {};
+    m_finFromMesh = m_finFromWired = m_reset = false;
 }
 
 bool
@@ -338,7 +432,7 @@ MeshpaceConnection::IsDown() const
     return DownBytes() >= m_upload.Bytes();
 }
 
-mp_goodput_flow&
+const mp_goodput_flow&
 MeshpaceConnection::GoodputEntry()
 {
     const bool down = IsDown();
@@ -351,6 +445,16 @@ MeshpaceConnection::GoodputEntry()
         m_goodput.floor_ns = 0;
     }
     return m_goodput;
+}
+
+void
+MeshpaceConnection::Throttle(const mp_goodput_flow& entry)
+{
+    m_goodput = entry;
+    if (m_settings.goodputControl)
+    {
+        m_down.floor_ns = entry.floor_ns;
+    }
 }
 
 const MeshpaceStatistics&

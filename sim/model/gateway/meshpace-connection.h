@@ -15,8 +15,10 @@
 
 #include "ns3/nstime.h"
 
+#include <array>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
 namespace ns3
@@ -29,8 +31,20 @@ namespace ns3
  */
 struct Departure
 {
-    Ptr<QueueDiscItem> item; //!< null: none is due
-    MeshpaceFeedback feedback;       //!< what it is to tell
+    Ptr<QueueDiscItem> item;   //!< null: none is due
+    MeshpaceFeedback feedback; //!< what it is to tell
+};
+
+/**
+ * @ingroup meshpace
+ *
+ * How packets wait for their departure.
+ */
+enum class MeshpaceRelease
+{
+    AT_TURN,    //!< a packet leaves when it is the next and due, as Linux's daemon lets it go
+    ON_ARRIVAL, //!< its departure is fixed when it comes, as sch_fq releases it
+    ELSEWHERE   //!< it has waited before it comes here, as before Linux's program at the interface
 };
 
 /**
@@ -44,7 +58,9 @@ struct MeshpaceSettings
     mp_goodput_law goodput;        //!< goodput control's parameters
     bool goodputControl{true};     //!< whether goodput control is on
     bool localRetransmission{true}; //!< whether lost segments are sent again from here
-    bool onArrival{false};         //!< whether departures are fixed on arrival, as with sch_fq
+    MeshpaceRelease release{MeshpaceRelease::AT_TURN}; //!< how packets wait
+    bool paces{true};              //!< whether packets wait at all, or are only measured
+    mp_device device{MP_DEVICE_SEEN}; //!< whether flows are made up for what keeps the device busy
     uint32_t bitRateKbps{0};       //!< bit rate of the wireless links
     uint64_t shaperBps{0};         //!< of the law `shaper`: payload rate of each flow, bit/s
 };
@@ -94,6 +110,13 @@ class MeshpaceConnection
      */
     bool WaitsTooLong(uint64_t capIntervalNs, uint64_t nowNs);
 
+    /**
+     * Under any law: whether a packet that comes now would wait so long that its sender gives it up for lost.
+     * @param capIntervalNs between the connection's packets by its host's cap, ns; 0: none
+     * @return whether to drop it
+     */
+    bool WaitsBeyond(uint64_t capIntervalNs) const;
+
     /** @return of the queue's head: payload, or bytes that it acknowledges and waits for; 0: none */
     uint32_t HeadBytes() const;
 
@@ -128,6 +151,43 @@ class MeshpaceConnection
     uint32_t HeldPackets() const;
 
     /**
+     * Data comes whose departure is fixed now.
+     * @param segment the segment
+     * @param item the packet that it is
+     * @param readyNs when its host lets it go, ns
+     * @param nowNs now, ns
+     * @return its departure (T1), ns
+     */
+    uint64_t DataOnArrival(const TcpSegment& segment,
+                           Ptr<const QueueDiscItem> item,
+                           uint64_t readyNs,
+                           uint64_t nowNs);
+
+    /**
+     * Likewise whether it is to be lost, or marked, since it would wait too long.
+     * @param turnNs between the connection's packets by its host's cap, ns; 0: none
+     * @param readyNs when its host lets it go, ns
+     * @param nowNs now, ns
+     * @return whether it is
+     */
+    bool WaitsTooLongOnArrival(uint64_t turnNs, uint64_t readyNs, uint64_t nowNs);
+
+    /**
+     * What carries no data comes, and does not overtake data whose departure is fixed.
+     * @param segment the segment
+     * @param departureNs when it may leave else, ns
+     * @param nowNs now, ns
+     * @return its departure, ns
+     */
+    uint64_t NoDataOnArrival(const TcpSegment& segment, uint64_t departureNs, uint64_t nowNs);
+
+    /**
+     * Data waits, by its departure, outside the pacing queue; or does so no longer.
+     * @param change 1 or -1
+     */
+    void WaitsStamped(int32_t change);
+
+    /**
      * Takes the packet at the queue's head; it leaves now.
      * @param nowNs now (T1), ns
      * @return the packet
@@ -145,15 +205,18 @@ class MeshpaceConnection
      */
     mp_ack_verdict AckFromMesh(const TcpSegment& segment, uint64_t nowNs);
 
-    /**
-     * The segment that the last duplicate ACK asked for, to be sent at once.
-     * @param nowNs now, ns
-     * @return a copy of the stored packet
-     */
-    Ptr<QueueDiscItem> Retransmit(uint64_t nowNs);
+    /** @return a copy of the segment that the last duplicate ACK asked for, to be sent at once */
+    Ptr<QueueDiscItem> Copy();
 
     /**
-     * Whether a stalled path is to be asked: what Retransmit() gives is to be sent at once.
+     * The copy leaves.
+     * @param segment the segment
+     * @param nowNs now, ns
+     */
+    void SentAgain(const TcpSegment& segment, uint64_t nowNs);
+
+    /**
+     * Whether a stalled path is to be asked: what Copy() gives is to be sent at once.
      * @param nowNs now, ns
      * @return whether something is unacknowledged and nothing has gone out for long
      */
@@ -179,12 +242,14 @@ class MeshpaceConnection
     void Share(const mp_feedback& down, const mp_feedback& up);
 
     /**
-     * Looks at a segment's flags: learns the window scale, notices the end.
+     * Looks at a segment's flags: learns the window scale, notices that a connection begins anew under the same
+     * ports, breaks, or ends.
      * @param segment any segment of the connection
      * @param fromMesh whether it comes from the mesh
      * @param now now
+     * @return whether it does nothing else: a SYN, without the answer of the wired end, or a RST
      */
-    void See(const TcpSegment& segment, bool fromMesh, Time now);
+    bool See(const TcpSegment& segment, bool fromMesh, Time now);
 
     /** @return true after a reset, or when both ends have finished */
     bool Ended() const;
@@ -204,8 +269,26 @@ class MeshpaceConnection
     /** @return true when more data goes down than up */
     bool IsDown() const;
 
+    /**
+     * Sets goodput control's least interval of the down data, where the gateway's own control is off.
+     * @param floorNs it, ns; 0: none
+     */
+    void SetFloor(uint64_t floorNs);
+
+    /** @return the down data's endpoint, to look at */
+    const mp_endpoint& Down() const;
+
+    /** @return the data the other way, to look at */
+    const MeshpaceUpload& Upload() const;
+
     /** @return the entry for goodput control, filled in for the heavier direction */
-    mp_goodput_flow& GoodputEntry();
+    const mp_goodput_flow& GoodputEntry();
+
+    /**
+     * Takes what goodput control has made of that entry.
+     * @param entry it
+     */
+    void Throttle(const mp_goodput_flow& entry);
 
     /** @return statistics since ResetStatistics */
     const MeshpaceStatistics& Statistics() const;
@@ -233,10 +316,16 @@ class MeshpaceConnection
     /** @return how many segments the mesh end's advertised window holds, at least 1 */
     uint32_t AdvertisedSegments() const;
 
-    /** When the next packet of a pacer, that is ready since then, may leave by the law, ns. */
-    uint64_t DueNs(const mp_pacer& pacer, uint64_t readyNs) const;
-    /** A packet of a pacer that was ready since then leaves. */
-    void Departed(mp_pacer& pacer, uint64_t readyNs, uint64_t nowNs) const;
+    /** When the next packet, that is ready since then, may leave by the law, ns. */
+    uint64_t DueNs(uint64_t readyNs) const;
+    /** A packet that was ready since then leaves. */
+    void Departed(uint64_t readyNs, uint64_t nowNs);
+    /** Data counts as sent at its departure. */
+    void Record(const TcpSegment& segment, Ptr<const QueueDiscItem> item, uint64_t departureNs, uint64_t nowNs);
+    /** A SYN, or the answer to one: the ports may be another connection's now. */
+    void SeeSyn(const TcpSegment& segment, bool fromMesh);
+    /** Nothing of the connection so far holds, but its path and what waits of it. */
+    void BeginAnew();
 
     const MeshpaceSettings& m_settings;
 
@@ -244,14 +333,12 @@ class MeshpaceConnection
     struct Held
     {
         Ptr<QueueDiscItem> item; //!< the packet
-        uint64_t departureNs;    //!< if departures are fixed on arrival
         uint64_t sinceNs;        //!< when it came
         uint32_t ackedBytes;     //!< of up data, if it waits for that
     };
 
     // Down: paced here.
     std::deque<Held> m_held;       //!< the pacing queue
-    mp_pacer m_arrivals{};         //!< departures fixed on arrival
     MeshpaceRetransmitCache m_cache;         //!< released, not yet acknowledged
     mp_endpoint m_down{};          //!< T1 at the gateway's radio
     mp_turn m_dataTurn{};
@@ -259,6 +346,7 @@ class MeshpaceConnection
     mp_probe m_probe{};            //!< of its path
     uint32_t m_meshWindow{0xffff}; //!< the mesh end's advertised window, unscaled
     uint32_t m_meshWindowScale{0}; //!< its shift
+    uint32_t m_stamped{0};         //!< data that waits by its departure
 
     MeshpaceUpload m_upload;
 
@@ -267,6 +355,7 @@ class MeshpaceConnection
     Time m_lastSeen;
     mp_handshake m_handshake{}; //!< RTT_wired of the connection's beginning
     uint32_t m_radio{0};
+    std::array<std::optional<uint32_t>, 2> m_syns; //!< unanswered, of the wired and of the mesh end
     bool m_elsewhere{false};
     bool m_finFromMesh{false};
     bool m_finFromWired{false};

@@ -4,8 +4,9 @@
 
 // The law `even`: a host that sends more than its cap, and its senders, which are told so.
 
-#include "meshpace-hosts.h"
-#include "meshpace-upload.h"
+#include "meshpace-gateway.h"
+
+#include "ns3/simulator.h"
 
 namespace ns3
 {
@@ -20,6 +21,17 @@ MeshpaceHosts::Exceeds(const Key& key, uint32_t bytes, uint64_t nowNs)
     }
     auto& host = found->second;
     return mp_police_exceeds(&host.police, host.share.cap_bytes_per_s, bytes, nowNs);
+}
+
+bool
+MeshpaceGateway::Polices(const MeshpaceKey& key,
+                         const TcpSegment& segment,
+                         MeshpaceConnection& connection)
+{
+    const uint64_t nowNs = Simulator::Now().GetNanoSeconds();
+    return segment.payloadBytes > 0 && m_lawName == EVEN && m_settings.paces &&
+           m_hostShares.Exceeds({key.meshAddress, false}, segment.payloadBytes, nowNs) &&
+           connection.Upload().IsNotified(segment);
 }
 
 } // namespace ns3

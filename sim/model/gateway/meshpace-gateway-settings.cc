@@ -37,7 +37,7 @@ MeshpaceGateway::GetTypeId()
                           "The law that sets the rate.",
                           EnumValue(GAP),
                           MakeEnumAccessor<Law>(&MeshpaceGateway::m_lawName),
-                          MakeEnumChecker(GAP, "gap", MAP, "map", SHAPER, "shaper", EVEN, "even"))
+                          MakeEnumChecker(GAP, "gap", AP, "ap", MAP, "map", SHAPER, "shaper", EVEN, "even"))
             .AddAttribute("ShaperRate",
                           "Under the law shaper, the payload rate of each flow in bit/s.",
                           UintegerValue(0),
@@ -83,13 +83,33 @@ MeshpaceGateway::GetTypeId()
                           MakeBooleanAccessor(
                               &MeshpaceGateway::Set<bool, &MeshpaceSettings::localRetransmission>),
                           MakeBooleanChecker())
-            .AddAttribute("DeparturesOnArrival",
-                          "Whether a packet's departure is fixed when it arrives, as sch_fq "
-                          "releases it; else when it is the next.",
-                          BooleanValue(false),
+            .AddAttribute("Release",
+                          "How packets wait: until they are the next and due, as Linux's daemon "
+                          "lets them go; until a departure that is fixed when they come, as sch_fq "
+                          "releases them; or elsewhere, before they come.",
+                          EnumValue(MeshpaceRelease::AT_TURN),
+                          MakeEnumAccessor<MeshpaceRelease>(
+                              &MeshpaceGateway::Set<MeshpaceRelease, &MeshpaceSettings::release>),
+                          MakeEnumChecker(MeshpaceRelease::AT_TURN,
+                                          "turn",
+                                          MeshpaceRelease::ON_ARRIVAL,
+                                          "arrival",
+                                          MeshpaceRelease::ELSEWHERE,
+                                          "elsewhere"))
+            .AddAttribute("Paces",
+                          "Whether packets whose departure is fixed on arrival wait; else they "
+                          "are measured only.",
+                          BooleanValue(true),
                           MakeBooleanAccessor(
-                              &MeshpaceGateway::Set<bool, &MeshpaceSettings::onArrival>),
+                              &MeshpaceGateway::Set<bool, &MeshpaceSettings::paces>),
                           MakeBooleanChecker())
+            .AddAttribute("Device",
+                          "Whether flows are made up for what an aggregate keeps the device busy, "
+                          "under the law even: where the device is seen, unlike on Linux.",
+                          EnumValue(MP_DEVICE_SEEN),
+                          MakeEnumAccessor<mp_device>(
+                              &MeshpaceGateway::Set<mp_device, &MeshpaceSettings::device>),
+                          MakeEnumChecker(MP_DEVICE_SEEN, "seen", MP_DEVICE_UNSEEN, "unseen"))
             .AddAttribute("DelayBound",
                           "RTT samples above this are discarded; zero takes all of them.",
                           TimeValue(NanoSeconds(MP_DELAY_BOUND_NS)),
@@ -99,6 +119,11 @@ MeshpaceGateway::GetTypeId()
                           "A connection silent for so long is forgotten.",
                           TimeValue(Minutes(3)),
                           MakeTimeAccessor(&MeshpaceGateway::m_idleTimeout),
+                          MakeTimeChecker())
+            .AddAttribute("EndedTimeout",
+                          "A connection that has ended is forgotten when it was silent for so long.",
+                          TimeValue(Time(0)),
+                          MakeTimeAccessor(&MeshpaceGateway::m_endedTimeout),
                           MakeTimeChecker())
             .AddAttribute("BufferPackets",
                           "While so many packets wait in pacing queues, new connections are "
@@ -117,6 +142,9 @@ MeshpaceGateway::NotifyConstructionCompleted()
     {
     case GAP:
         m_settings.law = mp_law_gap();
+        break;
+    case AP:
+        m_settings.law = mp_law_ap();
         break;
     case MAP:
         m_settings.law = mp_law_map();
@@ -163,6 +191,22 @@ void
 MeshpaceGateway::SetLinkRates(Ipv4Address host, const std::vector<uint32_t>& kbps)
 {
     m_linkRates[host.Get()] = kbps;
+    for (auto& [key, connection] : m_connections)
+    {
+        if (key.meshAddress == host.Get())
+        {
+            connection->SetLinkRates(kbps);
+        }
+    }
+}
+
+void
+MeshpaceGateway::SetFloor(const MeshpaceKey& key, uint64_t floorNs)
+{
+    if (const auto found = m_connections.find(key); found != m_connections.end())
+    {
+        found->second->SetFloor(floorNs);
+    }
 }
 
 void

@@ -51,12 +51,16 @@ MeshpaceGateway::IsDatagramForMesh(Ptr<const QueueDiscItem> item) const
 MeshpaceGateway::ToMeshVerdict
 MeshpaceGateway::DatagramToMesh(Ptr<QueueDiscItem> item, uint32_t radio)
 {
-    if (!SharesHosts() || !IsDatagramForMesh(item))
+    if (m_lawName != EVEN || !IsDatagramForMesh(item))
     {
         return {Verdict::PASS, {}};
     }
     const auto host = StaticCast<Ipv4QueueDiscItem>(item)->GetHeader().GetDestination().Get();
-    switch (m_hostShares.Datagram(item, radio, host, HoldingTo(host), NowNs()))
+    if (m_settings.release != MeshpaceRelease::AT_TURN)
+    {
+        return DatagramOnArrival(item, host, radio);
+    }
+    switch (m_hostShares.Datagram(item, radio, host, InLineTo(host), NowNs()))
     {
     case MeshpaceHosts::Fate::WAITS:
         return {Verdict::HELD, {}};
@@ -69,10 +73,11 @@ MeshpaceGateway::DatagramToMesh(Ptr<QueueDiscItem> item, uint32_t radio)
 }
 
 uint32_t
-MeshpaceGateway::HoldingTo(uint32_t address) const
+MeshpaceGateway::InLineTo(uint32_t address) const
 {
-    return std::ranges::count_if(m_connections, [address](const auto& entry) {
-        return entry.first.meshAddress == address && entry.second->Holds();
+    return std::ranges::count_if(m_connections, [address, nowNs = NowNs()](const auto& entry) {
+        return entry.first.meshAddress == address && entry.second->Holds() &&
+               entry.second->HeadReadyNs() <= nowNs;
     });
 }
 
@@ -86,7 +91,7 @@ MeshpaceGateway::HeadTag(const MeshpaceKey& key, MeshpaceConnection& connection)
 uint64_t
 MeshpaceGateway::CapIntervalNs(const MeshpaceKey& key, const MeshpaceConnection& connection) const
 {
-    const auto flows = HoldingTo(key.meshAddress) + m_hostShares.DatagramBuckets(key.meshAddress);
+    const auto flows = InLineTo(key.meshAddress) + m_hostShares.DatagramBuckets(key.meshAddress);
     return mp_turn_interval_ns(m_hostShares.CapBps({key.meshAddress, true}),
                                connection.DownSegmentBytes(),
                                flows);
@@ -99,7 +104,10 @@ MeshpaceGateway::Hold(const MeshpaceKey& key,
                       uint32_t ackedBytes)
 {
     const bool data = ackedBytes == 0;
-    if (data && connection.WaitsTooLong(CapIntervalNs(key, connection), NowNs()))
+    const auto capIntervalNs = CapIntervalNs(key, connection);
+    const bool beyond = data && connection.WaitsBeyond(capIntervalNs);
+    if (beyond ||
+        (data && connection.WaitsTooLong(capIntervalNs, NowNs()) && !MarkIfCapable(item)))
     {
         return {Verdict::DROP, {}};
     }
@@ -117,7 +125,9 @@ MeshpaceGateway::DueNs(const MeshpaceKey& key,
                        uint64_t nowNs) const
 {
     const MeshpaceHosts::Key host{key.meshAddress, !connection.HeadAcknowledges()};
-    return std::max(m_hostShares.DueNs(host, connection.HeadReadyNs()), nowNs);
+    const auto readyNs = connection.HeadReadyNs();
+    const bool counts = connection.HeadBytes() > 0;
+    return std::max(counts ? m_hostShares.DueNs(host, readyNs) : readyNs, nowNs);
 }
 
 Departure
@@ -150,11 +160,49 @@ MeshpaceGateway::ShareStep()
         }
     }
     m_throttles += m_hostShares.Step(NowNs());
+    TellConnections();
+    TellDue();
+}
+
+void
+MeshpaceGateway::TellDue()
+{
+    for (const auto& [radio, wake] : m_due)
+    {
+        wake();
+    }
+}
+
+void
+MeshpaceGateway::TellConnection(const MeshpaceKey& key, MeshpaceConnection& connection)
+{
+    const bool tells = m_lawName == EVEN && m_settings.paces;
+    connection.Share(m_hostShares.Feedback({key.meshAddress, true}),
+                     tells ? m_hostShares.Feedback({key.meshAddress, false}) : mp_feedback{});
+}
+
+void
+MeshpaceGateway::TellConnections()
+{
     for (const auto& [key, connection] : m_connections)
     {
-        connection->Share(m_hostShares.Feedback({key.meshAddress, true}),
-                          m_hostShares.Feedback({key.meshAddress, false}));
+        TellConnection(key, *connection);
     }
+}
+
+void
+MeshpaceGateway::SetCap(Ipv4Address host, bool down, uint64_t capBps, uint64_t flowBps)
+{
+    m_hostShares.SetCap({host.Get(), down}, capBps, flowBps);
+    TellConnections();
+    TellDue();
+}
+
+void
+MeshpaceGateway::SetActiveHosts(uint32_t activeHosts)
+{
+    m_hostShares.SetActiveHosts(activeHosts);
+    TellConnections();
 }
 
 std::vector<std::pair<const MeshpaceKey*, MeshpaceConnection*>>
@@ -189,7 +237,7 @@ MeshpaceGateway::ProbeStalledPaths()
         if (m_probes.Spend(key->meshAddress, NowNs()))
         {
             mp_probe_sent(&connection->Asks(true), NowNs());
-            m_urgent.at(connection->Radio())(connection->Retransmit(NowNs()));
+            m_urgent.at(connection->Radio())(connection->Copy());
         }
     }
     for (const auto& [key, connection] : DueAsks(false))

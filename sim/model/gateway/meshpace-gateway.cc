@@ -6,6 +6,7 @@
 
 #include "../law-clock.h"
 #include "../radio/link-rates-layer.h"
+#include "../tcp/tcp-wire.h"
 
 #include "ns3/simulator.h"
 #include "ns3/tcp-header.h"
@@ -50,6 +51,7 @@ MeshpaceGateway::DoDispose()
     m_evenEvent.Cancel();
     m_connections.clear();
     m_urgent.clear();
+    m_due.clear();
     m_wakeUp.Nullify();
     Object::DoDispose();
 }
@@ -58,6 +60,12 @@ void
 MeshpaceGateway::SetUrgentCallback(Callback<void, Ptr<QueueDiscItem>> callback, uint32_t radio)
 {
     m_urgent[radio] = callback;
+}
+
+void
+MeshpaceGateway::SetDueCallback(Callback<void> callback, uint32_t radio)
+{
+    m_due[radio] = callback;
 }
 
 void
@@ -86,11 +94,11 @@ MeshpaceGateway::FindOrCreate(const MeshpaceKey& key, const TcpSegment& segment)
     {
         return found->second.get();
     }
-    // A connection is adopted in the middle of its life, but not by its last breath.
+    // A connection is adopted in the middle of its life, but not when it breaks.
     const auto flags = segment.Flags();
     const bool begins = segment.payloadBytes > 0 || (flags & TcpHeader::SYN);
-    const bool ends = flags & (TcpHeader::FIN | TcpHeader::RST);
-    if (!begins || ends || m_held >= m_bufferPackets)
+    const bool breaks = flags & TcpHeader::RST;
+    if (!begins || breaks || m_held >= m_bufferPackets)
     {
         return nullptr;
     }
@@ -110,6 +118,7 @@ MeshpaceGateway::FindOrCreate(const MeshpaceKey& key, const TcpSegment& segment)
     {
         created->second->SetHops(hops->second);
     }
+    TellConnection(key, *created->second);
     ResetGoodputControl();
     return created->second.get();
 }
@@ -137,11 +146,16 @@ MeshpaceGateway::ToMesh(Ptr<QueueDiscItem> item, uint32_t radio)
     {
         return {Verdict::PASS, {}};
     }
-    connection->See(*segment, false, Simulator::Now());
+    const bool nothingElse = connection->See(*segment, false, Simulator::Now());
     connection->SetRadio(radio);
+    if (m_settings.release != MeshpaceRelease::AT_TURN)
+    {
+        return nothingElse ? ToMeshVerdict{Verdict::PASS, {}}
+                           : TcpOnArrival(key, *connection, *segment, item, radio);
+    }
     auto& upload = connection->Upload();
     const auto upBytes = upload.Bytes();
-    if (segment->Flags() & TcpHeader::ACK)
+    if ((segment->Flags() & TcpHeader::ACK) && !nothingElse)
     {
         upload.AckFromWired(*segment, item, Simulator::Now().GetNanoSeconds());
     }
@@ -159,7 +173,7 @@ MeshpaceGateway::ToMesh(Ptr<QueueDiscItem> item, uint32_t radio)
 }
 
 MeshpaceGateway::Verdict
-MeshpaceGateway::ToWired(Ptr<const QueueDiscItem> item)
+MeshpaceGateway::ToWired(Ptr<QueueDiscItem> item)
 {
     LawClock clock;
     const auto segment = TcpSegment::Read(item);
@@ -177,15 +191,21 @@ MeshpaceGateway::ToWired(Ptr<const QueueDiscItem> item)
     {
         return Verdict::PASS;
     }
-    if (segment->payloadBytes > 0 && m_hostShares.Exceeds({key.meshAddress, false}, segment->payloadBytes, NowNs()) &&
-        connection->Upload().IsNotified(*segment))
+    if (connection->See(*segment, true, Simulator::Now()))
+    {
+        return Verdict::PASS;
+    }
+    if (Polices(key, *segment, *connection) && !MarkIfCapable(item))
     {
         return Verdict::WITHHELD;
     }
-    connection->See(*segment, true, Simulator::Now());
     if (segment->payloadBytes > 0)
     {
         connection->Upload().DataToWired(*segment, NowNs());
+    }
+    else if (segment->Flags() & TcpHeader::FIN)
+    {
+        connection->Upload().Fin(segment->Seq());
     }
     if (!(segment->Flags() & TcpHeader::ACK))
     {
@@ -198,7 +218,7 @@ MeshpaceGateway::ToWired(Ptr<const QueueDiscItem> item)
     switch (verdict)
     {
     case MP_ACK_RETRANSMIT:
-        m_urgent.at(connection->Radio())(connection->Retransmit(NowNs()));
+        m_urgent.at(connection->Radio())(connection->Copy());
         return Verdict::WITHHELD;
     case MP_ACK_WITHHOLD:
         return Verdict::WITHHELD;
@@ -206,6 +226,21 @@ MeshpaceGateway::ToWired(Ptr<const QueueDiscItem> item)
         break;
     }
     return Verdict::PASS;
+}
+
+void
+MeshpaceGateway::SentAgain(Ptr<const QueueDiscItem> item)
+{
+    const auto segment = TcpSegment::Read(item);
+    const auto& header = StaticCast<const Ipv4QueueDiscItem>(item)->GetHeader();
+    const auto found = m_connections.find({header.GetDestination().Get(),
+                                           header.GetSource().Get(),
+                                           segment->DestinationPort(),
+                                           segment->SourcePort()});
+    if (found != m_connections.end())
+    {
+        found->second->SentAgain(*segment, NowNs());
+    }
 }
 
 MeshpaceGateway::Next
@@ -240,6 +275,10 @@ MeshpaceGateway::Release(uint32_t radio)
 {
     LawClock clock;
     const auto nowNs = NowNs();
+    if (const auto first = FirstStamped(radio); first != m_stamped.end())
+    {
+        return first->first > nowNs ? Departure{} : ReleaseStamped(first);
+    }
     const auto next = std::min(NextConnection(radio, nowNs), NextDatagram(radio, nowNs));
     if (!next.host)
     {
@@ -255,6 +294,10 @@ MeshpaceGateway::NextDeparture(uint32_t radio) const
 {
     LawClock clock;
     const auto nowNs = NowNs();
+    if (const auto first = FirstStamped(radio); first != m_stamped.end())
+    {
+        return NanoSeconds(first->first);
+    }
     auto nextNs = m_hostShares.NextNs(radio, nowNs);
     for (const auto& [key, connection] : m_connections)
     {
@@ -300,7 +343,7 @@ MeshpaceGateway::ApplyGoodputEntries(const std::vector<mp_goodput_flow>& entries
     {
         if (!connection->Elsewhere())
         {
-            connection->GoodputEntry() = *entry++;
+            connection->Throttle(*entry++);
         }
     }
 }
@@ -350,8 +393,9 @@ MeshpaceGateway::RemoveEnded()
 {
     return std::erase_if(m_connections, [this](const auto& entry) {
         const auto& connection = *entry.second;
-        const bool idle = Simulator::Now() - connection.LastSeen() > m_idleTimeout;
-        return !connection.Holds() && (connection.Ended() || idle);
+        const auto silent = Simulator::Now() - connection.LastSeen();
+        const bool ended = connection.Ended() && silent >= m_endedTimeout;
+        return !connection.Holds() && (ended || silent > m_idleTimeout);
     });
 }
 

@@ -78,10 +78,33 @@ class MeshpaceGateway : public Object
     enum Law
     {
         GAP,    //!< TCP-GAP
+        AP,     //!< TCP-AP's formula, of RTT_wireless
         MAP,    //!< MAP
         SHAPER, //!< a constant rate for each flow
         EVEN    //!< what the path carries, shared by hosts
     };
+
+    /**
+     * Sets a host's cap, where goodput control does not: it is off.
+     * @param host its address
+     * @param down of what it gets, else of what it sends
+     * @param capBps bytes/s; 0 lifts the cap
+     * @param flowBps what each of its flows is told that it may have, bytes/s; 0: any
+     */
+    void SetCap(Ipv4Address host, bool down, uint64_t capBps, uint64_t flowBps);
+
+    /**
+     * Likewise how many hosts share a mesh that loses routes.
+     * @param activeHosts them; 0, 1: none do
+     */
+    void SetActiveHosts(uint32_t activeHosts);
+
+    /**
+     * Likewise the least interval of a connection's down data.
+     * @param key the connection's ends; unknown: without effect
+     * @param floorNs the interval, ns; 0: none
+     */
+    void SetFloor(const MeshpaceKey& key, uint64_t floorNs);
 
     /** What to do with a packet that enters a device's queue. */
     enum class Verdict
@@ -97,6 +120,7 @@ class MeshpaceGateway : public Object
     {
         Verdict verdict;      //!< what to do with the packet
         MeshpaceFeedback feedback;    //!< what a packet that passes is to tell
+        uint64_t departureNs{0}; //!< of one that is held, if that is fixed on arrival
     };
 
     /**
@@ -113,7 +137,7 @@ class MeshpaceGateway : public Object
      * @param item the packet
      * @return what to do with it
      */
-    Verdict ToWired(Ptr<const QueueDiscItem> item);
+    Verdict ToWired(Ptr<QueueDiscItem> item);
 
     /**
      * The next paced packet that may leave by a radio now.
@@ -135,11 +159,24 @@ class MeshpaceGateway : public Object
     uint32_t HeldPackets() const;
 
     /**
+     * A packet that was to be sent at once leaves: from now on its acknowledgement gives no sample.
+     * @param item the packet
+     */
+    void SentAgain(Ptr<const QueueDiscItem> item);
+
+    /**
      * Sets what is called with a packet that has to be sent at once (local retransmission).
-     * @param callback takes the packet
+     * @param callback takes the packet, and says by SentAgain() when it leaves
      * @param radio the radio by which it sends
      */
     void SetUrgentCallback(Callback<void, Ptr<QueueDiscItem>> callback, uint32_t radio = 0);
+
+    /**
+     * Sets what is called when packets may be due earlier than NextDeparture() has said.
+     * @param callback asks for what is due
+     * @param radio the radio by which that leaves
+     */
+    void SetDueCallback(Callback<void> callback, uint32_t radio = 0);
 
     /**
      * Sets what wakes up the sender of a silent upload.
@@ -206,13 +243,44 @@ class MeshpaceGateway : public Object
                        MeshpaceConnection& connection,
                        Ptr<QueueDiscItem> item,
                        uint32_t ackedBytes);
-    uint32_t HoldingTo(uint32_t address) const;
+    /** @return flows of a host that wait for its turn alone: their heads are ready */
+    uint32_t InLineTo(uint32_t address) const;
     uint64_t HeadTag(const MeshpaceKey& key, MeshpaceConnection& connection) const;
     uint64_t CapIntervalNs(const MeshpaceKey& key, const MeshpaceConnection& connection) const;
     uint64_t DueNs(const MeshpaceKey& key,
                    const MeshpaceConnection& connection,
                    uint64_t nowNs) const;
     Departure ReleaseOf(const MeshpaceKey& key, MeshpaceConnection& connection, uint64_t nowNs);
+
+    /** A packet whose departure was fixed when it came. */
+    struct Stamped
+    {
+        Departure departure;
+        MeshpaceKey key; //!< of the connection of which it is data
+        bool data;
+        uint32_t radio;
+    };
+
+    using StampedPackets = std::multimap<uint64_t, Stamped>; //!< by departure, ns
+
+    ToMeshVerdict TcpOnArrival(const MeshpaceKey& key,
+                               MeshpaceConnection& connection,
+                               const TcpSegment& segment,
+                               Ptr<QueueDiscItem> item,
+                               uint32_t radio);
+    ToMeshVerdict DatagramOnArrival(Ptr<QueueDiscItem> item, uint32_t host, uint32_t radio);
+    ToMeshVerdict Stamp(uint64_t departureNs, const Stamped& stamped);
+    uint64_t HostNs(const MeshpaceKey& key, uint64_t readyNs, uint32_t bytes);
+    uint64_t AckOnArrivalNs(const MeshpaceKey& key,
+                            MeshpaceConnection& connection,
+                            const TcpSegment& segment,
+                            uint64_t departureNs);
+    StampedPackets::const_iterator FirstStamped(uint32_t radio) const;
+    Departure ReleaseStamped(StampedPackets::const_iterator first);
+    bool Polices(const MeshpaceKey& key, const TcpSegment& segment, MeshpaceConnection& connection);
+    void TellConnection(const MeshpaceKey& key, MeshpaceConnection& connection);
+    void TellConnections();
+    void TellDue();
     /** Each second under the law even: stalled paths are asked, hosts are compared. */
     void EvenStep();
     void ProbeStalledPaths();
@@ -238,6 +306,7 @@ class MeshpaceGateway : public Object
     uint32_t m_omit{0};          //!< even: parts left out, of mp_omit
     Time m_delayBound;           //!< samples above are discarded; zero: none
     Time m_idleTimeout;          //!< after which a silent connection is forgotten
+    Time m_endedTimeout;         //!< after which one that has ended is
     uint32_t m_bufferPackets{0}; //!< when so many wait, new connections go unpaced
     MeshpaceSettings m_settings;
 
@@ -250,13 +319,15 @@ class MeshpaceGateway : public Object
     EventId m_goodputEvent;
     MeshpaceHosts m_hostShares;
     EventId m_evenEvent;
-    MeshpaceAsks m_probes;  //!< of downloads
-    MeshpaceAsks m_wakeUps; //!< of uploads
+    MeshpaceAsks m_probes;                   //!< of downloads
+    MeshpaceAsks m_wakeUps;                  //!< of uploads
     std::map<uint32_t, uint32_t> m_lastHost; //!< served, by radio
+    StampedPackets m_stamped;
     uint32_t m_held{0};
     uint32_t m_maxHeld{0};
     uint64_t m_throttles{0};
     std::map<uint32_t, Callback<void, Ptr<QueueDiscItem>>> m_urgent; //!< by radio
+    std::map<uint32_t, Callback<void>> m_due; //!< by radio
     Callback<void, const MeshpaceKey&, uint32_t> m_wakeUp;
 };
 

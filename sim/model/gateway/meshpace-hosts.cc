@@ -61,6 +61,7 @@ MeshpaceHosts::Step(uint64_t nowNs)
     auto share = shares.begin();
     for (auto& [key, host] : m_hosts)
     {
+        Cap(host, share->cap_bytes_per_s);
         host.share = *share++;
         host.feedback = mp_feedback_of(&m_shares, &host.share);
         host.share.flows = 0;
@@ -73,7 +74,53 @@ mp_feedback
 MeshpaceHosts::Feedback(const Key& key) const
 {
     const auto found = m_hosts.find(key);
-    return found == m_hosts.end() ? mp_feedback{} : found->second.feedback;
+    return found == m_hosts.end() ? mp_feedback{.bytes_per_s = 0, .active_hosts = m_shares.active_hosts, .acks = 0}
+                                  : found->second.feedback;
+}
+
+void
+MeshpaceHosts::Cap(Host& host, uint64_t capBps)
+{
+    if (host.share.cap_bytes_per_s > 0 && capBps == 0)
+    {
+        host.pace = {}; // of a cap that is lifted nothing is left for the next one
+        host.police = {};
+    }
+    host.share.cap_bytes_per_s = capBps;
+}
+
+void
+MeshpaceHosts::SetCap(const Key& key, uint64_t capBps, uint64_t flowBps)
+{
+    auto& host = m_hosts[key];
+    Cap(host, capBps);
+    host.feedback = {.bytes_per_s = flowBps, .active_hosts = m_shares.active_hosts, .acks = 0};
+}
+
+void
+MeshpaceHosts::SetActiveHosts(uint32_t activeHosts)
+{
+    m_shares.active_hosts = activeHosts;
+    for (auto& [key, host] : m_hosts)
+    {
+        host.feedback.active_hosts = activeHosts;
+    }
+}
+
+uint64_t
+MeshpaceHosts::OnArrivalNs(const Key& key,
+                           uint64_t readyNs,
+                           uint32_t bytes,
+                           uint64_t mostNs,
+                           mp_too_long then)
+{
+    const auto capBps = CapBps(key);
+    if (capBps == 0)
+    {
+        return readyNs;
+    }
+    const auto heldBytesPerS = mp_held_bytes_per_s(capBps, !key.down);
+    return mp_host_departure_ns(&m_hosts.at(key).pace, heldBytesPerS, readyNs, bytes, mostNs, then);
 }
 
 uint64_t
@@ -109,6 +156,10 @@ void
 MeshpaceHosts::Leaves(const Key& key, Host& host, uint32_t bytes, uint64_t readyNs, uint64_t nowNs)
 {
     const auto heldBytesPerS = mp_held_bytes_per_s(host.share.cap_bytes_per_s, !key.down);
+    if (heldBytesPerS == 0)
+    {
+        return; // what left before there was a cap does not count for it
+    }
     mp_host_leaves(&host.pace, heldBytesPerS, readyNs, nowNs, bytes, 0);
 }
 
@@ -134,7 +185,7 @@ MeshpaceHosts::Datagram(Ptr<QueueDiscItem> item,
                         uint64_t nowNs)
 {
     auto& host = m_hosts[{address, true}];
-    const auto bytes = item->GetPacket()->GetSize();
+    const auto bytes = item->GetSize();
     host.radio = radio;
     if (host.share.cap_bytes_per_s == 0 && host.datagrams.empty())
     {
@@ -192,7 +243,7 @@ MeshpaceHosts::Release(uint32_t address, uint64_t nowNs)
     host.datagrams.erase(host.datagrams.begin());
     host.buckets[BucketOf(item)].waiting--;
     mp_turns_pass(&host.turns, tag);
-    const auto bytes = item->GetPacket()->GetSize();
+    const auto bytes = item->GetSize();
     host.share.delivered_bytes += bytes;
     Leaves(key, host, bytes, sinceNs, nowNs);
     return item;

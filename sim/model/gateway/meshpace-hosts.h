@@ -71,6 +71,35 @@ class MeshpaceHosts
     uint64_t CapBps(const Key& key) const;
 
     /**
+     * Sets a host's cap from outside, where no Step() reckons it.
+     * @param key the host
+     * @param capBps bytes/s; 0 lifts the cap
+     * @param flowBps what each of its flows is to know of it, bytes/s
+     */
+    void SetCap(const Key& key, uint64_t capBps, uint64_t flowBps);
+
+    /**
+     * Likewise how many hosts share a mesh that loses routes.
+     * @param activeHosts them
+     */
+    void SetActiveHosts(uint32_t activeHosts);
+
+    /**
+     * Fixes when a packet leaves by its host's cap, as it comes.
+     * @param key the host
+     * @param readyNs since when it is ready, ns
+     * @param bytes how many count
+     * @param mostNs how long it waits at most, ns
+     * @param then what becomes of it that would wait longer
+     * @return its departure, ns; 0: it is refused
+     */
+    uint64_t OnArrivalNs(const Key& key,
+                         uint64_t readyNs,
+                         uint32_t bytes,
+                         uint64_t mostNs,
+                         mp_too_long then);
+
+    /**
      * @param key the host
      * @param readyNs since when the next of its packets is ready, ns
      * @return when that may leave by its cap, ns: of an upload it is an acknowledgement
@@ -109,7 +138,7 @@ class MeshpaceHosts
      * @param item the packet
      * @param radio by which it leaves
      * @param address of the host
-     * @param others flows of the host of which something else waits
+     * @param others flows of the host of which something else waits for its turn
      * @param nowNs now, ns
      * @return whether it waits, passes, or is to be dropped
      */
@@ -179,8 +208,8 @@ class MeshpaceHosts
     struct Host
     {
         mp_host_share share{};
-        mp_feedback feedback{};   //!< to its flows
-        mp_police police{}; //!< of what it sends
+        mp_feedback feedback{}; //!< to its flows
+        mp_police police{};     //!< of what it sends
         mp_host_pace pace{};
         mp_turns turns{};
         uint32_t radio{0};
@@ -188,6 +217,7 @@ class MeshpaceHosts
         std::array<DatagramBucket, MP_UDP_BUCKETS> buckets;
     };
 
+    static void Cap(Host& host, uint64_t capBps);
     static uint64_t DueNs(const Key& key, const Host& host, uint64_t readyNs);
     static void Leaves(const Key& key, Host& host, uint32_t bytes, uint64_t readyNs, uint64_t nowNs);
 

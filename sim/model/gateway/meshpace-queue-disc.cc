@@ -128,6 +128,7 @@ MeshpaceMeshQueueDisc::SetGateway(Ptr<MeshpaceGateway> gateway, uint32_t radio)
     m_gateway = gateway;
     m_radio = radio;
     m_gateway->SetUrgentCallback(MakeCallback(&MeshpaceMeshQueueDisc::SendUrgent, this), radio);
+    m_gateway->SetDueCallback(MakeCallback(&QueueDisc::Run, this), radio);
 }
 
 void
@@ -194,13 +195,13 @@ MeshpaceMeshQueueDisc::DoEnqueue(Ptr<QueueDiscItem> item)
     {
         return EnqueuePassing(item, std::nullopt);
     }
-    const auto [verdict, feedback] = m_gateway->ToMesh(item, m_radio);
-    switch (verdict)
+    const auto verdict = m_gateway->ToMesh(item, m_radio);
+    switch (verdict.verdict)
     {
     case MeshpaceGateway::Verdict::HELD:
         return GetInternalQueue(HELD)->Enqueue(item);
     case MeshpaceGateway::Verdict::PASS:
-        return EnqueuePassing(item, feedback);
+        return EnqueuePassing(item, verdict.feedback);
     default:
         DropBeforeEnqueue(item, PACING_QUEUE_FULL);
         return false;
@@ -237,6 +238,7 @@ MeshpaceMeshQueueDisc::ScheduleNextDeparture()
 void
 MeshpaceMeshQueueDisc::SendUrgent(Ptr<QueueDiscItem> item)
 {
+    m_gateway->SentAgain(item);
     m_urgent = true;
     Enqueue(item);
     m_urgent = false;

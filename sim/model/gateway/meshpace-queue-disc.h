@@ -60,7 +60,7 @@ class MeshpaceMeshQueueDisc : public QueueDisc
     uint32_t m_radio{0};
     EventId m_departure;
     std::deque<MeshpaceFeedback> m_feedback; //!< by the packets that pass, in their order
-    bool m_urgent{false};              //!< the packet being enqueued comes from the gateway itself
+    bool m_urgent{false};                    //!< the packet being enqueued comes from the gateway itself
 };
 
 /**

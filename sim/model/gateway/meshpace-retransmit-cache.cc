@@ -6,13 +6,11 @@
 
 #include "meshpace/meshpace.h"
 
-#include <algorithm>
-
 namespace ns3
 {
 
 void
-MeshpaceRetransmitCache::Keep(const TcpSegment& segment, Ptr<QueueDiscItem> item)
+MeshpaceRetransmitCache::Keep(const TcpSegment& segment, Ptr<const QueueDiscItem> item)
 {
     if (!m_stored.empty() && mp_seq_before(segment.Seq(), m_stored.back().end))
     {
@@ -40,15 +38,6 @@ const MeshpaceRetransmitCache::Stored&
 MeshpaceRetransmitCache::First() const
 {
     return m_stored.front();
-}
-
-bool
-MeshpaceRetransmitCache::Has(uint32_t ack) const
-{
-    const auto open = std::ranges::find_if(m_stored, [ack](const Stored& stored) {
-        return mp_seq_before(ack, stored.end);
-    });
-    return open != m_stored.end() && open->seq == ack;
 }
 
 } // namespace ns3

@@ -35,7 +35,7 @@ class MeshpaceRetransmitCache
      * @param segment the segment
      * @param item the packet that it is
      */
-    void Keep(const TcpSegment& segment, Ptr<QueueDiscItem> item);
+    void Keep(const TcpSegment& segment, Ptr<const QueueDiscItem> item);
 
     /**
      * Drops what is acknowledged.
@@ -48,12 +48,6 @@ class MeshpaceRetransmitCache
 
     /** @return the oldest segment; there must be one */
     const Stored& First() const;
-
-    /**
-     * @param ack up to which all is acknowledged
-     * @return whether the segment is here that an acknowledgement of that asks for
-     */
-    bool Has(uint32_t ack) const;
 
   private:
     std::deque<Stored> m_stored; //!< in their order

@@ -60,6 +60,50 @@ MeshpaceUpload::Tell(const TcpSegment& segment, uint64_t nowNs)
     return feedback;
 }
 
+uint64_t
+MeshpaceUpload::AckOnArrival(const TcpSegment& segment,
+                             uint64_t departureNs,
+                             const std::function<uint64_t(uint64_t, uint32_t)>& capNs)
+{
+    if (!m_up.progress.seen || !segment.IsPureAck())
+    {
+        return departureNs;
+    }
+    if (capNs && mp_endpoint_up_fits(&m_up, segment.Ack()))
+    {
+        const auto bytes = mp_endpoint_up_news(&m_up, segment.Ack());
+        departureNs = mp_follow_ns(&m_up.pacer, bytes ? capNs(departureNs, bytes) : departureNs);
+    }
+    m_up.pacer.last_ns = departureNs;
+    return departureNs;
+}
+
+void
+MeshpaceUpload::Fin(uint32_t seq)
+{
+    mp_endpoint_fin(&m_up, seq);
+}
+
+bool
+MeshpaceUpload::Reset(uint32_t seq)
+{
+    return mp_endpoint_reset(&m_up, seq);
+}
+
+void
+MeshpaceUpload::BeginAnew()
+{
+    const auto shared = m_up.feedback;
+    *this = {};
+    Share(shared);
+}
+
+const mp_endpoint&
+MeshpaceUpload::Endpoint() const
+{
+    return m_up;
+}
+
 void
 MeshpaceUpload::Share(const mp_feedback& feedback)
 {

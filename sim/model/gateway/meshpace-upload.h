@@ -10,6 +10,7 @@
 #include "meshpace/meshpace.h"
 
 #include <cstdint>
+#include <functional>
 
 namespace ns3
 {
@@ -54,6 +55,36 @@ class MeshpaceUpload
      *         now and then what the flow shares with others
      */
     MeshpaceFeedback Tell(const TcpSegment& segment, uint64_t nowNs);
+
+    /**
+     * A segment of the wired end comes whose departure is fixed now, and acknowledges.
+     * @param segment the segment
+     * @param departureNs when it may leave else, ns
+     * @param capNs says when one of so many new bytes that is ready then leaves by its host's cap, ns; none: no ACK waits
+     * @return its departure (T2), ns
+     */
+    uint64_t AckOnArrival(const TcpSegment& segment,
+                          uint64_t departureNs,
+                          const std::function<uint64_t(uint64_t, uint32_t)>& capNs);
+
+    /**
+     * A FIN without data leaves for the wired network.
+     * @param seq its number
+     */
+    void Fin(uint32_t seq);
+
+    /**
+     * A RST leaves for the wired network.
+     * @param seq its number
+     * @return whether it ends the connection
+     */
+    bool Reset(uint32_t seq);
+
+    /** Another connection begins under the same ports: nothing so far holds. */
+    void BeginAnew();
+
+    /** @return the data's endpoint, to look at */
+    const mp_endpoint& Endpoint() const;
 
     /**
      * What the sender is to be told of others.

@@ -331,6 +331,18 @@ TcpMeshpace::IntervalNs() const
                           mp_signalled_interval_ns(&m_signalled, m_tcb ? m_tcb->m_segmentSize : 0));
 }
 
+const mp_estimate&
+TcpMeshpace::Estimate() const
+{
+    return m_estimate;
+}
+
+const mp_signalled&
+TcpMeshpace::Signalled() const
+{
+    return m_signalled;
+}
+
 uint64_t
 TcpMeshpace::MeanRttNs() const
 {

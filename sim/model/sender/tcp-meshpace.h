@@ -66,6 +66,12 @@ class TcpMeshpace : public TcpNewReno
     /** @return the interval between packets in force, ns; 0: unpaced */
     uint64_t IntervalNs() const;
 
+    /** @return what samples have told, to look at */
+    const mp_estimate& Estimate() const;
+
+    /** @return what the gateway has said, to look at */
+    const mp_signalled& Signalled() const;
+
     /** @return mean RTT_wireless over the law's window, ns */
     uint64_t MeanRttNs() const;
 

@@ -60,6 +60,21 @@ TcpSocketPaced::Abort()
 }
 
 void
+TcpSocketPaced::AbortAndForget()
+{
+    Abort();
+    CancelAllTimers();
+    DeallocateEndPoint();
+}
+
+void
+TcpSocketPaced::Fade()
+{
+    m_faded = true;
+    CancelAllTimers();
+}
+
+void
 TcpSocketPaced::CountBytes()
 {
     SetCongestionControlAlgorithm(CreateObject<TcpByteCounting>(m_congestionControl));
@@ -68,6 +83,10 @@ TcpSocketPaced::CountBytes()
 void
 TcpSocketPaced::DoForwardUp(Ptr<Packet> packet, const Address& from, const Address& to)
 {
+    if (m_faded)
+    {
+        return;
+    }
     TcpHeader header;
     const bool data = packet->PeekHeader(header) < packet->GetSize();
     const bool fin = header.GetFlags() & TcpHeader::FIN;

@@ -46,6 +46,17 @@ class TcpSocketPaced : public TcpSocketBase
     /** Gives the connection up at once: resets it, sends nothing of what is still to be sent. */
     void Abort();
 
+    /**
+     * Gives the connection up and frees its ports: what still comes for it is answered by a reset.
+     * Not to be called by what the socket calls.
+     */
+    void AbortAndForget();
+
+    /**
+     * From now on the end is out of reach: it hears nothing and says nothing, and nobody is told.
+     */
+    void Fade();
+
     /** Lets the congestion control grow its window by bytes acknowledged (TcpByteCounting). */
     void CountBytes();
 
@@ -60,14 +71,17 @@ class TcpSocketPaced : public TcpSocketBase
 
   private:
     /**
-     * Host unreachable, of the first unacknowledged segment, takes one doubling of its time-out back:
-     * the path was broken, not full (RFC 6069; as in Linux). ns-3 does not hand over of which segment;
-     * TcpWakeUp puts the lower half of its number where other codes have an MTU, which ns-3 does.
+     * Host unreachable, of the first unacknowledged segment, takes one doubling of its time-out
+     * back: the path was broken, not full (RFC 6069; as in Linux). ns-3 does not hand over of which
+     * segment; TcpWakeUp puts the lower half of its number where other codes have an MTU, which
+     * ns-3 does.
      */
     void Unreachable(Ipv4Address from, uint8_t ttl, uint8_t type, uint8_t code, uint32_t seq);
 
     Ptr<TcpSocketBase> Fork() override;
     void NewAck(const SequenceNumber32& ack, bool resetRto) override;
+
+    bool m_faded{false}; //!< whether it is out of reach
 };
 
 } // namespace ns3

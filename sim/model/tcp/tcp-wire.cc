@@ -18,6 +18,12 @@ namespace
 constexpr uint8_t PROTOCOL_TCP = 6;
 constexpr uint32_t MIN_HEADER_BYTES = 20;
 constexpr uint8_t OPTION_WINDOW_SCALE = 3;
+constexpr uint8_t OPTION_SACK = 5;
+constexpr uint8_t OPTION_MD5 = 19;
+constexpr uint8_t OPTION_AO = 29;
+constexpr uint8_t OPTION_MPTCP = 30;
+constexpr uint8_t WINDOW_SCALE_MAX = 14;  //!< RFC 7323
+constexpr uint32_t SACK_BLOCK_BYTES = 10; //!< with one block (RFC 2018)
 
 uint16_t
 Read16(const uint8_t* at)
@@ -164,27 +170,60 @@ TcpSegment::At(uint64_t nowNs) const
             .ttl = 0};
 }
 
-std::optional<uint8_t>
-TcpSegment::WindowScale() const
+template <typename Look>
+void
+TcpSegment::LookAtOptions(Look look) const
 {
-    for (uint32_t at = MIN_HEADER_BYTES; at + 1 < headerBytes;)
+    for (uint32_t at = MIN_HEADER_BYTES; at + 2 <= headerBytes && bytes[at] != MP_TCPOPT_END;)
     {
-        if (bytes[at] == MP_TCPOPT_END)
-        {
-            break;
-        }
         if (bytes[at] == MP_TCPOPT_NOP)
         {
             at++;
             continue;
         }
-        if (bytes[at] == OPTION_WINDOW_SCALE && at + 2 < headerBytes)
+        const uint32_t length = bytes[at + 1];
+        if (length < 2 || at + length > headerBytes)
         {
-            return std::min<uint8_t>(bytes[at + 2], 14);
+            return;
         }
-        at += std::max<uint8_t>(bytes[at + 1], 2);
+        look(&bytes[at], length);
+        at += length;
     }
-    return std::nullopt;
+}
+
+std::optional<uint8_t>
+TcpSegment::WindowScale() const
+{
+    std::optional<uint8_t> found;
+    LookAtOptions([&found](const uint8_t* option, uint32_t length) {
+        if (option[0] == OPTION_WINDOW_SCALE && length == 3)
+        {
+            found = std::min(option[2], WINDOW_SCALE_MAX);
+        }
+    });
+    return found;
+}
+
+bool
+TcpSegment::HasMessage() const
+{
+    bool found = false;
+    LookAtOptions([this, &found](const uint8_t* option, uint32_t length) {
+        const bool duplicate = option[0] == OPTION_SACK && length >= SACK_BLOCK_BYTES &&
+                               mp_seq_up_to(Read32(option + 6), Ack());
+        found = found || duplicate || option[0] == OPTION_MPTCP;
+    });
+    return found;
+}
+
+bool
+TcpSegment::IsSigned() const
+{
+    bool found = false;
+    LookAtOptions([&found](const uint8_t* option, uint32_t /* length */) {
+        found = found || option[0] == OPTION_MD5 || option[0] == OPTION_AO;
+    });
+    return found;
 }
 
 namespace
@@ -214,7 +253,7 @@ InsertOption(Ptr<QueueDiscItem> item,
              uint32_t optionBytes)
 {
     const bool checksummed = Read16(&segment.bytes[16]) != 0;
-    if (checksummed || segment.headerBytes + optionBytes > TcpSegment::MAX_HEADER_BYTES)
+    if (checksummed || segment.IsSigned() || segment.headerBytes + optionBytes > TcpSegment::MAX_HEADER_BYTES)
     {
         return item;
     }
@@ -243,6 +282,13 @@ Ptr<QueueDiscItem>
 InsertFeedback(Ptr<QueueDiscItem> item, const MeshpaceFeedback& feedback)
 {
     return feedback ? InsertOption(item, *TcpSegment::Read(item), feedback->data(), feedback->size()) : item;
+}
+
+bool
+MarkIfCapable(Ptr<QueueDiscItem> item)
+{
+    const auto ecn = StaticCast<Ipv4QueueDiscItem>(item)->GetHeader().GetEcn();
+    return ecn != Ipv4Header::ECN_CE && item->Mark();
 }
 
 Ptr<QueueDiscItem>

@@ -63,6 +63,21 @@ struct TcpSegment
     mp_segment At(uint64_t nowNs) const;
     /** @return the window scale that a SYN offers, nothing when there is none */
     std::optional<uint8_t> WindowScale() const;
+    /**
+     * @return whether an ACK has a message of its own: by a D-SACK that something came twice (RFC 2883), or one of
+     *         MPTCP's (RFC 8684)
+     */
+    bool HasMessage() const;
+    /** @return whether a signature covers the header: TCP-MD5 (RFC 2385) or TCP-AO (RFC 5925) */
+    bool IsSigned() const;
+
+  private:
+    /**
+     * Calls with each option up to where the list ends or breaks.
+     * @param look takes the option's first byte and its length
+     */
+    template <typename Look>
+    void LookAtOptions(Look look) const;
 };
 
 /**
@@ -74,7 +89,7 @@ struct TcpSegment
  * @param segment the same as read
  * @param option the option's bytes, a multiple of 4
  * @param optionBytes how many
- * @return the packet to send instead; the item itself when its header has no room or is
+ * @return the packet to send instead; the item itself when its header has no room, is signed, or is
  *         protected by a checksum (ns-3 computes none unless told to)
  */
 Ptr<QueueDiscItem> InsertOption(Ptr<QueueDiscItem> item,
@@ -110,6 +125,16 @@ using MeshpaceFeedback = std::optional<std::array<uint8_t, MP_OPTION_BYTES>>;
  * @return the packet to send instead, as InsertOption
  */
 Ptr<QueueDiscItem> InsertFeedback(Ptr<QueueDiscItem> item, const MeshpaceFeedback& feedback);
+
+/**
+ * @ingroup meshpace
+ *
+ * Marks a packet by ECN, "congestion experienced", in place of its loss (RFC 3168).
+ *
+ * @param item the packet, IP header not yet added
+ * @return whether its ends can be told so; one that was marked before is to be lost
+ */
+bool MarkIfCapable(Ptr<QueueDiscItem> item);
 
 /**
  * @ingroup meshpace

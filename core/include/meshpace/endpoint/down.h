@@ -142,7 +142,7 @@ MP_INLINE enum mp_ack_verdict mp_endpoint_down_ack(struct mp_endpoint *endpoint,
 }
 
 /*
- * The sample, if any, of an ACK that counts, over a path that is up to date but for its ACKs; active_hosts: hosts that share a
+ * The sample, if any, of an ACK that counts, over a path that is up to date but for its ACKs; active_hosts: those that share a
  * mesh which loses routes. Returns whether it was taken.
  */
 MP_INLINE bool mp_endpoint_down_learn(struct mp_endpoint *endpoint, const struct mp_law *law,

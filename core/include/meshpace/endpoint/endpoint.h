@@ -70,11 +70,11 @@ struct mp_endpoint {
 	uint64_t floor_ns;      /* down: by goodput control; 0: not throttled */
 	uint64_t retransmits;   /* packets seen again */
 	uint64_t local_retransmits;
-	uint32_t rtt_wired_us;  /* up: latest; down: of the handshake; 0: none yet */
-	struct mp_estimate estimate; /* down: of RTT_wireless */
-	struct mp_wait wait;    /* down */
-	struct mp_notification notified;    /* up: that its host sends too much */
-	struct mp_feedback feedback; /* up: what its sender is told of others */
+	uint32_t rtt_wired_us;           /* up: latest; down: of the handshake; 0: none yet */
+	struct mp_estimate estimate;     /* down: of RTT_wireless */
+	struct mp_wait wait;             /* down */
+	struct mp_notification notified; /* up: that its host sends too much */
+	struct mp_feedback feedback;     /* up: what its sender is told of others */
 };
 
 /* Whether nothing of its data is under way, that is known of: so it is before the first, too. */

@@ -19,12 +19,12 @@
 #define MP_FEEDBACK_EXID 0x6d73u /* "ms" */
 #define MP_FEEDBACK_UNIT_BYTES_PER_S 64u
 #define MP_FEEDBACK_MOST 0xffffffu /* units: 1 GB/s */
-#define MP_FEEDBACK_TURNS 4u  /* of so many ACKs that tell something one tells this */
+#define MP_FEEDBACK_TURNS 4u       /* of so many ACKs that tell something one tells this */
 
 struct mp_feedback {
-	uint64_t bytes_per_s;     /* bytes/s that the flow may have; 0: no limit */
+	uint64_t bytes_per_s;  /* bytes/s that the flow may have; 0: no limit */
 	uint32_t active_hosts; /* hosts, each way counted, that share a mesh which loses routes; 0, 1: none do */
-	uint32_t acks;    /* at the gateway: that told something */
+	uint32_t acks;         /* at the gateway: that told something */
 };
 
 MP_INLINE void mp_feedback_write(uint8_t option[MP_OPTION_BYTES], const struct mp_feedback *feedback)

@@ -3,7 +3,7 @@
  * How a host that sends to the wired network is held to its cap (share.h). When its data comes by here
  * it has used the air already; so its senders are told that it is too much, by a packet that is lost
  * or marked, and no oftener than they answer. What is too much a virtual queue says, which empties at
- * the rate of the cap (AVQ: Kunniyur and Srikant 2001). While it is long, each connection is told once:
+ * the rate of the cap (AVQ: Kunniyur and Srikant 2001). While it is long, each connection is notified once:
  * not again before what it was told with is acknowledged, for a window must not be cut twice.
  *
  * A sender of ours keeps to its part of the cap by itself (feedback.h). So that it loses nothing for being
@@ -51,7 +51,8 @@ MP_INLINE uint64_t mp_police_depth_ns(uint64_t cap_bytes_per_s)
 MP_INLINE bool mp_police_exceeds(struct mp_police *police, uint64_t cap_bytes_per_s, uint32_t bytes,
 				 uint64_t now_ns)
 {
-	uint64_t held_bytes_per_s = mp_police_bytes_per_s(cap_bytes_per_s), depth_ns = mp_police_depth_ns(held_bytes_per_s);
+	uint64_t held_bytes_per_s = mp_police_bytes_per_s(cap_bytes_per_s);
+	uint64_t depth_ns = mp_police_depth_ns(held_bytes_per_s);
 	uint64_t queue_ns = mp_max_u64(police->empty_ns, now_ns) - now_ns;
 	uint64_t longer_ns = queue_ns + mp_rate_interval_ns(held_bytes_per_s, bytes);
 
@@ -67,7 +68,7 @@ MP_INLINE void mp_notification_answered(struct mp_notification *notified, uint32
 }
 
 /*
- * Whether a connection may be told with this packet, of data that came up to max_end before: with what
+ * Whether a connection may be notified by this packet, of data that came up to max_end before: with what
  * is sent again it is not, whose loss would stop it.
  */
 MP_INLINE bool mp_notification_may(const struct mp_notification *notified, uint32_t seq, uint32_t max_end)
@@ -75,7 +76,7 @@ MP_INLINE bool mp_notification_may(const struct mp_notification *notified, uint3
 	return !notified->waits && mp_seq_up_to(max_end, seq);
 }
 
-/* It is told, by the packet that ends there. */
+/* It is notified, by the packet that ends there. */
 MP_INLINE void mp_notified_by(struct mp_notification *notified, uint32_t end)
 {
 	notified->end = end;
@@ -83,7 +84,7 @@ MP_INLINE void mp_notified_by(struct mp_notification *notified, uint32_t end)
 }
 
 /*
- * A packet is too much for its host. Whether its connection is told so by it. All data counts for the host; but before
+ * A packet is too much for its host. Whether its connection is notified by it. All data counts for the host; but before
  * anything of a connection is acknowledged there was no round trip in which its sender could have been told, and
  * of so few packets a loss costs it a time-out.
  */

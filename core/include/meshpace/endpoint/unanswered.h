@@ -196,7 +196,8 @@ MP_INLINE void mp_unanswered_take_back(struct mp_unanswered_queue *queue, uint64
  */
 MP_INLINE uint64_t mp_unanswered_step(struct mp_unanswered_rate *rate, uint64_t active_bytes_per_s)
 {
-	rate->lately_bytes_per_s = mp_max_u64(active_bytes_per_s, rate->lately_bytes_per_s - rate->lately_bytes_per_s / 64);
+	rate->lately_bytes_per_s = mp_max_u64(active_bytes_per_s,
+					      rate->lately_bytes_per_s - rate->lately_bytes_per_s / 64);
 	if (active_bytes_per_s == 0 && rate->lately_bytes_per_s / 64 < MP_UNANSWERED_LEAST_BYTES_PER_S)
 		return 0;
 	return mp_max_u64(rate->lately_bytes_per_s / 64, MP_UNANSWERED_LEAST_BYTES_PER_S);

@@ -18,7 +18,7 @@ MP_INLINE void mp_endpoint_up_data(struct mp_endpoint *endpoint, const struct mp
 	endpoint->asked = endpoint->asked | asks;
 }
 
-/* Whether the sender of data that exceeds its host's cap is told so by the loss of this packet, or a mark. */
+/* Whether the sender of data that exceeds its host's cap is notified by the loss of this packet, or a mark. */
 MP_INLINE bool mp_endpoint_up_notifies(struct mp_endpoint *endpoint, const struct mp_segment *segment)
 {
 	return mp_police_notifies(&endpoint->notified, &endpoint->progress, endpoint->sent.max_end,
@@ -54,8 +54,9 @@ MP_INLINE uint32_t mp_endpoint_up_sample(struct mp_endpoint *endpoint, const str
 	return rtt_wired_us;
 }
 
-/* A pure ACK is going to tell the sender something: whether of others (active_hosts, bytes_per_s, feedback.h), and not RTT_wired. */
-MP_INLINE bool mp_endpoint_up_feedback(struct mp_endpoint *endpoint, uint32_t active_hosts, uint64_t bytes_per_s)
+/* A pure ACK is going to tell the sender something: whether feedback (feedback.h), and not RTT_wired. */
+MP_INLINE bool mp_endpoint_up_feedback(struct mp_endpoint *endpoint, uint32_t active_hosts,
+				       uint64_t bytes_per_s)
 {
 	endpoint->feedback.active_hosts = active_hosts;
 	endpoint->feedback.bytes_per_s = bytes_per_s;

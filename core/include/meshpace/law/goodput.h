@@ -49,15 +49,15 @@ struct mp_goodput_flow {
 	uint32_t segment_bytes;   /* payload of a data packet */
 	bool paced_here;          /* wired-to-wireless: the gateway can throttle it */
 	/* Goodput control fills in: */
-	uint64_t floor_ns;        /* least interval between packets; 0: not throttled */
-	uint64_t before_bytes;    /* delivered_bytes at the previous step */
-	uint64_t goodput_bytes_per_s;     /* G(i), bytes/s over the previous step */
-	bool slow;                /* below the mean when throttling began */
+	uint64_t floor_ns;            /* least interval between packets; 0: not throttled */
+	uint64_t before_bytes;        /* delivered_bytes at the previous step */
+	uint64_t goodput_bytes_per_s; /* G(i), bytes/s over the previous step */
+	bool slow;                    /* below the mean when throttling began */
 };
 
 struct mp_goodput {
-	uint64_t before_ns;   /* time of the previous step */
-	uint64_t slow_bytes_per_s;    /* goodput of the slow flows together when throttling began, bytes/s */
+	uint64_t before_ns;        /* time of the previous step */
+	uint64_t slow_bytes_per_s; /* goodput of the slow flows together when throttling began, bytes/s */
 	bool throttling;
 };
 

@@ -64,17 +64,17 @@
 
 /* Parts of the law that can be left out, to see what each brings (scenarios/even-ablation.toml). */
 enum mp_omit {
-	MP_OMIT_FAST = 1 << 0,    /* the greater gains far from the target */
-	MP_OMIT_DAMPING = 1 << 1, /* the term e / 10 */
-	MP_OMIT_ARRIVED = 1 << 2, /* the fall to what arrives */
-	MP_OMIT_BINDS = 1 << 3,   /* a rate is raised only where it bounds the flow */
-	MP_OMIT_LEAST = 1 << 4,   /* D* / 2T packets on the path */
-	MP_OMIT_CUT = 1 << 5,     /* samples count 2 D at most */
-	MP_OMIT_WAITS = 1 << 6,   /* what waits to be paced is bounded by losses (wait.h): the hosts' */
-	MP_OMIT_SILENCE = 1 << 7, /* a round with silence in it does not count */
-	MP_OMIT_PROBES = 1 << 8,  /* a stalled path is asked (probe.h): the hosts' */
-	MP_OMIT_LOSSY = 1 << 9,   /* less waits in a mesh that loses routes: the hosts' */
-	MP_OMIT_FEEDBACK = 1 << 10,   /* senders are told their part of a cap (feedback.h): the hosts' */
+	MP_OMIT_FAST = 1 << 0,      /* the greater gains far from the target */
+	MP_OMIT_DAMPING = 1 << 1,   /* the term e / 10 */
+	MP_OMIT_ARRIVED = 1 << 2,   /* the fall to what arrives */
+	MP_OMIT_BINDS = 1 << 3,     /* a rate is raised only where it bounds the flow */
+	MP_OMIT_LEAST = 1 << 4,     /* D* / 2T packets on the path */
+	MP_OMIT_CUT = 1 << 5,       /* samples count 2 D at most */
+	MP_OMIT_WAITS = 1 << 6,     /* what waits to be paced is bounded by losses (wait.h): the hosts' */
+	MP_OMIT_SILENCE = 1 << 7,   /* a round with silence in it does not count */
+	MP_OMIT_PROBES = 1 << 8,    /* a stalled path is asked (probe.h): the hosts' */
+	MP_OMIT_LOSSY = 1 << 9,     /* less waits in a mesh that loses routes: the hosts' */
+	MP_OMIT_FEEDBACK = 1 << 10, /* senders are told their part of a cap (feedback.h): the hosts' */
 };
 
 struct mp_search {
@@ -90,7 +90,7 @@ struct mp_search {
 	uint32_t count;        /* of them */
 	uint32_t ack;          /* highest acknowledgement when the round began */
 	uint32_t overshoots;   /* rounds in a row in which twice what is wanted waited */
-	uint32_t active_hosts;      /* n (mp_estimate_active_hosts); 0, 1: none */
+	uint32_t active_hosts; /* n (mp_estimate_active_hosts); 0, 1: none */
 	bool found;            /* half of what is wanted has waited for once */
 };
 

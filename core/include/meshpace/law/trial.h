@@ -92,7 +92,8 @@ MP_INLINE void mp_shares_begin(struct mp_shares *shares, struct mp_host_share *s
  */
 MP_INLINE bool mp_shares_outdated(const struct mp_host_share *share, uint32_t n, uint64_t mean_bytes_per_s)
 {
-	uint64_t underserved_bytes_per_s = mp_shares_of(share, n, true), had_bytes_per_s = mp_shares_had(share, n, true);
+	uint64_t underserved_bytes_per_s = mp_shares_of(share, n, true);
+	uint64_t had_bytes_per_s = mp_shares_had(share, n, true);
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
@@ -110,7 +111,9 @@ MP_INLINE void mp_shares_lower(struct mp_host_share *share, uint32_t n, uint64_t
 
 	for (i = 0; i < n; i++) {
 		struct mp_host_share *s = &share[i];
-		uint64_t from_bytes_per_s = s->cap_bytes_per_s ? mp_min_u64(s->cap_bytes_per_s, s->rate_bytes_per_s) : s->rate_bytes_per_s;
+		uint64_t from_bytes_per_s = s->cap_bytes_per_s ?
+						    mp_min_u64(s->cap_bytes_per_s, s->rate_bytes_per_s) :
+						    s->rate_bytes_per_s;
 
 		if (s->rate_bytes_per_s > mean_bytes_per_s && from_bytes_per_s > mean_bytes_per_s)
 			s->cap_bytes_per_s = mp_max_u64(from_bytes_per_s - (from_bytes_per_s - mean_bytes_per_s) / 6,

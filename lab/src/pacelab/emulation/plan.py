@@ -115,6 +115,8 @@ def check(scenario: Scenario) -> None:
     for key in ("ping", "outage"):
         if getattr(scenario, f"{key}s"):
             raise InputError(f"{key}: simulated only; remove it, or use pacelab run")
+    if scenario.people:
+        raise InputError("person: simulated only; remove it, or use pacelab run")
     shared: dict[object, Table] = {}
     of_host: dict[str, bool] = {}
     for i, flow in enumerate(scenario.flows):
@@ -143,6 +145,8 @@ def _check_flow(flow: Flow, where: str) -> None:
         raise InputError(f"{where}.stop_s: not emulated, a flow goes on to the end; give 0")
     if flow.idle_s:
         raise InputError(f"{where}.idle_s: simulated only; remove it, or use pacelab run")
+    if flow.opaque:
+        raise InputError(f"{where}.opaque: simulated only; remove it, or use pacelab run")
     _one_of(flow.variant, tuple(CONGESTION_CONTROLS), f"{where}.variant", "Linux here has")
     if flow.law != "off" and flow.variant != "newreno":
         raise InputError(

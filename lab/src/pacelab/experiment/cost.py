@@ -16,6 +16,7 @@ from collections import deque
 from pacelab.scenario.flows import Flow
 from pacelab.scenario.mesh import Node
 from pacelab.scenario.models import Scenario
+from pacelab.scenario.people import ResolvedPerson
 from pacelab.scenario.radio import Radio
 
 START_S = 0.15  # of the process
@@ -26,6 +27,16 @@ SENSED_S = 3.2e-6
 BUSY = {1.0: 0.65, 2.0: 0.65}
 BUSY_WITH_FILES = 0.5
 THINNED = 4  # segments an ACK, when ACKs are thinned
+# Of what a person does, the most that it asks for: packets of SEGMENT_BYTES a second, and how many
+# there are for one of these, with its ACK or answer: a page of 41 kB in 40 s; the highest bit rate
+# of video; 50 datagrams each way; a look-up in 5 s. Bulk asks for all that the wires carry.
+SEGMENT_BYTES = 1460
+ASKS_PER_S = {
+    "web": (41e3 / SEGMENT_BYTES / 40, 2),
+    "video": (7800e3 / 8 / SEGMENT_BYTES, 2),
+    "call": (50.0, 2),
+    "lookups": (1 / 5, 2),
+}
 # Of the sinr radio, per node and simulated second of a saturated channel.
 SINR_NODE_S = 0.0135
 
@@ -51,9 +62,14 @@ def cpu_s(scenario: Scenario) -> float:
     crowd = _mean_within(positions, active, active, sensing_m)
     sensed = _mean_within(positions, active, list(range(len(positions))), sensing_m)
     saturated = _frames_per_s(scenario) * max(len(active) / crowd, 1.0) * scenario.radio.radios
+    flows, people = paths[: len(scenario.flows)], paths[len(scenario.flows) :]
     wanted = sum(
         _wanted_frames_per_s(scenario, flow, len(path) - 1)
-        for flow, path in zip(scenario.flows, paths, strict=True)
+        for flow, path in zip(scenario.flows, flows, strict=True)
+    )
+    wanted += sum(
+        _asked_frames_per_s(scenario, person, len(path) - 1)
+        for person, path in zip(scenario.people, people, strict=True)
     )
     frames = min(saturated, wanted)
     return START_S + duration_s * frames * (FRAME_S + SENSED_S * sensed)
@@ -70,7 +86,10 @@ def _mean_within(
 def _paths(
     scenario: Scenario, nodes: list[Node], positions: list[tuple[float, float]]
 ) -> list[list[int]]:
-    """The nodes along each flow's path, the fewest hops; a wired end is at the nearest gateway."""
+    """The nodes along the paths of flows, then of people, the fewest hops.
+
+    A wired end is at the nearest gateway.
+    """
     index = {n.name: i for i, n in enumerate(nodes)}
     gateways = {i for i, n in enumerate(nodes) if n.gateway}
     reach_m = scenario.radio.tx_range_m
@@ -79,6 +98,8 @@ def _paths(
         via = {index[flow.via]} if flow.via else gateways
         ends = [{index[end]} if end in index else via for end in (flow.from_, flow.to)]
         paths.append(_shortest(positions, reach_m, *ends))
+    for person in scenario.people:
+        paths.append(_shortest(positions, reach_m, gateways, {index[person.node]}))
     return paths
 
 
@@ -104,17 +125,18 @@ def _shortest(
 
 def _frames_per_s(scenario: Scenario) -> float:
     """Frames a second on a channel that flows keep busy, for segments and their ACKs."""
-    flow = scenario.flows[0]
-    segments = flow.delayed_ack if flow.traffic != "cbr" else 1
+    first = (scenario.flows or scenario.people)[0]
+    traffic = first.traffic if isinstance(first, Flow) else "person"
+    segments = first.delayed_ack if traffic != "cbr" else 1
     segments = segments if isinstance(segments, int) else THINNED
     radio, header = scenario.radio, HEADERS_BYTES + TCP_BYTES
     rates = [link.mbps for link in scenario.links] or [radio.data_mbps]
-    data_bytes = flow.segment_bytes + header
+    data_bytes = first.segment_bytes + header
     data_us = sum(_exchange_us(radio, data_bytes, mbps) for mbps in rates) / len(rates)
     ack_us = sum(_exchange_us(radio, header, mbps) for mbps in rates) / len(rates)
     frames = (segments + 1) * _frames_each(scenario)
     busy = BUSY.get(radio.data_mbps, 1.0)
-    busy *= BUSY_WITH_FILES if flow.traffic == "files" else 1.0
+    busy *= BUSY_WITH_FILES if traffic == "files" else 1.0
     return float(busy * frames / (segments * data_us + ack_us) * 1e6)
 
 
@@ -140,3 +162,14 @@ def _wanted_frames_per_s(scenario: Scenario, flow: Flow, hops: int) -> float:
     kbps = flow.rate_kbps if constant else scenario.wired.mbps * 1e3
     packets = kbps * 1e3 / 8 / flow.segment_bytes
     return float(packets * hops * _frames_each(scenario) * (1 if constant else 2))
+
+
+def _asked_frames_per_s(scenario: Scenario, person: ResolvedPerson, hops: int) -> float:
+    """Frames a second that a person asks for, over the whole run: he may come late and leave."""
+    there_s = (person.stop_s or scenario.duration_s) - person.start_s - person.pause_s
+    all_of_it = (scenario.wired.mbps * 1e6 / 8 / SEGMENT_BYTES, 2)
+    packets = sum(
+        rate * each for rate, each in (ASKS_PER_S.get(what, all_of_it) for what in person.does)
+    )
+    part = max(there_s, 0.0) / scenario.duration_s
+    return float(packets * hops * _frames_each(scenario) * part)

@@ -13,9 +13,22 @@ from pathlib import Path
 from typing import Any
 
 from pacelab.errors import nearest
+from pacelab.experiment import rates
 from pacelab.experiment.cost import cpu_s
-from pacelab.experiment.models import About, Check, Picture, Quick, Search, System, Variant
+from pacelab.experiment.hosts import check_hosts, needs_solo, solos
+from pacelab.experiment.models import (
+    HOST_RATES,
+    About,
+    Check,
+    Picture,
+    Quick,
+    Search,
+    System,
+    Variant,
+)
 from pacelab.experiment.part import WHOLE, Part
+from pacelab.results.solo import bulk_hosts
+from pacelab.results.verdicts import compares
 from pacelab.scenario import resolve
 from pacelab.scenario.document import override, read_document
 from pacelab.scenario.models import Scenario
@@ -23,6 +36,9 @@ from pacelab.scenario.schema import Model, Table, Where
 from pacelab.simulator import ROOT
 
 SCENARIOS = ROOT / "scenarios"
+
+# Any rate: what a scenario costs hardly depends on it.
+TRIED_KBPS = 1000.0
 
 # Of a file without variants.
 NO_VARIANT = Variant.model_construct(name="")
@@ -71,31 +87,54 @@ class Experiment:
         return self.about.search
 
     def tries(self) -> list[tuple[Point, int]]:
-        """What is simulated: points, and how often each (a search takes several tries)."""
-        if not self.search:
-            return [(point, 1) for point in self.points]
-        rounds = self.search.rounds
-        per_search = rounds
-        if self.search.goal == "goodput":
-            per_search = len(self.search.values or []) + 2 * rounds
-        if self.search.each == "system":
-            done = [(point, per_search) for point in self.bases if point.searched]
-            return done + [(point, 1) for point in self.points]
-        return [(point, per_search if point.searched else 1) for point in self.points]
+        """What is simulated: points, and the runs of each, at most (a search takes several)."""
+        search = self.search
+        if not search:
+            return [(point, self.seeds) for point in self.points]
+        if search.each == "system":
+            done = [(p, self._search_runs(p, search)) for p in self.bases if p.searched]
+            return done + [(point, self.seeds) for point in self.points]
+        # The last runs of a search are those that are reported, unless its seeds are others.
+        again = self.seeds if search.goal == "guarantee" else 0
+        return [
+            (p, self._search_runs(p, search) + again if p.searched else self.seeds)
+            for p in self.points
+        ]
+
+    def _search_runs(self, point: Point, search: Search) -> int:
+        if search.goal == "guarantee":
+            hosts = bulk_hosts(point.scenario())
+            return search.seeds * rates.tries(search, len(hosts))
+        if search.goal == "goodput":
+            return self.seeds * (len(search.values or []) + 2 * search.rounds)
+        return self.seeds * search.rounds
+
+    @property
+    def solo(self) -> bool:
+        """Whether hosts are simulated alone, too."""
+        return needs_solo(self.about)
+
+    def solos(self) -> list[Scenario]:
+        """What is simulated of hosts that are alone."""
+        return solos(_tried(p, self.search) for p in self.points) if self.solo else []
 
     def runs(self) -> int:
-        """How many runs it takes."""
-        return self.seeds * sum(count for _, count in self.tries())
+        """How many runs it takes, at most."""
+        return sum(count for _, count in self.tries()) + self.seeds * len(self.solos())
 
     def cpu_s(self) -> float:
         """What it costs, roughly, in CPU seconds, if nothing of it is cached."""
-        return self.seeds * sum(cpu_s(_tried(p, self.search)) * n for p, n in self.tries())
+        together = sum(cpu_s(_tried(p, self.search)) * n for p, n in self.tries())
+        return together + self.seeds * sum(map(cpu_s, self.solos()))
 
 
 def _tried(point: Point, search: Search | None) -> Scenario:
     """The scenario of a point somewhere in the middle of its search."""
     if not search or not point.searched:
         return point.scenario()
+    if search.goal == "guarantee":
+        hosts = bulk_hosts(point.scenario())
+        return point.scenario(rates.settings(dict.fromkeys(hosts, TRIED_KBPS)))
     values: Sequence[float | None] = search.values or [search.low, search.high]
     return point.scenario({search.key: values[len(values) // 2 - 1]})
 
@@ -124,8 +163,8 @@ def load_experiment(file: Path, *, quick: bool, part: Part = WHOLE) -> Experimen
     points = [_point(base, about, v, s, value, name) for v, s in pairs for value in left.values]
     # A search for a system as a whole is made where the file stands, the sweep's key unset.
     bases = [_point(base, about, v, s, None, name) for v, s in pairs]
-    for point in points:
-        _tried(point, about.search)
+    scenarios = [_tried(point, about.search) for point in points]
+    check_hosts(about, scenarios, Where(name, ("experiment",)))
     return Experiment(
         file=name,
         title=str(document.get("title", about.id)),
@@ -184,7 +223,8 @@ def _text(check: Check, over: str | None, variant: str) -> str:
 def _checked(table: Any, where: Where) -> About:
     about = About.read(table if table is not None else {}, where)
     _check_names(about, where)
-    _check_search(about.search, where.at("search"))
+    _check_margins(about, where)
+    _check_search(about, where.at("search"))
     sweep = about.sweep
     if sweep and sweep.set and len(sweep.set) != len(sweep.values):
         raise where.at("sweep", "set").error("has not one table for each of values; give as many")
@@ -222,13 +262,49 @@ def _check_names(about: About, where: Where) -> None:
                     )
 
 
-def _check_search(search: Search | None, where: Where) -> None:
+def _check_margins(about: About, where: Where) -> None:
+    """That what has a margin is a difference: just that can be none."""
+    for i, check in enumerate(about.check):
+        table = check.as_dict()
+        differs = compares(table) or table["overs"] or check.trend or check.measure == "reference"
+        if check.margin is not None and not differs:
+            raise where.at("check", str(i), "margin").error(
+                'is of no difference; name what it compares, by "over" or "trend", or leave it out'
+            )
+
+
+# What each goal of a search needs.
+NEEDED = {
+    "loss": ("low", "high", "loss"),
+    "goodput": ("values",),
+    "guarantee": ("values", "measure"),
+}
+
+
+def _check_search(about: About, where: Where) -> None:
+    search = about.search
     if not search:
         return
-    needed = ("values",) if search.goal == "goodput" else ("low", "high", "loss")
-    for key in needed:
-        if getattr(search, key) is None:
+    for key in NEEDED[search.goal]:
+        if getattr(search, key) in (None, []):
             raise where.at(key).error(f'is missing; goal = "{search.goal}" needs it')
+    if search.goal != "guarantee":
+        for key in ("measure", "seeds"):
+            if search.stated(key):
+                raise where.at(key).error('has a meaning for goal = "guarantee" only; remove it')
+        return
+    if search.key != HOST_RATES:
+        raise where.at("key").error(
+            f'goal = "guarantee" searches for rates of hosts; write "{HOST_RATES}"'
+        )
+    for value in search.values or []:
+        if value <= 0:
+            raise where.at("values").error(f"{value} is no sum of fractions; give more than 0")
+    if about.seeds >= rates.SEARCH_SEED:
+        raise where.at("seeds").error(
+            f"the search has seeds from {rates.SEARCH_SEED} on, and {about.seeds} are reported; "
+            f"set experiment.seeds to less than {rates.SEARCH_SEED}"
+        )
 
 
 def _point(

@@ -11,6 +11,8 @@ from pacelab.experiment.definition import SCENARIOS, load_experiment
 from pacelab.experiment.reproduce import Workers, reproduce
 from pacelab.results.figures import COLOURS, PANEL_INCHES, bars, save
 from pacelab.results.judge import find
+from pacelab.results.paired import BySeed, comparison
+from pacelab.results.summary import goodput_kbps
 from pacelab.results.tables import gain_text, layout, with_interval
 from pacelab.scenario.schema import Table
 
@@ -56,8 +58,15 @@ def _result(outcome: Table, system: str, value: object) -> Table:
 
 
 def _goodput_cells(before: Table, after: Table) -> list[str]:
-    old, new = before["aggregate_kbps"], after["aggregate_kbps"]
-    return [with_interval(old), with_interval(new), gain_text(new, old)]
+    gain = comparison("goodput", _kbps(after), _kbps(before))
+    cells = [with_interval(result["aggregate_kbps"]) for result in (before, after)]
+    return [*cells, gain_text(gain) if gain and len(gain) > 1 else "-"]
+
+
+def _kbps(result: Table) -> BySeed:
+    """What all flows get together, by seed."""
+    flows = range(len(result["flows"]))
+    return {run["seed"]: sum(goodput_kbps(run, f) for f in flows) for run in result["runs"]}
 
 
 def _picture(chain: Table, oncoming: Table) -> object:

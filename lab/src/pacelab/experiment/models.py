@@ -10,7 +10,7 @@ from pydantic import Field
 from pacelab.results.measures import MEASURES
 from pacelab.scenario.schema import Model, Name, Table, word_of
 
-Kind = Literal["sweep", "flows", "time", "links"]
+Kind = Literal["sweep", "flows", "time", "links", "over-time", "distribution"]
 Measured = Annotated[str, word_of(*MEASURES)]
 Checked = Annotated[str, word_of("gain", "jain_gain", "flow_difference", "reference", *MEASURES)]
 
@@ -30,11 +30,21 @@ class Sweep(Model):
     set: list[Table] | None = None
 
 
+# The rates of hosts at the gateway, kbit/s by name.
+HOST_RATES = "gateway.host_kbps"
+
+
 class Search(Model):
-    """The key whose best value is looked for."""
+    """The key whose best value is looked for.
+
+    ``measure`` and ``seeds`` are of the goal guarantee, which searches for rates of hosts: what is
+    to be great, and with how many seeds of its own.
+    """
 
     key: Name
-    goal: Literal["loss", "goodput"] = "loss"
+    goal: Literal["loss", "goodput", "guarantee"] = "loss"
+    measure: Measured | None = None
+    seeds: int = Field(default=3, ge=1, le=1000)
     low: float | None = Field(default=None, gt=0)
     high: float | None = Field(default=None, gt=0)
     loss: float | None = Field(default=None, ge=0, le=1)
@@ -79,6 +89,7 @@ class Picture(Model):
     measure: Measured = "goodput"
     systems: list[str] | None = None
     variants: list[str] | None = None
+    hosts: list[str] | None = None
     at: Any = None
     log: bool = False
 
@@ -102,10 +113,13 @@ class Check(Model):
     over_while: list[str] | None = None
     links: list[list[str]] | None = None
     over_links: list[list[str]] | None = None
+    hosts: list[str] | None = None
+    over_hosts: list[str] | None = None
     which: Literal["every", "some"] = "every"
     trend: Literal["rises", "falls"] | None = None
     least: float | None = None
     most: float | None = None
+    margin: float | None = Field(default=None, gt=0)
 
 
 class About(Model):

@@ -44,9 +44,9 @@ def _criteria(record: Record, marks: Marks) -> str:
     return "\n".join(lines)
 
 
-def _claim(record: Record, about: dict[str, Any], law: str) -> str:
+def _claim(record: Record, about: dict[str, Any], laws: dict[str, str]) -> str:
     judged = replace(record, rows=tuple(row for row in record.rows if row.verdict))
-    marks = Marks(judged, law)
+    marks = Marks(judged, laws)
     verdict = f"**{record.verdict.capitalize()}.**" if record.verdict else ""
     reason = "" if record.verdict == "holds" else about.get("reason", "")
     parts = [
@@ -60,7 +60,7 @@ def _claim(record: Record, about: dict[str, Any], law: str) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def claims(records: Iterable[Record], law: str) -> str:
+def claims(records: Iterable[Record], laws: dict[str, str]) -> str:
     """A section for each experiment: its claim, the verdict, the criteria with their figures."""
     abouts = _abouts(SCENARIOS)
     sections = []
@@ -68,5 +68,5 @@ def claims(records: Iterable[Record], law: str) -> str:
         if record.experiment not in abouts:
             where = f"{record.group}/{record.name}.json"
             raise InputError(f'{where}: no scenario states "{record.experiment}"; correct the id')
-        sections.append(_claim(record, abouts[record.experiment], law))
+        sections.append(_claim(record, abouts[record.experiment], laws))
     return "\n\n".join(sections)

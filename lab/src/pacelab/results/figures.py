@@ -12,6 +12,13 @@ import matplotlib as mpl
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
+from pacelab.results.host_figures import (
+    DISTRIBUTION_LABEL,
+    OVER_TIME_LABEL,
+    distribution_panel,
+    over_time_panel,
+    title_pad,
+)
 from pacelab.results.measures import MEASURES, Selection, measured
 from pacelab.scenario.schema import Table
 
@@ -66,11 +73,12 @@ def outcome_figure(outcome: Table, picture: Table) -> Any:
     """One of an experiment's pictures.
 
     By kind: "sweep" (a measure over the swept key), "flows" (bars of each flow), "links" (bars of
-    what each link dropped), a panel for each variant; "time" (goodput over time), a panel for each
+    what each link dropped), "distribution" (load times of pages), a panel for each variant; "time"
+    (goodput of flows over time), "over-time" (that of hosts, and their parts), a panel for each
     system and variant.
     """
     points = [p for p in outcome["points"] if shown(picture, p)]
-    if picture["kind"] == "time":
+    if picture["kind"] in OF_POINTS:
         panels = [(", ".join(filter(None, (p["system"], p["variant"]))), [p]) for p in points]
     else:
         variants = list(dict.fromkeys(p["variant"] for p in points))
@@ -81,18 +89,37 @@ def outcome_figure(outcome: Table, picture: Table) -> Any:
         "flows": _flows_panel,
         "links": _links_panel,
         "time": _time_panel,
+        "over-time": _over_time_panel,
+        "distribution": _distribution_panel,
     }[picture["kind"]]
     for axis, (title, own) in zip(axes, panels, strict=True):
         draw(axis, outcome, picture, own)
-        axis.set_title(title, loc="left", fontsize=10)
+        pad = title_pad(axis) if picture["kind"] == "over-time" else None
+        axis.set_title(title, loc="left", fontsize=10, pad=pad)
         axis.set_ylim(bottom=0)
         axis.tick_params(labelleft=True)
-    if picture["kind"] in ("sweep", "time") and axes[0].get_legend_handles_labels()[0]:
-        axes[0].legend(loc="best", fontsize=8)
+    _draw_legends(figure, axes, picture["kind"])
     figure.supylabel(_ylabel(picture), fontsize=10)
     title = picture["title"] or outcome["title"]
     figure.suptitle(title, x=0.02, ha="left", fontsize=12, fontweight="bold")
     return figure
+
+
+def _draw_legends(figure: Any, axes: Sequence[Any], kind: str) -> None:
+    """In the first panel where all have the same lines; in each where they differ; below all panels
+    where lines fill them."""
+    handles, labels = axes[0].get_legend_handles_labels()
+    if kind == "over-time":
+        figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=8)
+    elif kind == "distribution":
+        for axis in axes:
+            axis.legend(loc="lower right", fontsize=8)
+    elif kind in ("sweep", "time") and handles:
+        axes[0].legend(loc="best", fontsize=8)
+
+
+# Pictures with a panel for each system and variant.
+OF_POINTS = ("time", "over-time")
 
 
 def _left_out(names: Sequence[str] | None, name: str) -> bool:
@@ -109,13 +136,28 @@ def shown(picture: Table, point: Table) -> bool:
 
 
 def _ylabel(picture: Table) -> str:
-    if picture["kind"] == "links":
-        return MEASURES["drops"].label
+    own = {
+        "links": MEASURES["drops"].label,
+        "over-time": OVER_TIME_LABEL,
+        "distribution": DISTRIBUTION_LABEL,
+    }
+    if picture["kind"] in own:
+        return own[picture["kind"]]
     return MEASURES[picture["measure"] if picture["kind"] == "sweep" else "goodput"].label
 
 
 def _time_panel(axis: Any, _outcome: Table, _picture: Table, points: Sequence[Table]) -> None:
     _goodput_over_time(axis, points[0]["result"])
+
+
+def _over_time_panel(axis: Any, _outcome: Table, picture: Table, points: Sequence[Table]) -> None:
+    over_time_panel(axis, picture, points[0]["result"], COLOURS)
+
+
+def _distribution_panel(
+    axis: Any, _outcome: Table, picture: Table, points: Sequence[Table]
+) -> None:
+    distribution_panel(axis, picture, {p["system"]: p["result"] for p in points}, COLOURS)
 
 
 def _goodput_over_time(axis: Any, result: Table) -> None:
@@ -133,7 +175,8 @@ def _goodput_over_time(axis: Any, result: Table) -> None:
 def _sweep_panel(axis: Any, outcome: Table, picture: Table, points: Sequence[Table]) -> None:
     for i, system in enumerate(outcome["systems"]):
         own = [p for p in points if p["system"] == system]
-        found = [(p["value"], measured(picture["measure"], p)) for p in own]
+        chosen = Selection(hosts=picture.get("hosts"))
+        found = [(p["value"], measured(picture["measure"], p, chosen)) for p in own]
         there = [(value, m) for value, m in found if m is not None]
         if there:
             axis.errorbar(
@@ -229,7 +272,8 @@ def bars(axis: Any, results: dict[str, Table]) -> None:
 
 
 def result_figure(result: Table) -> Any:
-    """A scenario's figure: goodput of its flows with intervals, and over time."""
+    """A scenario's figure: goodput of its flows with intervals, and over time; that of hosts over
+    time where persons are."""
     figure, (left, right) = plt.subplots(
         1, 2, figsize=(PANEL_INCHES[0] * 2, PANEL_INCHES[1]), layout="constrained"
     )
@@ -243,7 +287,10 @@ def result_figure(result: Table) -> Any:
     )
     left.set_xticks(range(len(flows)), [f["name"] for f in flows])
     left.set_ylabel("goodput, kbit/s")
-    _goodput_over_time(right, result)
+    if result["runs"][0].get("people"):
+        over_time_panel(right, {"hosts": None}, result, COLOURS)
+    else:
+        _goodput_over_time(right, result)
     right.legend(loc="best")
     figure.suptitle(result["scenario"]["title"], x=0.02, ha="left", fontsize=12, fontweight="bold")
     return figure

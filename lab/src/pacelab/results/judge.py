@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Judges an experiment by its checks.
+"""Judges an experiment by its checks: what each looks at, seed by seed, and what that comes to.
 
-Each check is judged at each of its values. A check claims a difference when 0 would not meet it;
-it passes only where the intervals do not touch, since a difference inside them is no difference.
+Runs of a planned number are judged once, by Student's t. Runs that are added until checks are
+decided are judged after each one, by a test made for that (``sequential.py``).
 """
 
 from __future__ import annotations
@@ -11,15 +11,28 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from pacelab.results import paired
+from pacelab.results.effects import Effect, step
 from pacelab.results.measures import MEASURES, Selection, apart, measured
-from pacelab.results.stats import Interval, interval
+from pacelab.results.paired import Singles
+from pacelab.results.sequential import PLANNED, Test
+from pacelab.results.stats import ALPHA, Interval, interval
+from pacelab.results.verdicts import (
+    ALIKE,
+    FAILED,
+    PASSED,
+    UNDECIDED,
+    base_measure,
+    compares,
+    is_judged,
+    only_margin,
+    word_of_figures,
+    words_of,
+)
 from pacelab.scenario.schema import Table
 
-PASSED, FAILED, INSIDE = "passed", "failed", "inside the intervals"
 STATED, MISSING = "stated", "not measured"
-
-# Measures that compare two systems by another's name.
-COMPARING = {"gain": "goodput", "jain_gain": "jain"}
+Key = tuple[str, str, Any]
 
 
 def find(outcome: Table, variant: str, system: str, value: Any) -> Table | None:
@@ -31,63 +44,94 @@ def find(outcome: Table, variant: str, system: str, value: Any) -> Table | None:
     return None
 
 
-def base_measure(check: Table) -> str:
-    """The measure that a check looks at, or compares."""
-    return COMPARING.get(check["measure"], str(check["measure"]))
-
-
-def compares(check: Table) -> bool:
-    """Whether a check looks at how far one thing lies above another."""
-    others = ("over", "over_variant", "over_while", "over_links", "over_flows")
-    return any(check.get(key) for key in others) or check.get("over_at") is not None
-
-
-def in_percent(check: Table) -> bool:
-    """Whether what a check measures reads as a percentage."""
-    if check["measure"] in ("reference", "flow_difference"):
-        return True
-    measure = MEASURES[base_measure(check)]
-    if check.get("trend") and not compares(check):
-        return measure.percent
-    return measure.percent or (compares(check) and not measure.absolute)
-
-
-def _at(check: Table, outcome: Table, at: Any) -> Interval | None:
-    """What a check measures at a value."""
-    variant = check["variant"]
-    point = find(outcome, variant, check["of"], at)
-    if point is None:
-        return None
-    if check["measure"] == "reference":
-        return _over_reference(outcome, point, at)
+def has_runs(check: Table) -> bool:
+    """Whether more runs say more: not of what is no mean of runs."""
     if check["measure"] == "flow_difference":
-        return _flow_difference(point)
-    name = base_measure(check)
-    value = measured(name, point, Selection(check["flows"], check["while"], check["links"]))
-    if not compares(check) or value is None:
-        return value
-    other = find(
-        outcome,
-        variant if check["over_variant"] is None else check["over_variant"],
+        return False
+    return check["measure"] == "reference" or MEASURES[base_measure(check)].each_run
+
+
+def _key(check: Table, at: Any) -> Key:
+    return check["variant"], check["of"], at
+
+
+def _base_key(check: Table, at: Any) -> Key:
+    """The point that a comparing check holds its own against."""
+    return (
+        check["variant"] if check["over_variant"] is None else check["over_variant"],
         check["over"] or check["of"],
         at if check["over_at"] is None else check["over_at"],
     )
+
+
+def points_of(check: Table, outcome: Table) -> list[Key]:
+    """The points that a check looks at, each once."""
+    found: list[Key] = []
+    for at in check["at"] or outcome["values"]:
+        keys = [_key(check, at), *([_base_key(check, at)] if compares(check) else [])]
+        if all(find(outcome, *key) for key in keys):
+            found += [key for key in keys if key not in found]
+    return found
+
+
+def _selections(check: Table) -> tuple[Selection, Selection]:
+    """What a check looks at of its point, and of what it holds it against."""
+    of = Selection(check["flows"], check["while"], check["links"], check["hosts"])
+    return of, Selection(
+        check["over_flows"] or check["flows"],
+        check["over_while"] or check["while"],
+        check["over_links"] or check["links"],
+        check["over_hosts"] or check["hosts"],
+    )
+
+
+def _effect(check: Table, outcome: Table, at: Any, singles: Singles) -> Effect | None:
+    """What a check looks at, seed by seed; None where there is nothing."""
+    point = find(outcome, *_key(check, at))
+    if point is None:
+        return None
+    if check["measure"] == "reference":
+        known = _known(outcome, point, at)
+        values = singles.values(point, "goodput", Selection())
+        return paired.above_known(values, known) if known else None
+    name = base_measure(check)
+    own, others = _selections(check)
+    values = singles.values(point, name, own)
+    if not compares(check):
+        return paired.mean_effect(values)
+    other = find(outcome, *_base_key(check, at))
     if other is None:
         return None
-    links = check["over_links"] or check["links"]
-    alone = check["over_while"] or check["while"]
-    flows = check["over_flows"] or check["flows"]
-    base = measured(name, other, Selection(flows, alone, links))
+    return paired.comparison(name, values, singles.values(other, name, others))
+
+
+def _figure(check: Table, outcome: Table, at: Any) -> Interval | None:
+    """What a check looks at where there are no runs to pair: figures of whole points."""
+    point = find(outcome, *_key(check, at))
+    if point is None:
+        return None
+    if check["measure"] == "flow_difference":
+        return _flow_difference(point)
+    if check["measure"] == "reference":
+        known = _known(outcome, point, at)
+        goodput = point["result"]["aggregate_kbps"]
+        return apart("goodput", goodput, {"mean": known, "ci95": None}) if known else None
+    name = base_measure(check)
+    own, others = _selections(check)
+    value = measured(name, point, own)
+    if not compares(check) or value is None:
+        return value
+    other = find(outcome, *_base_key(check, at))
+    base = measured(name, other, others) if other else None
     return apart(name, value, base) if base is not None else None
 
 
-def _over_reference(outcome: Table, point: Table, at: Any) -> Interval | None:
-    """Goodput above a figure known from elsewhere: the system's own, or the experiment's."""
+def _known(outcome: Table, point: Table, at: Any) -> float | None:
+    """Goodput known from elsewhere: the system's own, or the experiment's."""
     about = outcome["about"]
     own = next((s.get("reference") for s in about["system"] if s["name"] == point["system"]), None)
     known = (own or (about["reference"] or {}).get("values") or {}).get(str(at))
-    goodput = point["result"]["aggregate_kbps"]
-    return apart("goodput", goodput, {"mean": float(known), "ci95": None}) if known else None
+    return float(known) if known else None
 
 
 def _flow_difference(point: Table) -> Interval:
@@ -95,69 +139,103 @@ def _flow_difference(point: Table) -> Interval:
     return interval([max(flows) / max(min(flows), 1e-9) - 1])
 
 
-def _bounds(check: Table) -> tuple[float, float]:
-    low = -math.inf if check["least"] is None else float(check["least"])
-    high = math.inf if check["most"] is None else float(check["most"])
-    return low, high
+Places = list[tuple[Any, Effect]]
 
 
-def _outcome_of(check: Table, value: Interval) -> str:
-    """passed, failed, or inside the intervals, of one measured value."""
-    low, high = _bounds(check)
-    width = value["ci95"] or 0.0
-    if not low <= value["mean"] <= high:
-        reaches = value["mean"] + width >= low and value["mean"] - width <= high
-        return INSIDE if reaches else FAILED
-    claims = compares(check) and (low >= 0 or high <= 0)
-    return INSIDE if claims and abs(value["mean"]) <= width else PASSED
+def effects_of(check: Table, outcome: Table, singles: Singles, count: int | None = None) -> Places:
+    """Value and effect at each place where a check has any, of so many seeds at most."""
+    at_all = check["at"] or outcome["values"]
+    found = [(at, _effect(check, outcome, at, singles)) for at in at_all]
+    first = [(at, e if count is None else e.first(count)) for at, e in found if e is not None]
+    return [(at, effect) for at, effect in first if len(effect)]
 
 
-def _trend(check: Table, values: Sequence[Interval]) -> str:
-    """Whether the last value lies beyond the first, outside their intervals."""
-    step = values[-1]["mean"] - values[0]["mean"]
-    width = (values[-1]["ci95"] or 0.0) + (values[0]["ci95"] or 0.0)
-    right = step > 0 if check["trend"] == "rises" else step < 0
-    if abs(step) <= width:
-        return INSIDE
-    return PASSED if right else FAILED
+def looked_at(check: Table, places: Places) -> list[Effect]:
+    """What the verdict of a check looks at: each place, or the step from the first to the last."""
+    effects = [effect for _, effect in places]
+    if not check["trend"]:
+        return effects
+    stepped = [step(effects[0], effects[-1])] if len(effects) > 1 else []
+    return [effect for effect in stepped if len(effect)]
 
 
-def _together(outcomes: Sequence[str], which: str) -> str:
-    """Of a check that has to pass at every value, or at some."""
-    order = (FAILED, INSIDE, PASSED) if which == "every" else (PASSED, INSIDE, FAILED)
-    return next(o for o in order if o in outcomes)
+def outcome_after(check: Table, places: Places, test: Test) -> tuple[str, int]:
+    """The outcome of a check, and after how many runs it was decided, or how many there are."""
+    effects = looked_at(check, places)
+    if not effects:
+        return MISSING, 0
+    words = words_of(check, effects, test)
+    decided = next((i for i, word in enumerate(words) if word != UNDECIDED), len(words) - 1)
+    return words[decided], decided + 1
 
 
-def judge(check: Table, outcome: Table) -> Table:
+def judge(
+    check: Table,
+    outcome: Table,
+    test: Test = PLANNED,
+    singles: Singles | None = None,
+    count: int | None = None,
+) -> Table:
     """The check with what was measured at each value, its ``outcome`` and whether it ``passed``.
 
-    ``passed`` is None for what was not measured or is stated without a criterion.
+    Of the first ``count`` seeds, or all. ``passed`` is None for what is undecided, was not measured
+    or is stated without a criterion; ``seeds`` is how many runs its outcome is of.
     """
+    places = effects_of(check, outcome, singles or Singles(), count) if has_runs(check) else []
+    paired_runs = max((len(effect) for _, effect in places), default=0)
+    if not has_runs(check) or (paired_runs < 2 and test is PLANNED):
+        return _judge_figures(check, outcome)
+    word, seeds = outcome_after(check, places, test)
+    if not is_judged(check):
+        word, seeds = STATED, paired_runs
+    found = [(at, effect.first(seeds or paired_runs)) for at, effect in places]
+    entries = [_entry(at, effect, test) for at, effect in found]
+    return _judged(check, entries, word, seeds)
+
+
+def _entry(at: Any, effect: Effect, test: Test) -> Table:
+    """What was measured at a value; ``ci95`` reaches to the farther end of its interval."""
+    low, high = effect.interval(test, ALPHA)
+    value = effect.value
+    width = max(high - value, value - low)
+    ends = {"low": low, "high": high} if math.isfinite(width) else {"low": None, "high": None}
+    return {"at": at, "value": value, "ci95": width if math.isfinite(width) else None, **ends}
+
+
+def _judge_figures(check: Table, outcome: Table) -> Table:
+    """Of what has no runs to pair: figures of whole points, with their own intervals."""
     places = check["at"] or outcome["values"]
-    found = [(at, _at(check, outcome, at)) for at in places]
-    measured_at = [(at, value) for at, value in found if value is not None]
-    values = [value for _, value in measured_at]
-    if not values or (check["trend"] and len(values) < 2):
+    found = [(at, _figure(check, outcome, at)) for at in places]
+    there = [(at, figure) for at, figure in found if figure is not None]
+    figures = [figure for _, figure in there]
+    if not figures or (check["trend"] and len(figures) < 2):
         word = MISSING
-    elif check["trend"]:
-        word = _trend(check, values)
-    elif check["least"] is None and check["most"] is None:
-        word = STATED
     else:
-        word = _together([_outcome_of(check, value) for value in values], check["which"])
+        word = word_of_figures(check, figures) if is_judged(check) else STATED
+    entries = [{"at": at, "value": f["mean"], "ci95": f["ci95"]} for at, f in there]
+    return _judged(check, entries, word, outcome.get("seeds"))
+
+
+def _judged(check: Table, entries: Sequence[Table], word: str, seeds: int | None) -> Table:
+    # What claims no more than to be alike is met by that.
+    met = {PASSED: True, FAILED: False, ALIKE: only_margin(check)}
     return {
         **check,
-        "measured": [{"at": at, "value": v["mean"], "ci95": v["ci95"]} for at, v in measured_at],
+        "measured": list(entries),
+        "seeds": seeds,
         "outcome": word,
-        "passed": {PASSED: True, FAILED: False, INSIDE: False}.get(word),
+        "passed": met.get(word),
     }
 
 
 def verdict(checks: Sequence[Table]) -> str:
-    """holds / partly / does not hold, from the checks that could be judged."""
+    """holds / partly / does not hold / undecided, from the checks that could be judged."""
     passed = [check["passed"] for check in checks if check["passed"] is not None]
+    undecided = any(check["outcome"] == UNDECIDED for check in checks)
     if not passed:
-        return "not judged"
+        return UNDECIDED if undecided else "not judged"
     if all(passed):
-        return "holds"
-    return "partly" if any(passed) else "does not hold"
+        return UNDECIDED if undecided else "holds"
+    if any(passed):
+        return "partly"
+    return UNDECIDED if undecided else "does not hold"

@@ -8,19 +8,20 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pacelab.errors import InputError, nearest
-from pacelab.results.judge import in_percent
-from pacelab.results.law import commit_of, is_changed, present_law
+from pacelab.results.host_tables import UNSERVED, host_figures, unserved_hosts
+from pacelab.results.law import LAWS, commit_of, is_changed, present_laws, stated
 from pacelab.results.measures import MEASURES, Measure, measured
 from pacelab.results.pages import RESULTS, TEMPLATE
 from pacelab.results.record import NAME, SCHEMA, write_record
 from pacelab.results.stats import Interval
-from pacelab.results.summary import goodput_kbps
+from pacelab.results.summary import together_kbps
+from pacelab.results.verdicts import base_measure, in_percent
 from pacelab.scenario.schema import Table
 
 # What is kept of every point that has it; pictures and checks ask for more.
 OF_ALL = ("goodput", "rtt_p95", "ping_p95", "transfer_kbps")
 OF_SEVERAL = ("jain", "jain_10s", "starved_10s", "worst_share")
-UNITS = ("kbit/s", "ms", "s")
+UNITS = ("kbit/s", "ms", "s", "MOS")
 DIGITS = 6  # of a figure; more are of no run
 
 
@@ -74,7 +75,7 @@ def _of_point(outcome: Table, point: Table) -> list[Table]:
 
 
 def _figures(point: Table, names: Sequence[str], of: Table) -> list[Table]:
-    """A row for each measure that a point has, and for each of its flows."""
+    """A row for each measure that a point has, and for each of its flows and hosts."""
     result = point["result"]
     rows = []
     for name in names:
@@ -86,31 +87,56 @@ def _figures(point: Table, names: Sequence[str], of: Table) -> list[Table]:
         rows += [
             _figure(f"goodput of {f['name']}", "kbit/s", f["goodput_kbps"]) for f in result["flows"]
         ]
-    rows[0] |= {"values": [_round(v) for v in _runs_kbps(result)], "seeds": result["seeds"]}
-    return [{**of, **row, "n": len(result["seeds"])} for row in rows]
+    rows += _of_hosts(point, set(names))
+    rows[0] |= {
+        "values": [_round(together_kbps(run)) for run in result["runs"]],
+        "seeds": result["seeds"],
+    }
+    law = stated(_laws(result), present_laws())
+    return [{**of, **row, "n": len(result["seeds"]), "law": law} for row in rows]
 
 
-def _runs_kbps(result: Table) -> list[float]:
-    """What all flows got together in each run."""
-    flows = range(len(result["flows"]))
-    return [sum(goodput_kbps(run, f) for f in flows) for run in result["runs"]]
+def _laws(result: Table) -> set[str]:
+    """The laws of core that had a part in a result: the gateways', and those of senders."""
+    used = {result["scenario"]["gateway"]["law"], *(flow["law"] for flow in result["flows"])}
+    return used & set(LAWS)
 
 
-def _of_check(check: Table, seeds: int) -> list[Table]:
+def _of_hosts(point: Table, known: set[str]) -> list[Table]:
+    """A row for each measure of hosts and persons that is not known yet, and who is not served."""
+    rows = []
+    for figure in host_figures(point):
+        if figure.host or figure.measure not in known:
+            unit = _unit(MEASURES[figure.measure])
+            name = f"{figure.measure} of {figure.host}" if figure.host else figure.measure
+            rows.append(_figure(name, unit, figure.value, 100.0 if unit == "%" else 1.0))
+    without = unserved_hosts(point)
+    if without:
+        own = {"figure": UNSERVED, "unit": "", "value": len(without), "interval": None}
+        rows.append({**own, "text": ", ".join(without)})
+    return rows
+
+
+def _of_check(check: Table, seeds: int, law: str) -> list[Table]:
     many = len(check["measured"]) > 1
-    unit, factor = ("%", 100.0) if in_percent(check) else ("", 1.0)
+    measure = MEASURES.get(base_measure(check))
+    own = _unit(measure) if measure else ""
+    unit, factor = ("%", 100.0) if in_percent(check) else (own, 1.0)
     rows = []
     for m in check["measured"]:
         row = _figure(check["text"], unit, {"mean": m["value"], "ci95": m["ci95"]}, factor)
         at = {"variant": f"at {m['at']}"} if many else {}
-        rows.append({**at, **row, "n": seeds, "verdict": check["outcome"]})
+        n = check["seeds"] or seeds
+        rows.append({**at, **row, "n": n, "verdict": check["outcome"], "law": law})
     return rows
 
 
 def record_of(outcome: Table, command: str) -> Table:
     """An experiment's outcome in the format of ``results/``."""
     points = [row for point in outcome["points"] for row in _of_point(outcome, point)]
-    checks = [row for check in outcome["checks"] for row in _of_check(check, outcome["seeds"])]
+    compared = {law for point in outcome["points"] for law in _laws(point["result"])}
+    law = stated(compared, present_laws())
+    checks = [row for c in outcome["checks"] for row in _of_check(c, outcome["seeds"], law)]
     head = _head(outcome["id"], outcome["title"], command)
     return {**head, "verdict": outcome["verdict"], "rows": points + checks}
 
@@ -123,7 +149,7 @@ def _head(experiment: str, title: str, command: str) -> Table:
         "experiment": experiment,
         "title": title,
         "commit": f"{commit}+" if commit and is_changed() else commit,
-        "law": present_law(),
+        "law": present_laws()[""],
         "command": command,
         "made": datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
     }

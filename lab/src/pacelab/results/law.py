@@ -1,11 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Which law a figure is of: a fingerprint of core's headers.
+"""Which law a figure is of: fingerprints of core's headers, one of each law and one of all.
 
-Comments, white space and the way headers include each other do not change what the law computes,
-so they do not change its fingerprint; nor does the folder in which a header stands. The file uses
-the standard library only and runs by itself, for tools that do not import pacelab: ``law.py``
-prints the commit and the fingerprint of the tree as it is, ``law.py COMMIT`` those of a commit.
+Comments, white space and the way headers include each other do not change what a law computes, so
+they do not change its fingerprint; nor does the folder in which a header stands. A law's own one
+leaves out what only other laws compute: `OWN` has the headers, and the function `mp_law_NAME` its
+parameters. A figure is of a law where it states ``even:0123456789ab``, of several with a space
+between, and of all headers where it states the digits alone, as older records do.
+
+The file uses the standard library only and runs by itself, for tools that do not import pacelab:
+``law.py`` prints the commit and the fingerprints of the tree as it is, ``law.py COMMIT`` those of
+a commit.
 """
 
 from __future__ import annotations
@@ -24,26 +29,72 @@ ROOT = Path(__file__).resolve().parents[4]
 HEADERS = "core/include"
 DIGITS = 12
 
+LAWS = ("off", "gap", "ap", "map", "shaper", "even")
+# Headers that only some laws compute with. All others count for all laws; so would a new one.
+_EVEN = """active budget demand feedback hostpace hosts police presence probe search share
+trial turn"""
+OWN = {
+    **{f"{name}.h": ("even",) for name in _EVEN.split()},
+    "goodput.h": ("gap", "map"),
+    "shaper.h": ("shaper",),
+    **{f"{name}.h": ("map",) for name in ("decibel", "oid", "radio")},
+    "yang.h": ("off",),  # adaptive pacing of a node's queue, beside flows without a law
+}
+# GAP's parameters are where those of all others begin.
+_PARAMETERS = re.compile(
+    r"^MP_INLINE struct mp_law mp_law_(ap|map|shaper|even)\(.*?^}", re.DOTALL | re.MULTILINE
+)
+
+# Fingerprints of all headers before and after nothing but names changed: the programs' machine
+# code and all replayed traces were the same. Figures of the one are of the other.
+RENAMED = {"3650e9bdd10b": "0fa0c510160a"}
+
 # Strings and characters are matched first, so that what looks like a comment in one of them stays.
 _TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b[^\n]*", re.MULTILINE)
 
 
-def fingerprint(headers: Iterable[tuple[str, str]]) -> str:
-    """Of headers, each its name and its text, in any order."""
+def fingerprint(headers: Iterable[tuple[str, str]], law: str | None = None) -> str:
+    """Of headers, each its name and its text, in any order; of all laws, or of what one needs."""
     digest = hashlib.sha256()
     for name, text in sorted((Path(name).name, text) for name, text in headers):
+        if law and law not in OWN.get(name, LAWS):
+            continue
         code = _TOKEN.sub(lambda m: " " if m[0].startswith("/") else m[0], text)
+        if law:
+            code = _PARAMETERS.sub(lambda m: m[0] if m[1] == law else "", code)
         bare = "".join(_INCLUDE.sub("", code).split())
         if bare:
             digest.update(f"{name}\0{bare}\0".encode())
     return digest.hexdigest()[:DIGITS]
 
 
-def present_law(root: Path = ROOT) -> str:
-    """The fingerprint of the headers as they are on disk."""
+def _all(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The fingerprint of all laws under the empty name, and each law's under its own."""
+    headers = list(headers)
+    return {"": fingerprint(headers), **{law: fingerprint(headers, law) for law in LAWS}}
+
+
+def stated(laws: Iterable[str], prints: dict[str, str]) -> str:
+    """What a figure states that these laws had a part in. Without any: of that which is `off`."""
+    paced = sorted(set(laws) - {"off"}) or ["off"]
+    return " ".join(f"{law}:{prints[law]}" for law in paced)
+
+
+def _named_now(digits: str) -> str:
+    return RENAMED.get(digits, digits)
+
+
+def is_of(stated: str, prints: dict[str, str]) -> bool:
+    """Whether all that a figure states to be of is as in these fingerprints, but for names."""
+    pairs = (word.rpartition(":")[::2] for word in stated.split())
+    return all(_named_now(prints.get(law, "")) == _named_now(digits) for law, digits in pairs)
+
+
+def present_laws(root: Path = ROOT) -> dict[str, str]:
+    """The fingerprints of the headers as they are on disk."""
     files = sorted((root / HEADERS).rglob("*.h"))
-    return fingerprint((file.name, file.read_text(encoding="utf-8")) for file in files)
+    return _all((file.name, file.read_text(encoding="utf-8")) for file in files)
 
 
 def _git(root: Path, *arguments: str) -> bytes | None:
@@ -61,14 +112,14 @@ def commit_of(revision: str = "HEAD", root: Path = ROOT) -> str | None:
     return found.decode()[:DIGITS] if found else None
 
 
-def law_of(commit: str, root: Path = ROOT) -> str | None:
-    """The fingerprint of the headers at a commit; None where it is not known, or has none."""
+def laws_of(commit: str, root: Path = ROOT) -> dict[str, str] | None:
+    """The fingerprints of the headers at a commit; None where it is not known, or has none."""
     archive = _git(root, "archive", "--format=tar", commit, "--", HEADERS)
     if archive is None:
         return None
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         files = {m.name: tar.extractfile(m) for m in tar if m.name.endswith(".h")}
-        return fingerprint((name, f.read().decode()) for name, f in files.items() if f)
+        return _all((name, f.read().decode()) for name, f in files.items() if f)
 
 
 def is_changed(root: Path = ROOT) -> bool:
@@ -78,11 +129,13 @@ def is_changed(root: Path = ROOT) -> bool:
 
 
 def main() -> None:
-    """Prints ``{"commit": ..., "law": ..., "changed": ...}``, the last of the checkout."""
+    """Prints ``{"commit", "law", "laws", "changed"}``, the last of the checkout; law: of all."""
     revision = sys.argv[1] if len(sys.argv) > 1 else None
     commit = commit_of(revision or "HEAD")
-    law = present_law() if revision is None else commit and law_of(commit)
-    print(json.dumps({"commit": commit, "law": law, "changed": is_changed()}))
+    prints = present_laws() if revision is None else (commit and laws_of(commit)) or {}
+    laws = {law: prints[law] for law in LAWS if prints}
+    found = {"commit": commit, "law": prints.get(""), "laws": laws, "changed": is_changed()}
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":

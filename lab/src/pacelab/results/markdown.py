@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from pacelab.results.law import is_of
 from pacelab.results.record import Record, Row
 
 SIGNIFICANT = 4
@@ -20,30 +21,33 @@ _PIECE = re.compile(r"\[([^\[\]]*)\]|\{([^{}:]+)(?::(\d+))?\}")
 class Marks:
     """Which commits a record's figures are of; all but the most frequent have a letter."""
 
-    def __init__(self, record: Record, present: str) -> None:
+    def __init__(self, record: Record, present: dict[str, str]) -> None:
         self.present = present
-        rows = [(row.commit, row.law) for row in record.rows] or [(record.commit, record.law)]
+        rows = [self._origin(of) for of in record.rows or (record,)]
         self.origins = [origin for origin, _ in Counter(rows).most_common()]
         letters = dict(zip(self.origins[1:], _letters(), strict=False))
         self._marks = {origin: f"<sup>{letter}</sup>" for origin, letter in letters.items()}
 
+    def _origin(self, of: Row | Record) -> tuple[str | None, bool | None]:
+        """The commit, and whether its law is the present one; None: it is not known."""
+        return of.commit, None if of.law is None else is_of(of.law, self.present)
+
     def of(self, row: Row) -> str:
         """What stands behind a figure."""
-        return self._marks.get((row.commit, row.law), "")
+        return self._marks.get(self._origin(row), "")
 
     def texts(self) -> list[str]:
         """Of each commit what there is to say, its mark first."""
-        return [
-            f"{self._marks.get(origin, '')}{self._origin_text(*origin)}" for origin in self.origins
-        ]
+        return [f"{self._marks.get(origin, '')}{_origin_text(*origin)}" for origin in self.origins]
 
-    def _origin_text(self, commit: str | None, law: str | None) -> str:
-        if commit is None:
-            return "of no known commit"
-        short = commit[:COMMIT_DIGITS] + ("+" if commit.endswith("+") else "")
-        if law is None:
-            return f"of {short}, **whose law is not known**"
-        return f"of {short}" if law == self.present else f"**law of {short}, older**"
+
+def _origin_text(commit: str | None, present: bool | None) -> str:
+    if commit is None:
+        return "of no known commit"
+    short = commit[:COMMIT_DIGITS] + ("+" if commit.endswith("+") else "")
+    if present is None:
+        return f"of {short}, **whose law is not known**"
+    return f"of {short}" if present else f"**law of {short}, older**"
 
 
 def _letters() -> Sequence[str]:

@@ -2,7 +2,8 @@
 """Measures: what a picture shows and a check judges, each with its 95% interval.
 
 A measure is of a *point* of an outcome: the result of a scenario, and what a search found. A
-*selection* narrows it to some flows, to the time in which just some flows are there, to some links.
+*selection* narrows it to some flows, to the time in which just some flows are there, to some links,
+or to some hosts.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pacelab.results.host_measures import HOST_MEASURES, HostMeasure, host_values
 from pacelab.results.runs import Count, Quantile, Rtt, Run
 from pacelab.results.stats import Interval, interval, jain, windows
 from pacelab.results.summary import STARVED_SHARE, WINDOW_S
@@ -20,11 +22,13 @@ from pacelab.scenario.schema import Table
 
 @dataclass(frozen=True)
 class Selection:
-    """Flows by name (None: all); flows that alone are there; links as (from, to)."""
+    """Flows by name (None: all); flows that alone are there; links as (from, to); hosts by their
+    names or those of persons there."""
 
     flows: Sequence[str] | None = None
     alone: Sequence[str] | None = None
     links: Sequence[Sequence[str]] | None = None
+    hosts: Sequence[str] | None = None
 
     @property
     def narrows(self) -> bool:
@@ -40,7 +44,8 @@ class Measure:
     """``label`` with its unit, for an axis. A difference of two is relative unless ``absolute``.
 
     Of events that are counted, less than half a one in a run counts as that much where something
-    is set in relation to it.
+    is set in relation to it. ``hosts``: it is of hosts or persons; ``solo``: needs solo runs.
+    What is no mean of runs (not ``each_run``) has no interval.
     """
 
     label: str
@@ -49,6 +54,9 @@ class Measure:
     absolute: bool = False
     percent: bool = False
     counts: bool = False
+    hosts: bool = False
+    solo: bool = False
+    each_run: bool = True
 
 
 LEAST_COUNT = 0.5
@@ -71,7 +79,7 @@ def _there(flow: Table, begin_s: float, end_s: float) -> bool:
 def _bins(scenario: Table, run: Run, selection: Selection) -> list[list[float]]:
     """What each chosen flow gets in each bin after the warm-up that the selection leaves."""
     width = run["bin_s"]
-    count = min(len(flow["delivered_bytes"]) for flow in run["flows"])
+    count = min((len(flow["delivered_bytes"]) for flow in run["flows"]), default=0)
     kept = [
         k
         for k in range(math.ceil(run["warmup_s"] / width - 1e-9), count)
@@ -266,7 +274,23 @@ def _recovered(point: Table, selection: Selection) -> Interval | None:
 
 def _searched(point: Table, _selection: Selection) -> Interval | None:
     value = point.get("searched")
-    return None if value is None else {"mean": float(value), "ci95": None}
+    if value is None or isinstance(value, dict):  # rates of hosts
+        return None
+    return {"mean": float(value), "ci95": None}
+
+
+def _of_hosts(name: str, of: HostMeasure) -> Measure:
+    def measure(point: Table, selection: Selection) -> Interval | None:
+        there = [v for v in run_values(name, point, selection) if v is not None]
+        return interval(there) if there else None
+
+    return Measure(of.label, measure, of.digits, of.absolute, of.percent, hosts=True, solo=of.solo)
+
+
+def run_values(name: str, point: Table, selection: Selection = EVERYTHING) -> list[float | None]:
+    """A measure of hosts in each run of a point, in the order of its seeds; None where a run has
+    none, so that two points pair by seed."""
+    return host_values(name, point["result"], selection.hosts)
 
 
 MEASURES = {
@@ -296,6 +320,7 @@ MEASURES = {
         3,
         absolute=True,
         percent=True,
+        each_run=False,
     ),
     "stall": Measure("longest time without a byte, s", _from_bins(_stall_s), 1),
     "retransmits": Measure("segments sent again by TCP", _count("retransmits"), 1, counts=True),
@@ -323,7 +348,8 @@ MEASURES = {
         3,
         absolute=True,
     ),
-    "searched": Measure("best rate, kbit/s", _searched),
+    "searched": Measure("best rate, kbit/s", _searched, each_run=False),
+    **{name: _of_hosts(name, of) for name, of in HOST_MEASURES.items()},
 }
 
 
@@ -333,9 +359,8 @@ def measured(name: str, point: Table, selection: Selection = EVERYTHING) -> Inte
 
 
 def apart(name: str, value: Interval, base: Interval) -> Interval | None:
-    """How far a value lies above another: relative to it, or absolute; None over a base of 0.
-
-    The interval is the sum of both: it leaves out 0 just where theirs do not touch.
+    """How far a figure lies above another where there are no runs to pair, such as of one run each:
+    relative to it, or absolute; None over a base of 0. The interval is the sum of both.
     """
     width = (value["ci95"] or 0.0) + (base["ci95"] or 0.0)
     known = value["ci95"] is not None or base["ci95"] is not None

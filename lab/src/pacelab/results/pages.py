@@ -13,7 +13,7 @@ from typing import Any
 
 from pacelab.errors import InputError, nearest
 from pacelab.results.claims import claims
-from pacelab.results.law import ROOT, present_law
+from pacelab.results.law import ROOT, is_of, present_laws
 from pacelab.results.markdown import Marks, cross_table, list_table, stamp
 from pacelab.results.record import Record, read_group
 
@@ -27,9 +27,9 @@ HEAD = """<!-- SPDX-License-Identifier: GPL-2.0-only -->
 class _Group:
     """What the text of a group's page may call."""
 
-    def __init__(self, folder: Path, law: str) -> None:
+    def __init__(self, folder: Path, laws: dict[str, str]) -> None:
         self.folder = folder
-        self.law = law
+        self.laws = laws
         self.records = read_group(folder)
         self.shown: set[str] = set()  # whose figures, or note where there are none, the page has
 
@@ -42,7 +42,7 @@ class _Group:
     def _with_stamp(self, name: str, draw: Callable[[Record, Marks], str]) -> str:
         record = self._record(name)
         self.shown.add(name)
-        marks = Marks(record, self.law)
+        marks = Marks(record, self.laws)
         return f"{draw(record, marks)}\n\n{stamp(record, marks)}"
 
     def table(self, name: str, cell: str, **options: Any) -> str:
@@ -80,7 +80,7 @@ class _Group:
     def claims(self) -> str:
         """All results of the group as judged claims of the papers."""
         self.shown |= set(self.records)
-        return claims(self.records.values(), self.law)
+        return claims(self.records.values(), self.laws)
 
     def names(self) -> Mapping[str, Any]:
         calls = (self.table, self.listing, self.note, self.show, self.rest, self.claims)
@@ -101,8 +101,8 @@ def _render(template: Path, names: Mapping[str, Any]) -> str:
     return f"{HEAD}{text.rstrip()}\n"
 
 
-def _group_page(folder: Path, law: str) -> tuple[str, _Group]:
-    group = _Group(folder, law)
+def _group_page(folder: Path, laws: dict[str, str]) -> tuple[str, _Group]:
+    group = _Group(folder, laws)
     page = _render(folder / TEMPLATE, group.names())
     left = sorted(set(group.records) - group.shown)
     if left:
@@ -116,21 +116,21 @@ def _heading(page: str) -> str:
     return lines[0] if lines else ""
 
 
-def _overview(pages: Mapping[Path, tuple[str, _Group]], law: str) -> str:
+def _overview(pages: Mapping[Path, tuple[str, _Group]], laws: dict[str, str]) -> str:
     """A line for each group."""
     lines = ["| page | experiments | figures | of the present law |", "| --- | --- | --- | --- |"]
     for folder, (page, group) in pages.items():
         rows = [row for record in group.records.values() for row in record.rows]
-        fresh = sum(row.law == law for row in rows)
+        fresh = sum(row.law is not None and is_of(row.law, laws) for row in rows)
         title = f"[{_heading(page)}]({folder.name}/{PAGE})"
         lines.append(f"| {title} | {len(group.records)} | {len(rows)} | {fresh} |")
     return "\n".join(lines)
 
 
-def make_pages(results: Path | None = None, law: str | None = None) -> dict[Path, str]:
+def make_pages(results: Path | None = None, laws: dict[str, str] | None = None) -> dict[Path, str]:
     """All pages, by their files; nothing is written."""
     results = results or RESULTS
-    present = law or present_law()
+    present = laws or present_laws()
     folders: Sequence[Path] = sorted(file.parent for file in results.glob(f"*/{TEMPLATE}"))
     stray = sorted({file.parent for file in results.glob("*/*.json")} - set(folders))
     if stray:
@@ -141,9 +141,9 @@ def make_pages(results: Path | None = None, law: str | None = None) -> dict[Path
     return {results / PAGE: overview, **made}
 
 
-def stale_pages(results: Path | None = None, law: str | None = None) -> list[Path]:
+def stale_pages(results: Path | None = None, laws: dict[str, str] | None = None) -> list[Path]:
     """The pages that are not what the files make."""
-    pages = make_pages(results, law)
+    pages = make_pages(results, laws)
     return [
         file
         for file, text in pages.items()
@@ -151,10 +151,10 @@ def stale_pages(results: Path | None = None, law: str | None = None) -> list[Pat
     ]
 
 
-def write_pages(results: Path | None = None, law: str | None = None) -> list[Path]:
+def write_pages(results: Path | None = None, laws: dict[str, str] | None = None) -> list[Path]:
     """Writes the pages that have changed; returns them."""
-    pages = make_pages(results, law)
-    changed = stale_pages(results, law)
+    pages = make_pages(results, laws)
+    changed = stale_pages(results, laws)
     for file in changed:
         file.write_text(pages[file], encoding="utf-8")
     return changed

@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from pacelab.errors import InputError, nearest
+from pacelab.results.verdicts import present_word
 
 SCHEMA = 1
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
-HEX = re.compile(r"[0-9a-f]{12}")
+_HEX = "[0-9a-f]{12}"
+LAW = re.compile(rf"{_HEX}|[a-z]+:{_HEX}( [a-z]+:{_HEX})*")  # law.py: of all, or of those named
 COMMIT = re.compile(r"[0-9a-f]{12}\+?")  # + marks a checkout with changes
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
@@ -114,7 +116,7 @@ def _check_keys(
 
 
 def _check_patterns(table: Mapping[str, Any], where: str) -> None:
-    for key, pattern in (("commit", COMMIT), ("law", HEX), ("made", DAY)):
+    for key, pattern in (("commit", COMMIT), ("law", LAW), ("made", DAY)):
         value = table.get(key)
         if value is not None and not pattern.fullmatch(value):
             raise InputError(f"{where}: {key} is {value!r}, not {pattern.pattern}; correct it")
@@ -138,12 +140,14 @@ def _row(table: Any, of: Mapping[str, Any], where: str) -> Row:
         raise InputError(f'{where}: has neither value, range nor "text"; add one')
     own = "commit" in table
     kept = {k: v for k, v in table.items() if k not in ("values", "seeds", "commit", "law")}
+    if "verdict" in kept:
+        kept["verdict"] = present_word(kept["verdict"])
     if "range" in kept:
         kept["range"] = tuple(kept["range"])
     return Row(
         **kept,
         commit=table["commit"] if own else of["commit"],
-        law=table.get("law") if own else of["law"],
+        law=table.get("law") if own else table.get("law", of["law"]),
     )
 
 

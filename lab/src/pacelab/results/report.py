@@ -12,8 +12,8 @@ from pacelab.errors import InputError
 from pacelab.names import natural
 from pacelab.results.comparison import comparison_rows
 from pacelab.results.figures import comparison_figure, outcome_figure, result_figure, save, shown
-from pacelab.results.judge import FAILED, INSIDE, PASSED
-from pacelab.results.tables import measured_text, outcome_rows, ping_text, with_interval
+from pacelab.results.tables import measured_text, needs_text, outcome_rows, ping_text, with_interval
+from pacelab.results.verdicts import ALIKE, FAILED, PASSED, UNDECIDED, present_word
 from pacelab.scenario.schema import Table
 
 RESULT = "result.json"
@@ -113,7 +113,12 @@ EMPTY: Table = {
     "checks": [],
 }
 
-STYLES = {"holds": "passed", "partly": "inside", "does not hold": "failed"}
+STYLES = {
+    "holds": "passed",
+    "partly": "undecided",
+    "does not hold": "failed",
+    "undecided": "undecided",
+}
 
 
 def _outcome_section(outcome: Table) -> tuple[Table, Table]:
@@ -137,9 +142,16 @@ def _outcome_section(outcome: Table) -> tuple[Table, Table]:
         ],
         "scenario": json.dumps(first["scenario"], indent=1),
         "scenario_note": f" of the first point, resolved ({outcome['file']})",
-        "runs_text": f"{len(outcome['points'])} points, {outcome['seeds']} seeds each, runs of "
+        "runs_text": f"{len(outcome['points'])} points, {_seeds_text(outcome)} each, runs of "
         f"{first['scenario']['duration_s']:g} s, {_how_much(outcome)}.",
     }, first["versions"]
+
+
+def _seeds_text(outcome: Table) -> str:
+    """'10 seeds'; '11 to 34 seeds' where they were added until checks were decided."""
+    counts = [len(point["result"]["seeds"]) for point in outcome["points"]]
+    least, most = min(counts), max(counts)
+    return f"{most} seeds" if least == most else f"{least} to {most} seeds"
 
 
 def _how_much(outcome: Table) -> str:
@@ -150,9 +162,11 @@ def _how_much(outcome: Table) -> str:
 
 def _in_short(checks: Sequence[Table]) -> str:
     """How many criteria are met, and what the first of them measured."""
-    judged = [check["passed"] for check in checks if check["passed"] is not None]
+    words = [present_word(check["outcome"]) for check in checks]
+    judged = sum(word in (PASSED, FAILED, ALIKE, UNDECIDED) for word in words)
     first = measured_text(checks[0]) if checks else ""
-    count = f"{sum(judged)} of {len(judged)} criteria"
+    count = f"{sum(check['passed'] is True for check in checks)} of {judged} criteria"
+    count += f", {words.count(UNDECIDED)} undecided" if UNDECIDED in words else ""
     return f"{count}; {checks[0]['text']}: {first}" if first else count
 
 
@@ -180,11 +194,11 @@ def _comparison_section(document: Table) -> tuple[Table, Table]:
 
 
 def _check_row(check: Table) -> Table:
-    word = check["outcome"]
-    style = {PASSED: "passed", FAILED: "failed", INSIDE: "inside"}.get(word, "")
+    word = present_word(check["outcome"])
+    style = word if word in (PASSED, FAILED, ALIKE, UNDECIDED) else ""
     return {
         "text": check["text"],
-        "measured": measured_text(check),
+        "measured": "; ".join(t for t in (measured_text(check), needs_text(check)) if t),
         "word": word,
         "style": style,
     }

@@ -10,6 +10,7 @@ from typing import TypedDict
 import numpy as np
 
 CONFIDENCE = 0.95
+ALPHA = 0.05  # of all verdicts on a check, the part that may be false
 BATCHES = 10  # the papers': 11 batches, of which the first is the warm-up
 
 
@@ -31,12 +32,6 @@ def interval(values: Sequence[float]) -> Interval:
     deviation = float(np.std(values, ddof=1))
     factor = float(t.ppf((1 + CONFIDENCE) / 2, count - 1))
     return {"mean": mean, "ci95": factor * deviation / math.sqrt(count)}
-
-
-def difference(a: Interval, b: Interval) -> bool:
-    """Whether two intervals are apart: a difference inside them is no difference."""
-    width = (a["ci95"] or 0.0) + (b["ci95"] or 0.0)
-    return abs(a["mean"] - b["mean"]) > width
 
 
 def jain(shares: Sequence[float]) -> float:

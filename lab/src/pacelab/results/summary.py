@@ -36,6 +36,19 @@ def goodput_kbps(run: Run, flow: int) -> float:
     return float(run["flows"][flow]["goodput_bytes"] * 8 / 1e3 / _measured_s(run))
 
 
+def together_kbps(run: Run) -> float:
+    """Goodput of all flows and persons of a run, kbit/s."""
+    flows = sum(goodput_kbps(run, flow) for flow in range(len(run["flows"])))
+    return flows + sum(map(sum, _people_bins(run))) * 8 / 1e3 / _measured_s(run)
+
+
+def _people_bins(run: Run) -> list[list[float]]:
+    return [
+        bins_after_warmup(person["delivered_bytes"], run["bin_s"], run["warmup_s"])
+        for person in run.get("people", [])
+    ]
+
+
 def _bins(run: Run) -> list[list[float]]:
     return [
         bins_after_warmup(flow["delivered_bytes"], run["bin_s"], run["warmup_s"])
@@ -45,9 +58,13 @@ def _bins(run: Run) -> list[list[float]]:
 
 def shared_period_s(scenario: Scenario) -> tuple[float, float]:
     """From when to when, after the warm-up, all flows are there; all the time if that is never."""
-    whole = (scenario.warmup_s, scenario.duration_s)
-    begin = max(whole[0], *(flow.start_s for flow in scenario.flows))
-    end = min(whole[1], *(flow.stop_s or whole[1] for flow in scenario.flows))
+    return _shared_s(scenario.as_dict())
+
+
+def _shared_s(scenario: Table) -> tuple[float, float]:
+    whole = (scenario["warmup_s"], scenario["duration_s"])
+    begin = max([whole[0], *(flow["start_s"] for flow in scenario["flows"])])
+    end = min([whole[1], *(flow["stop_s"] or whole[1] for flow in scenario["flows"])])
     return (begin, end) if begin < end else whole
 
 
@@ -60,14 +77,23 @@ def _shared_bins(run: Run, period_s: tuple[float, float]) -> list[list[float]]:
     ]
 
 
-def _goodput_interval(runs: Sequence[Run], flows: Sequence[int]) -> Interval:
-    """Of some flows together: over replications, or over batches when there is one run."""
-    if len(runs) > 1:
-        return interval([sum(goodput_kbps(run, f) for f in flows) for run in runs])
-    bins = _bins(runs[0])
-    together = [sum(bins[f][i] for f in flows) * 8 / 1e3 for i in range(len(bins[0]))]
-    mean = sum(goodput_kbps(runs[0], f) for f in flows)
-    return {"mean": mean, "ci95": interval(batch_means(together, runs[0]["bin_s"]))["ci95"]}
+def _goodput_interval(runs: Sequence[Run], flow: int) -> Interval:
+    """Of a flow: over replications, or over batches when there is one run."""
+    return _over_runs([goodput_kbps(run, flow) for run in runs], runs[0], [_bins(runs[0])[flow]])
+
+
+def _aggregate(runs: Sequence[Run]) -> Interval:
+    """Of all flows and persons together, as of one flow."""
+    series = [*_bins(runs[0]), *_people_bins(runs[0])]
+    return _over_runs([together_kbps(run) for run in runs], runs[0], series)
+
+
+def _over_runs(values: list[float], first: Run, series: Sequence[Sequence[float]]) -> Interval:
+    """Of values of runs; the interval of a single one is that of batches of its bins."""
+    if len(values) > 1:
+        return interval(values)
+    together = [sum(octets) * 8 / 1e3 for octets in zip(*series, strict=False)]
+    return {"mean": values[0], "ci95": interval(batch_means(together, first["bin_s"]))["ci95"]}
 
 
 def _shares(run: Run, period_s: tuple[float, float]) -> list[float]:
@@ -85,7 +111,7 @@ def run_jain(run: Run, period_s: tuple[float, float]) -> float:
 def run_spread(run: Run, period_s: tuple[float, float]) -> float:
     """By how much of the best flow's goodput the worst flow's lies below it, 0 .. 1."""
     shares = _shares(run, period_s)
-    return 1 - min(shares) / max(shares) if max(shares) else 0.0
+    return 1 - min(shares) / max(shares) if any(shares) else 0.0
 
 
 def run_jain_10s(run: Run, period_s: tuple[float, float]) -> float:
@@ -97,7 +123,7 @@ def run_jain_10s(run: Run, period_s: tuple[float, float]) -> float:
 def run_starved_10s(run: Run, period_s: tuple[float, float]) -> float:
     """Share of 10 s windows in which some flow gets under 5% of what the window delivers."""
     shares = windows(_shared_bins(run, period_s), run["bin_s"], WINDOW_S)
-    starved = [min(s) < STARVED_SHARE * sum(s) or sum(s) == 0 for s in shares]
+    starved = [min(s) < STARVED_SHARE * sum(s) or sum(s) == 0 for s in shares if s]
     return sum(starved) / len(starved) if starved else 0.0
 
 
@@ -116,7 +142,7 @@ def _flow_summary(runs: Sequence[Run], index: int) -> Table:
     first = flows[0]
     summary: Table = {"name": first["name"], "from": first["from"], "to": first["to"]}
     summary |= {"direction": first["direction"], "hops": first["hops"], "law": first["law"]}
-    summary["goodput_kbps"] = _goodput_interval(runs, [index])
+    summary["goodput_kbps"] = _goodput_interval(runs, index)
     for key in COUNTS:
         summary[key] = _mean([flow[key] for flow in flows])
     summary["rtt_ms"] = _mean_table([flow["rtt_ms"] for flow in flows])
@@ -153,6 +179,30 @@ def _links(runs: Sequence[Run]) -> list[Drops]:
     ]
 
 
+def _together(runs: Sequence[Run], shared_s: tuple[float, float]) -> Table:
+    """What all flows have together, and pings."""
+    return {
+        "aggregate_kbps": _aggregate(runs),
+        "jain": interval([run_jain(run, shared_s) for run in runs]),
+        "spread": interval([run_spread(run, shared_s) for run in runs]),
+        "jain_10s": interval([run_jain_10s(run, shared_s) for run in runs]),
+        "starved_10s": interval([run_starved_10s(run, shared_s) for run in runs]),
+        **scenario_transfers(runs),
+        "pings": scenario_pings(runs),
+    }
+
+
+def of_one_run(scenario: Table, run: Run) -> Table:
+    """What measures look at in the result of a single run of a resolved scenario."""
+    shared_s = _shared_s(scenario)
+    return {
+        "scenario": scenario,
+        "seeds": [run["seed"]],
+        "runs": [run],
+        **_together([run], shared_s),
+    }
+
+
 def summarize(scenario: Scenario, runs: Sequence[Run]) -> Table:
     """The result of a scenario: means over runs with 95% intervals.
 
@@ -161,20 +211,12 @@ def summarize(scenario: Scenario, runs: Sequence[Run]) -> Table:
     ``spread``, ``jain_10s``, ``starved_10s``) is that of the time in which all flows are there.
     Pings have no part in any of this.
     """
-    flows = range(len(runs[0]["flows"]))
-    shared_s = shared_period_s(scenario)
     return {
         "scenario": scenario.as_dict(),
         "seeds": [run["seed"] for run in runs],
         "statistics": "replications" if len(runs) > 1 else "batch means",
-        "flows": [_flow_summary(runs, i) for i in flows],
-        "aggregate_kbps": _goodput_interval(runs, list(flows)),
-        "jain": interval([run_jain(run, shared_s) for run in runs]),
-        "spread": interval([run_spread(run, shared_s) for run in runs]),
-        "jain_10s": interval([run_jain_10s(run, shared_s) for run in runs]),
-        "starved_10s": interval([run_starved_10s(run, shared_s) for run in runs]),
-        **scenario_transfers(runs),
-        "pings": scenario_pings(runs),
+        "flows": [_flow_summary(runs, i) for i in range(len(runs[0]["flows"]))],
+        **_together(runs, shared_period_s(scenario)),
         "links": _links(runs),
         "gateway": _mean_table([run["gateway"] for run in runs]),
         "runs": list(runs),

@@ -5,9 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pacelab.results.judge import FAILED, base_measure, compares, in_percent
+from pacelab.results.effects import Effect
+from pacelab.results.host_tables import UNSERVED, host_rows, unserved_hosts
 from pacelab.results.measures import MEASURES, measured
-from pacelab.results.stats import Interval, difference
+from pacelab.results.sequential import MOST_SEEDS, PLANNED
+from pacelab.results.stats import ALPHA, Interval
+from pacelab.results.verdicts import FAILED, base_measure, compares, in_percent
 from pacelab.scenario.schema import Table
 
 
@@ -17,12 +20,11 @@ def with_interval(value: Interval, digits: int = 0) -> str:
     return text if value["ci95"] is None else f"{text} ± {value['ci95']:.{digits}f}"
 
 
-def gain_text(value: Interval, base: Interval) -> str:
-    """'+16%' over a base; '≈ +1%' when the difference lies inside the intervals."""
-    if not base["mean"]:
-        return "-"
-    gain = f"{100 * (value['mean'] / base['mean'] - 1):+.0f}%"
-    return gain if difference(value, base) else f"≈ {gain}"
+def gain_text(effect: Effect) -> str:
+    """'+16%'; '≈ +1%' when no difference is not excluded."""
+    low, high = effect.interval(PLANNED, ALPHA)
+    gain = f"{100 * effect.value:+.0f}%"
+    return f"≈ {gain}" if low <= 0 <= high else gain
 
 
 def layout(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -75,7 +77,7 @@ def result_table(result: Table) -> str:
     how = f"{seeds} seeds" if seeds > 1 else "1 seed, batch means"
     return (
         f"{result['scenario']['title']}\n{layout(header, rows)}\n"
-        f"{_pages(result)}{_transfers(result)}{_pings(result)}{fairness}"
+        f"{_pages(result)}{_transfers(result)}{_pings(result)}{_people(result)}{fairness}"
         f"mean ± 95% interval, {how}"
     )
 
@@ -88,6 +90,12 @@ def _pages(result: Table) -> str:
         if flow.get("page_load_s")
     ]
     return "".join(lines)
+
+
+def _people(result: Table) -> str:
+    """A line for each figure of hosts and persons."""
+    rows = host_rows([{"result": result}])
+    return "".join(f"{label}: {_text(name, values[0])}\n" for label, name, values in rows)
 
 
 def _transfers(result: Table) -> str:
@@ -150,6 +158,7 @@ def outcome_rows(outcome: Table) -> list[Rows]:
             tables.append(_of_flows(points, before))
         if outcome["about"]["sweep"] and len(points[0]["result"]["flows"]) > 1:
             tables.append(_fairness(points, before))
+        tables += _of_hosts(points, before)
     return tables
 
 
@@ -171,7 +180,10 @@ def _swept(outcome: Table, points: Sequence[Table], name: str, before: str) -> R
 
 
 def _cell(name: str, point: Table) -> str:
-    value = measured(name, point)
+    return _text(name, measured(name, point))
+
+
+def _text(name: str, value: Interval | None) -> str:
     if value is None:
         return "-"
     if not MEASURES[name].percent:
@@ -214,11 +226,42 @@ def _fairness(points: Sequence[Table], before: str) -> Rows:
     return f"{before}fairness", ["", *(MEASURES[m].label for m in shown)], rows
 
 
+def _of_hosts(points: Sequence[Table], before: str) -> list[Rows]:
+    """What hosts get and what persons feel, points side by side; nothing where neither is known."""
+    rows = [
+        [label, *(_text(name, value) for value in values)]
+        for label, name, values in host_rows(points)
+    ]
+    if not rows:
+        return []
+    without = [", ".join(unserved_hosts(point)) for point in points]
+    rows += [[UNSERVED, *(names or "none" for names in without)]] if any(without) else []
+    systems = [
+        p["system"] if p["value"] is None else f"{p['system']}, {p['value']}" for p in points
+    ]
+    return [(f"{before}hosts and persons", ["", *systems], rows)]
+
+
 def check_line(check: Table) -> str:
-    """'passed: text (measured +16 ± 3%)'."""
+    """'passed: text (measured +16 ± 3%)'; of an undecided one, what it would take."""
     word = check["outcome"].upper() if check["outcome"] == FAILED else check["outcome"]
+    text = "; ".join(part for part in (_measured_in_words(check), needs_text(check)) if part)
+    return f"{word}: {check['text']}" + (f" ({text})" if text else "")
+
+
+def _measured_in_words(check: Table) -> str:
     text = measured_text(check)
-    return f"{word}: {check['text']}" + (f" (measured {text})" if text else "")
+    return f"measured {text}" if text else ""
+
+
+def needs_text(check: Table) -> str:
+    """What it would take to decide a check that is undecided; "" where that was not asked."""
+    needs = check.get("needs")
+    if needs is None:
+        return ""
+    if needs["seeds"] is None:
+        return f"not to be decided by {MOST_SEEDS} seeds as it looks now"
+    return f"about {needs['seeds']} seeds would decide it, {needs['cpu_s'] / 60:.1f} CPU min more"
 
 
 def measured_text(check: Table) -> str:

@@ -19,13 +19,16 @@ from pacelab.scenario.schema import Where
 
 def completed_flows(file: ScenarioFile, nodes: set[str], where: Where) -> list[Flow]:
     """The flows with the TCP, the law and the name that each has unless it states its own."""
-    if not file.flow:
-        raise where.at("flow").error("there is no flow; write at least one [[flow]] table")
+    if not (file.flow or file.person or file.evening.persons):
+        raise where.at("flow").error(
+            "there is no flow and no person; write at least one [[flow]] or [[person]] table"
+        )
     flows: list[Flow] = []
     for i, stated in enumerate(file.flow):
         here = where.at("flow", str(i))
         flow = _completed(stated, file.tcp, i, here)
-        if not stated.stated("law") and flow.from_ in nodes and flow.traffic in PACED:
+        paced = flow.from_ in nodes and flow.traffic in PACED and not flow.opaque
+        if not stated.stated("law") and paced:
             flow = flow.model_copy(update={"law": file.gateway.sender_law})
         if any(flow.name == other.name for other in flows):
             raise here.at("name").error(f'"{flow.name}" is taken already; give another name')
@@ -91,6 +94,8 @@ def _check_traffic(flow: Flow, duration_s: float, where: Where) -> None:
         )
     if flow.law != "shaper" and flow.bucket != 1:
         raise where.at("bucket").error('has a meaning for law = "shaper" only; remove it')
+    if flow.opaque and flow.law != "off":
+        raise where.at("opaque").error("is QUIC, where no law is; remove it, or the law")
     if flow.traffic == "cbr" and flow.law != "off":
         raise where.at("law").error("cbr is not paced; remove the law")
     if flow.traffic == "http" and flow.law != "off":

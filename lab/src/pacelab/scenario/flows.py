@@ -71,6 +71,14 @@ class Idle(Model):
     idle_s: float = Field(default=0.0, ge=0, le=1e6, description="of ftp: for how long; 0: never")
 
 
+class Opaque(Model):
+    """Of traffic ``ftp``: what the gateway sees of it."""
+
+    opaque: bool = Field(
+        default=False, description="of ftp: goes as QUIC does, in datagrams; see People"
+    )
+
+
 class _Own(Model):
     """What a flow has beside its TCP and what belongs to some traffic only."""
 
@@ -96,7 +104,7 @@ class _Own(Model):
     )
 
 
-class Flow(Tcp, Files, Http, Idle, _Own):
+class Flow(Tcp, Files, Http, Idle, Opaque, _Own):
     """``[[flow]]``: as the file states it, or completed."""
 
     @model_serializer(mode="wrap")
@@ -122,6 +130,7 @@ TRAFFIC_KEYS = {
     **dict.fromkeys(Http.model_fields, ("http",)),
     **dict.fromkeys(Files.model_fields, ("files",)),
     **dict.fromkeys(Idle.model_fields, ("ftp",)),
+    **dict.fromkeys(Opaque.model_fields, ("ftp",)),
     "pause_s": ("http", "files"),
 }
 

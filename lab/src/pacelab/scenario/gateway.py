@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Collection
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from pacelab.errors import nearest
 from pacelab.scenario.radio import Queueing
 from pacelab.scenario.schema import Model, Where
 
@@ -14,7 +16,7 @@ from pacelab.scenario.schema import Model, Where
 class Gateway(Model):
     """``[gateway]``."""
 
-    law: Literal["off", "gap", "map", "shaper", "even"] = "off"
+    law: Literal["off", "gap", "map", "shaper", "even", "cake", "hosts"] = "off"
     sender_law: Literal["off", "gap", "ap", "map", "even"] = Field(
         default="off", exclude=True, description="of wireless senders of TCP whose flow states none"
     )
@@ -29,13 +31,20 @@ class Gateway(Model):
         default=0.5, ge=0, le=60, description="RTT samples above are discarded; 0: none (papers)"
     )
     rate_kbps: float = Field(
-        default=0.0, ge=0, le=1e6, description="of shaper: payload rate of each flow"
+        default=0.0,
+        ge=0,
+        le=1e6,
+        description="of shaper: payload of each flow; of cake: all IP packets, in each direction",
+    )
+    host_kbps: dict[str, Annotated[float, Field(ge=0.001, le=1e6)]] = Field(
+        default_factory=dict,
+        description="of hosts: IP packets of each mesh node named, in each direction",
     )
     bucket: int = Field(
         default=1, ge=1, le=10_000, description="of shaper: packets that may leave together"
     )
     queueing: Literal["", Queueing] = Field(
-        default="", description="at gateways while the law is off; empty: the mesh's"
+        default="", description="at gateways while the law is off, cake or hosts; empty: the mesh's"
     )
     link_rates: Literal["single", "known", "piggybacked"] = Field(
         default="single", description="what laws know of the bit rates of a path's links; see below"
@@ -74,22 +83,52 @@ class Map(Model):
 
 
 # Defaults of [gateway] that a law has for itself.
+SHAPES_ONLY = {"goodput_control": False, "local_retransmission": False}
 LAW_DEFAULTS: dict[str, dict[str, Any]] = {
-    "shaper": {"goodput_control": False, "local_retransmission": False}
+    "shaper": SHAPES_ONLY,
+    "cake": SHAPES_ONLY,
+    "hosts": SHAPES_ONLY,
 }
 
+# Keys that only some laws know.
+KEY_LAWS = {"rate_kbps": ("shaper", "cake"), "host_kbps": ("hosts",), "bucket": ("shaper",)}
 
-def completed_gateway(stated: Gateway, where: Where) -> Gateway:
-    """With the defaults that the law has for itself; checks what only some laws know."""
+# Laws beside which a gateway's radios have queues of their own.
+QUEUEING_LAWS = ("off", "cake", "hosts")
+
+
+def completed_gateway(stated: Gateway, hosts: Collection[str], where: Where) -> Gateway:
+    """With the defaults that the law has for itself; checks what only some laws know.
+
+    ``hosts`` are the names of the mesh nodes that are no gateways.
+    """
     law = stated.law
-    if law == "shaper" and stated.rate_kbps <= 0:
-        raise where.at("rate_kbps").error("shaper needs a rate; give each flow's payload in kbit/s")
-    for key in ("rate_kbps", "bucket"):
-        if law != "shaper" and stated.stated(key):
-            raise where.at(key).error('has a meaning for law = "shaper" only; remove it')
-    if law != "off" and stated.queueing:
+    _check_rates(stated, hosts, where)
+    for key, laws in KEY_LAWS.items():
+        if law not in laws and stated.stated(key):
+            known = " and ".join(f'"{name}"' for name in laws)
+            raise where.at(key).error(f"has a meaning for law = {known} only; remove it")
+    if law not in QUEUEING_LAWS and stated.queueing:
         raise where.at("queueing").error(
             f"packets wait as the law {law} has them; remove it, or turn the law off"
         )
     own = {k: v for k, v in LAW_DEFAULTS.get(law, {}).items() if not stated.stated(k)}
     return stated.model_copy(update=own)
+
+
+def _check_rates(stated: Gateway, hosts: Collection[str], where: Where) -> None:
+    """That a law has the rates that it needs, of hosts that there are."""
+    law = stated.law
+    if law == "shaper" and stated.rate_kbps <= 0:
+        raise where.at("rate_kbps").error("shaper needs a rate; give each flow's payload in kbit/s")
+    if law == "cake" and stated.rate_kbps <= 0:
+        raise where.at("rate_kbps").error(
+            "cake needs a rate; give that of each direction in kbit/s"
+        )
+    if law == "hosts" and not stated.host_kbps:
+        raise where.at("host_kbps").error("hosts needs rates; write for example { A = 4000 }")
+    for name in stated.host_kbps if law == "hosts" else ():
+        if name not in hosts:
+            raise where.at("host_kbps", name).error(
+                f"is of no mesh node but a gateway; {nearest(name, hosts)}"
+            )

@@ -8,6 +8,7 @@ from pydantic import Field
 from pacelab.scenario.flows import Flow, Tcp
 from pacelab.scenario.gateway import Gateway, Map
 from pacelab.scenario.mesh import Client, Link, LinkRate, Mesh, Node
+from pacelab.scenario.people import Evening, Person, ResolvedPerson
 from pacelab.scenario.pings import Ping
 from pacelab.scenario.radio import PlacedRadio, Radio, Routing, Wired
 from pacelab.scenario.schema import Model, Name
@@ -43,6 +44,8 @@ class ScenarioFile(_Times):
     client: list[Client] = Field(default_factory=list)
     link: list[LinkRate] = Field(default_factory=list)
     flow: list[Flow] = Field(default_factory=list)
+    person: list[Person] = Field(default_factory=list)
+    evening: Evening = Evening()
     ping: list[Ping] = Field(default_factory=list)
     outage: list[Outage] = Field(default_factory=list)
     experiment: object = Field(default=None, description="what is compared; see pacelab.experiment")
@@ -61,9 +64,10 @@ class Scenario(_Times):
     gateway: Gateway
     map: Map
     flows: list[Flow]
+    people: list[ResolvedPerson]
     pings: list[Ping]
     outages: list[Outage]
 
 
 # Tables that a file may have several of, each in double brackets.
-LISTS = ("node", "client", "link", "flow", "ping", "outage")
+LISTS = ("node", "client", "link", "flow", "person", "ping", "outage")

@@ -19,6 +19,7 @@ from pacelab.scenario.layout import laid_out
 from pacelab.scenario.mesh import Node, links
 from pacelab.scenario.models import Scenario, ScenarioFile
 from pacelab.scenario.outages import check_outages
+from pacelab.scenario.people_checks import completed_people, deaths
 from pacelab.scenario.pings import check_pings
 from pacelab.scenario.radio import PlacedRadio, completed_radio
 from pacelab.scenario.schema import Table, Where
@@ -41,7 +42,8 @@ def resolve(document: Table, file: str, *, emulated: bool = False) -> Scenario:
     roaming.check_olsr(stated, where)
     roaming.check_clients(stated, where)
     flows = completed_flows(stated, names, where)
-    gateway = completed_gateway(stated.gateway, where.at("gateway"))
+    hosts = [node.name for node in nodes if not node.gateway]
+    gateway = completed_gateway(stated.gateway, hosts, where.at("gateway"))
     rates = links(stated.link, radio.standard, names, where)
     _check_gateways(stated, nodes, flows, where)
     if not emulated:
@@ -50,6 +52,8 @@ def resolve(document: Table, file: str, *, emulated: bool = False) -> Scenario:
     check_outages(stated, names, where)
     ends = {end for flow in flows for end in (flow.from_, flow.to)}
     ends |= {end for ping in stated.ping for end in (ping.from_, ping.to)}
+    people = completed_people(stated, nodes, ends - names, where)
+    ends |= {person.host for person in people}
     return Scenario(
         title=stated.title,
         duration_s=stated.duration_s,
@@ -64,8 +68,9 @@ def resolve(document: Table, file: str, *, emulated: bool = False) -> Scenario:
         gateway=gateway,
         map=stated.map,
         flows=flows,
+        people=people,
         pings=stated.ping,
-        outages=stated.outage,
+        outages=[*stated.outage, *deaths(people, stated, where)],
     )
 
 

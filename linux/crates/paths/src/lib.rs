@@ -66,14 +66,20 @@ pub enum Source {
     WiFi,
 }
 
-/// As `status` shows it.
-impl fmt::Display for Source {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Source {
+    /// As `status` shows it.
+    pub const fn name(self) -> &'static str {
+        match self {
             Source::Mesh80211s => "802.11s",
             Source::BatmanAdv => "batman-adv",
             Source::WiFi => "Wi-Fi",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 

@@ -12,9 +12,9 @@ from harness.mesh_law import MapRadio
 from harness.sender import Sender
 from harness.transfer import Transfer, window
 from hops import found_hops
+from radio_facts import RadioFacts, by_iw
 from radios import Mesh80211s, Station, path_table
 from reach import reach
-from radio_facts import RadioFacts, by_iw
 
 # Transmit powers that no driver begins with, of gateway, relay and host, dBm. hwsim's signals are
 # 50 dB below what the other sends.

@@ -103,12 +103,20 @@ pub fn is_bpffs(path: &Path) -> bool {
     statfs(path).is_ok_and(|found| found.filesystem_type() == BPF_FS_MAGIC)
 }
 
-/// A router has little memory: glibc would keep freed memory for each thread apart.
+/// Blocks of so many bytes and more are apart from the heap: glibc's own value at first (M_MMAP_THRESHOLD in
+/// mallopt(3)).
+#[cfg(target_env = "gnu")]
+const APART_BYTES: libc::c_int = 128 * 1024;
+
+/// A router has little memory. glibc would keep freed memory for each thread apart; and once a large block
+/// was freed it would put the next of that size into the heap, from which only what lies at its end goes
+/// back to the system. The tables that the daemon reads anew each second are such blocks.
 pub fn keep_memory_small() {
     #[cfg(target_env = "gnu")]
     // Safe: no pointers; before any thread is started.
     unsafe {
         libc::mallopt(libc::M_ARENA_MAX, 1);
+        libc::mallopt(libc::M_MMAP_THRESHOLD, APART_BYTES);
     }
 }
 

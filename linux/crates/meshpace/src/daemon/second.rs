@@ -36,7 +36,8 @@ impl Gateway {
         let config = self.task.config();
         let paths = self.hosts.find_paths(&self.maps, config, &table, capped);
         self.holding.set_round(self.round(&table, asks));
-        self.files.set(report::status(self, &table, &paths, now));
+        self.files
+            .renew(|| report::status(self, &table, &paths, now));
         Ok(())
     }
 

@@ -20,7 +20,8 @@ pub fn is_over(flow: &FlowState, now_ns: u64, idle_ns: u64) -> bool {
     silent > idle_ns || (flow.progress.fin != 0 && silent > FINISHED_NS)
 }
 
-/// Goodput of all flows between two looks at the table.
+/// Goodput of all flows between two looks at the table. Who has nothing has no entry: of flows that nobody
+/// answers there may be many.
 #[derive(Default)]
 pub struct Meter {
     before: HashMap<mp_flow_key, u64>,
@@ -34,14 +35,15 @@ impl Meter {
         let since = |key: &mp_flow_key, acked: u64| {
             acked.saturating_sub(self.before.get(key).copied().unwrap_or(0)) as f64
         };
-        self.kbps = table
-            .iter()
-            .map(|(k, f)| (*k, since(k, f.progress.acked_bytes) * 8.0 / elapsed_ms))
-            .collect();
-        self.before = table
-            .iter()
-            .map(|(key, flow)| (*key, flow.progress.acked_bytes))
-            .collect();
+        let acked = || {
+            let all = table
+                .iter()
+                .map(|(key, flow)| (*key, flow.progress.acked_bytes));
+            all.filter(|(_, bytes)| *bytes > 0)
+        };
+        let kbps = |(key, bytes)| (key, since(&key, bytes) * 8.0 / elapsed_ms);
+        self.kbps = acked().map(kbps).filter(|(_, kbps)| *kbps > 0.0).collect();
+        self.before = acked().collect();
         self.before_ns = now_ns;
     }
 
@@ -82,4 +84,41 @@ pub fn name(key: &mp_flow_key) -> String {
         "{mesh} {arrow} {}",
         socket_address(&key.wired, key.wired_port)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::intf::mp_progress;
+
+    /// Else a flood of flows that nobody answers takes megabytes more, for nothing.
+    #[test]
+    fn only_who_has_got_something_is_remembered() {
+        let flow = |port: u16, acked_bytes| {
+            let key = mp_flow_key {
+                mesh_port: port,
+                ..Default::default()
+            };
+            let progress = mp_progress {
+                acked_bytes,
+                ..Default::default()
+            };
+            let state = FlowState {
+                progress,
+                ..Default::default()
+            };
+            (key, state)
+        };
+        let mut meter = Meter::default();
+        let mut table: Table = (1..=1000).map(|port| flow(port, 0)).collect();
+        table.push(flow(0, 5000));
+        meter.update(&table, 1_000_000_000);
+        assert_eq!(meter.before.len(), 1);
+        table[0] = flow(1, 1000);
+        meter.update(&table, 2_000_000_000);
+        assert_eq!(meter.kbps(&table[0].0), 8.0, "the first that it has got");
+        assert_eq!(meter.kbps(&flow(0, 0).0), 0.0, "no more than before");
+        assert_eq!((meter.before.len(), meter.kbps.len()), (2, 1));
+        assert_eq!(meter.mesh_bytes_per_s(&table), 1000);
+    }
 }

@@ -6,7 +6,6 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 
 use meshpace_paths::{Link, Place, Sources};
-use serde::Serialize;
 
 use crate::config::{Config, Host, Law};
 use crate::hosts::radio::{Lack, Ranges, Surroundings};
@@ -16,17 +15,14 @@ use crate::kernel::law;
 use crate::kernel::programs::Maps;
 
 /// A path with the names of what told it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct HostPath {
-    pub address: String,
     pub hops: u32,
-    pub hops_source: String,
+    pub hops_source: &'static str,
     pub mbps: f64,
-    pub mbps_source: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mbps_source: &'static str,
     pub signal_dbm: Option<i32>,
     /// under the law `map`; apart, since without it a path of each of many hosts stays small
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub surroundings: Option<Box<Surroundings>>,
 }
 
@@ -57,26 +53,25 @@ fn known(law: Law, stated: Option<&Host>, link: Option<&Link>, first_hop: mp_lin
 /// A path as it is shown. `ttl`: of the latest packet from there, 0: none yet.
 fn describe(config: &Config, address: IpAddr, link: Option<&Link>, ttl: u8) -> HostPath {
     let stated = config.host_of(address);
-    let from_link = || link.map_or_else(String::new, |link| link.source.to_string());
+    let from_link = || link.map_or("", |link| link.source.name());
     let by_ttl = law::hops_of_ttl(ttl);
     let (hops, hops_source) = match (stated.and_then(Config::hops_of), link.and_then(|l| l.hops)) {
-        (Some(hops), _) => (hops, "config".into()),
+        (Some(hops), _) => (hops, "config"),
         (None, Some(hops)) => (hops, from_link()),
-        (None, None) if by_ttl > 0 => (by_ttl, "ttl".into()),
-        (None, None) => (config.default_path.hops, "default".into()),
+        (None, None) if by_ttl > 0 => (by_ttl, "ttl"),
+        (None, None) => (config.default_path.hops, "default"),
     };
     let rates = stated.and_then(|host| host.mbps.as_ref());
     let (mbps, mbps_source) = match (rates, link.and_then(|l| l.kbps)) {
         (Some(rates), _) => {
             let (kbps, _) = rates.told(&config.law.parameters(), mp_link::default());
-            (f64::from(kbps) / 1e3, "config".into())
+            (f64::from(kbps) / 1e3, "config")
         }
         (None, Some(kbps)) => (f64::from(kbps) / 1e3, from_link()),
-        (None, None) => (config.default_path.mbps, "default".into()),
+        (None, None) => (config.default_path.mbps, "default"),
     };
     let signal_dbm = link.and_then(|link| link.first_hop.signal_dbm);
     HostPath {
-        address: address.to_string(),
         hops,
         hops_source,
         mbps,
@@ -208,7 +203,7 @@ impl Hosts {
         }
         self.complaint = complaint;
         self.set_default_link(maps, config);
-        let mut paths = HashMap::new();
+        let mut paths = HashMap::with_capacity(hosts.len());
         for (bytes, ttl) in hosts {
             let address = address_of(bytes);
             let link = self.sources.lookup(address);

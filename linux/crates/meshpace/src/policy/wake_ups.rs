@@ -27,7 +27,7 @@ pub struct WakeUps {
 /// Which senders are woken up.
 #[derive(Default)]
 pub struct Due {
-    /// of the flows in the table
+    /// of the flows in the table that have answered, and are silent
     asked: HashMap<mp_flow_key, mp_probe>,
     asks: Asks,
     /// were due and had to wait for the budget
@@ -72,7 +72,9 @@ impl Due {
                 due.push((*key, probe));
                 acks.insert(*key, flow.progress.ack);
             }
-            self.asked.insert(*key, probe);
+            if probe.began_ns != 0 {
+                self.asked.insert(*key, probe);
+            }
         }
         self.asks.forget(now_ns);
         self.asks.by_turns(&mut due, aliases);

@@ -35,7 +35,7 @@ pub enum Who {
     Datagram(mp_flow_key, u32),
 }
 
-/// The one line of all flows that nobody has answered, beside the buckets of UDP: else a flood of such
+/// The one queue of all flows that nobody has answered, beside the buckets of UDP: else a flood of such
 /// flows would always be first.
 const NEW_LINE: mp_flow_key = mp_flow_key {
     mesh: [0; 16],
@@ -48,8 +48,8 @@ const NEW_LINE: mp_flow_key = mp_flow_key {
 /// So many may be in it: the six connections that a browser opens to a place, to each of ten.
 const NEW_FLOWS: u32 = 60;
 
-/// The line of a UDP flow's bucket: no TCP flow has a wired address of zeros.
-fn udp_line(key: &mp_flow_key) -> mp_flow_key {
+/// The key of a UDP flow's bucket: no TCP flow has a wired address of zeros.
+fn udp_bucket(key: &mp_flow_key) -> mp_flow_key {
     let [.., a, b, c, d] = key.wired;
     let wired = u32::from_be_bytes([a, b, c, d]);
     let (wired_port, mesh_port) = (u16::from_be(key.wired_port), u16::from_be(key.mesh_port));
@@ -64,7 +64,7 @@ impl Who {
         match self {
             Who::Flow(key) => *key,
             Who::New(_) => NEW_LINE,
-            Who::Datagram(key, _) => udp_line(key),
+            Who::Datagram(key, _) => udp_bucket(key),
         }
     }
 }
@@ -129,9 +129,9 @@ impl HostPace {
 
     /// Whether UDP of this flow that comes now would leave in time.
     fn has_room(&self, held_bytes_per_s: u64, flow: &mp_flow_key, now_ns: u64) -> bool {
-        let line = self.flows.get(&udp_line(flow));
-        let turn = line.map_or(mp_turn::default(), |line| line.turn);
-        let joins = u32::from(line.is_none_or(|line| line.waiting == 0));
+        let bucket = self.flows.get(&udp_bucket(flow));
+        let turn = bucket.map_or(mp_turn::default(), |bucket| bucket.turn);
+        let joins = u32::from(bucket.is_none_or(|bucket| bucket.waiting == 0));
         let flows = self.in_line + joins;
         law::datagram_fits(
             &self.pace,

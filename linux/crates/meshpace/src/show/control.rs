@@ -4,7 +4,7 @@ use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use crate::base::errors::{anyhow, bail, usage, Context, Result};
@@ -43,9 +43,9 @@ pub fn serve(mesh: &str, status: Shared) -> Result<()> {
     })
 }
 
-/// A document of the latest status, made once for all who ask for it.
+/// A document of the latest status, made once for all who ask for it; it does not keep the status itself.
 #[derive(Default)]
-pub struct Rendered(Option<(Arc<Status>, Arc<Vec<u8>>)>);
+pub struct Rendered(Option<(Weak<Status>, Arc<Vec<u8>>)>);
 
 impl Rendered {
     pub fn of(
@@ -54,10 +54,10 @@ impl Rendered {
         render: impl FnOnce(&Status) -> Vec<u8>,
     ) -> Arc<Vec<u8>> {
         match &self.0 {
-            Some((of, document)) if Arc::ptr_eq(of, status) => document.clone(),
+            Some((of, document)) if of.as_ptr() == Arc::as_ptr(status) => document.clone(),
             _ => {
                 let document = Arc::new(render(status));
-                self.0 = Some((status.clone(), document.clone()));
+                self.0 = Some((Arc::downgrade(status), document.clone()));
                 document
             }
         }

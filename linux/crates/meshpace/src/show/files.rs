@@ -32,8 +32,12 @@ impl Files {
         self.shared.clone()
     }
 
-    pub fn set(&self, status: Status) {
-        *self.shared.lock().expect("its holder ended the program") = Arc::new(status);
+    /// What is answered from now on. The one before is gone when this one is made, for with full tables
+    /// either takes megabytes; who asks meanwhile waits for it.
+    pub fn renew(&self, make: impl FnOnce() -> Status) {
+        let mut latest = self.shared.lock().expect("its holder ended the program");
+        *latest = Arc::default();
+        *latest = Arc::new(make());
     }
 
     pub fn look_after(&mut self) {

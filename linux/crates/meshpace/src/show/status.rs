@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a running gateway tells of itself: the document of `status --json`, and its table.
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -7,17 +8,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::hosts::radio::Surroundings;
 
+/// A word out of few, which takes no memory of its own in the gateway: its tables may be full.
+pub type Word = Cow<'static, str>;
+
 /// One flow: one direction of the data of a TCP connection, with the mesh side's addresses.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Flow {
     pub mesh: String,
     pub wired: String,
     /// "down": wired to wireless, paced here; "up": wireless to wired
-    pub direction: String,
+    pub direction: Word,
     pub hops: u32,
-    pub hops_source: String,
+    pub hops_source: Word,
     pub mbps: f64,
-    pub mbps_source: String,
+    pub mbps_source: Word,
     /// down: smoothed mean of the window; None: no sample yet
     pub rtt_wireless_ms: Option<f64>,
     /// up: as told to the sender last; down: of the handshake
@@ -53,9 +57,9 @@ pub struct Host {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
     pub hops: u32,
-    pub hops_source: String,
+    pub hops_source: Word,
     pub mbps: f64,
-    pub mbps_source: String,
+    pub mbps_source: Word,
     pub signal_dbm: Option<i32>,
     /// law `even`: new data of it was acknowledged in the latest seconds
     #[serde(default)]
@@ -121,9 +125,9 @@ impl Flow {
                 if self.direction == "down" { "<-" } else { "->" },
                 self.wired
             ),
-            self.direction.clone(),
+            self.direction.to_string(),
             self.hops.to_string(),
-            self.hops_source.clone(),
+            self.hops_source.to_string(),
             optional(rtt, 1),
             format!("{:.2}", self.cov),
             optional(self.rate_kbps, 0),

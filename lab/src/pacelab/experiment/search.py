@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Searches for the best value of a key, for each point or for a system as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pacelab.experiment.definition import Experiment, Point
+from pacelab.experiment.models import Search
+from pacelab.experiment.rates import Trials, best_rates, greatest, settings
+from pacelab.scenario.schema import Table
+
+
+def search(experiment: Experiment, simulations: Trials, trials: Trials) -> list[tuple[Any, Table]]:
+    """For each point what its search found, None without one, and the result there.
+
+    ``trials`` simulates on the seeds of a search over rates of hosts, ``simulations`` on those that
+    are reported.
+    """
+    asked = experiment.search
+    assert asked is not None, "the caller has seen to it"
+    points = experiment.points
+    if asked.each == "point":
+        searched = [p for p in points if p.searched]
+        values = _best(searched, asked, simulations, trials)
+        by_point = dict(zip(map(id, searched), values, strict=True))
+        found = [by_point.get(id(p)) for p in points]
+    else:
+        bases = [p for p in experiment.bases if p.searched]
+        values = _best(bases, asked, simulations, trials)
+        by_system = {(b.variant, b.system): v for b, v in zip(bases, values, strict=True)}
+        found = [by_system.get((p.variant, p.system)) for p in points]
+    # Most of these runs the search has made already: they are cached.
+    requests = [
+        (p, None if v is None else _settings(asked, v)) for p, v in zip(points, found, strict=True)
+    ]
+    return list(zip(found, simulations.results(requests), strict=True))
+
+
+def _settings(asked: Search, value: Any) -> Table:
+    """What sets the searched key to a value."""
+    return settings(value) if asked.goal == "guarantee" else {asked.key: value}
+
+
+def _best(
+    points: Sequence[Point], asked: Search, simulations: Trials, trials: Trials
+) -> Sequence[Any]:
+    """The best value for each point."""
+    if asked.goal == "loss":
+        return _greatest_without_loss(points, asked, simulations)
+    if asked.goal == "goodput":
+        return _greatest_goodput(points, asked, simulations)
+    assert asked.measure is not None, "the goal has a measure"
+    return best_rates(points, asked, trials, greatest(asked.measure))
+
+
+def _greatest_without_loss(
+    points: Sequence[Point], asked: Search, simulations: Trials
+) -> list[float]:
+    """For each point the greatest value of the searched key at which no more is lost than allowed.
+
+    Bisection, all points side by side; ``low`` is not tried but taken to pass.
+    """
+    assert asked.low is not None, "the goal has bounds"
+    assert asked.high is not None
+    assert asked.loss is not None
+    low = [asked.low] * len(points)
+    high = [asked.high] * len(points)
+    for _ in range(asked.rounds):
+        tried = [(a + b) / 2 for a, b in zip(low, high, strict=True)]
+        requests = [(p, {asked.key: rate}) for p, rate in zip(points, tried, strict=True)]
+        for i, result in enumerate(simulations.results(requests)):
+            if max(flow["loss"] for flow in result["flows"]) <= asked.loss:
+                low[i] = tried[i]
+            else:
+                high[i] = tried[i]
+    return low
+
+
+def _greatest_goodput(points: Sequence[Point], asked: Search, simulations: Trials) -> list[float]:
+    """For each point the value of the searched key at which most is delivered.
+
+    First all of ``values``; then, in each round, the means of the best and its neighbours.
+    """
+    known: list[dict[float, Table]] = [{} for _ in points]
+    new = [[float(v) for v in asked.values or []] for _ in points]
+    best: list[float] = []
+    for left in range(asked.rounds, -1, -1):
+        requests = [(p, {asked.key: v}) for p, own in zip(points, new, strict=True) for v in own]
+        results = iter(simulations.results(requests))
+        for i, own in enumerate(new):
+            known[i] |= {value: next(results) for value in own}
+        best = [_most_delivered(own, asked.flows) for own in known]
+        new = [_beside(b, own) if left else [] for b, own in zip(best, known, strict=True)]
+    return best
+
+
+def _most_delivered(known: dict[float, Table], flows: Sequence[str] | None) -> float:
+    """The value at which the flows (None: all) get most; of several the least."""
+
+    def goodput_kbps(value: float) -> float:
+        of = known[value]["flows"]
+        chosen = [f for f in of if flows is None or f["name"] in flows]
+        return float(sum(f["goodput_kbps"]["mean"] for f in chosen))
+
+    return max(sorted(known), key=goodput_kbps)
+
+
+def _beside(best: float, known: dict[float, Table]) -> list[float]:
+    tried = sorted(known)
+    place = tried.index(best)
+    neighbours = tried[max(place - 1, 0) : place] + tried[place + 1 : place + 2]
+    return [round((best + other) / 2, 3) for other in neighbours]

@@ -1,0 +1,639 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "test-scenarios.h"
+
+#include "../model/shaping/rated-queue-disc.h"
+#include "../runner/simulation.h"
+
+#include "ns3/enum.h"
+#include "ns3/fq-codel-queue-disc.h"
+#include "ns3/ipv4-queue-disc-item.h"
+#include "ns3/rng-seed-manager.h"
+#include "ns3/simulator.h"
+#include "ns3/test.h"
+#include "ns3/traffic-control-layer.h"
+#include "ns3/udp-header.h"
+#include "ns3/udp-l4-protocol.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+using namespace ns3;
+
+namespace
+{
+
+constexpr uint32_t HEADERS_BYTES = 28; // of IPv4 and UDP
+
+/** A flow of UDP to or from a host of the mesh. */
+struct Source
+{
+    uint8_t host;         //!< which
+    uint16_t port;        //!< tells flows of a host apart
+    uint32_t packetBytes; //!< with all headers
+    double mbps;          //!< with all headers
+    bool ecn{false};
+};
+
+/** A queue disc that nothing stands behind but a count of what it sends, and what feeds it. */
+class Line
+{
+  public:
+    /** @param disc the queue disc, its rates set */
+    explicit Line(Ptr<RatedQueueDisc> disc)
+        : m_disc(disc)
+    {
+        disc->SetSendCallback([this](Ptr<QueueDiscItem> item) { Sent(item); });
+        disc->Initialize();
+        EnumValue<PacketEnd> end;
+        disc->GetAttribute("HostIs", end);
+        m_hostSends = end.Get() == PacketEnd::SOURCE;
+    }
+
+    /** Has a flow send from a time to the end of the simulation. */
+    void Feed(const Source& source, double fromS = 0)
+    {
+        // Each at its own moment, so that none is always ahead of another.
+        m_sources++;
+        Simulator::Schedule(Seconds(fromS) + MicroSeconds(37 * m_sources),
+                            &Line::Next,
+                            this,
+                            source);
+    }
+
+    /** @return a packet of a flow */
+    Ptr<Ipv4QueueDiscItem> Packet(const Source& source) const
+    {
+        auto packet = Create<ns3::Packet>(source.packetBytes - HEADERS_BYTES);
+        UdpHeader udp;
+        udp.SetSourcePort(source.port);
+        udp.SetDestinationPort(source.port);
+        packet->AddHeader(udp);
+        const Ipv4Address host(HostAddress(source.host));
+        const Ipv4Address wired("10.2.0.1");
+        Ipv4Header header;
+        header.SetSource(m_hostSends ? host : wired);
+        header.SetDestination(m_hostSends ? wired : host);
+        header.SetProtocol(UdpL4Protocol::PROT_NUMBER);
+        header.SetPayloadSize(packet->GetSize());
+        header.SetEcn(source.ecn ? Ipv4Header::ECN_ECT0 : Ipv4Header::ECN_NotECT);
+        return Create<Ipv4QueueDiscItem>(packet, Address(), 0x0800, header);
+    }
+
+    /** @return the address of a host */
+    static uint32_t HostAddress(uint8_t host)
+    {
+        return Ipv4Address("10.1.0.0").Get() + host;
+    }
+
+    /** @return bytes of a host that were sent, of all flows */
+    double Bytes(uint8_t host) const
+    {
+        double bytes = 0;
+        for (const auto& [flow, flowBytes] : m_bytes)
+        {
+            bytes += flow.first == host ? flowBytes : 0;
+        }
+        return bytes;
+    }
+
+    /** @return what a host has got, Mbit/s, after some seconds */
+    double Mbps(uint8_t host, double seconds) const
+    {
+        return Bytes(host) * 8 / seconds / 1e6;
+    }
+
+    /** @return bytes of a flow that were sent */
+    double Bytes(const Source& source) const
+    {
+        const auto found = m_bytes.find({source.host, source.port});
+        return found == m_bytes.end() ? 0 : found->second;
+    }
+
+    /** @return when packets left, and of how many bytes, in order */
+    const std::vector<std::pair<Time, uint32_t>>& Departures() const
+    {
+        return m_departures;
+    }
+
+    /** @return the longest wait of a flow's packets */
+    Time LongestWait(const Source& source) const
+    {
+        return m_longest.at({source.host, source.port});
+    }
+
+    /** @return packets sent that are marked */
+    uint32_t Marked() const
+    {
+        return m_marked;
+    }
+
+  private:
+    using Flow = std::pair<uint8_t, uint16_t>;
+
+    void Next(const Source& source)
+    {
+        m_disc->Enqueue(Packet(source));
+        m_disc->Run();
+        Simulator::Schedule(Seconds(source.packetBytes * 8 / source.mbps / 1e6),
+                            &Line::Next,
+                            this,
+                            source);
+    }
+
+    void Sent(Ptr<QueueDiscItem> item)
+    {
+        const auto now = Simulator::Now();
+        const auto& header = StaticCast<Ipv4QueueDiscItem>(item)->GetHeader();
+        auto packet = item->GetPacket()->Copy();
+        Ipv4Header ipv4;
+        UdpHeader udp;
+        packet->RemoveHeader(ipv4);
+        packet->RemoveHeader(udp);
+        const auto host = m_hostSends ? header.GetSource() : header.GetDestination();
+        const Flow flow(host.Get() & 0xff, udp.GetSourcePort());
+        m_bytes[flow] += item->GetSize();
+        m_longest[flow] = Max(m_longest[flow], now - item->GetTimeStamp());
+        m_departures.emplace_back(now, item->GetSize());
+        m_marked += header.GetEcn() == Ipv4Header::ECN_CE;
+    }
+
+    Ptr<RatedQueueDisc> m_disc;
+    bool m_hostSends;
+    uint32_t m_sources{0};
+    uint32_t m_marked{0};
+    std::map<Flow, double> m_bytes;
+    std::map<Flow, Time> m_longest;
+    std::vector<std::pair<Time, uint32_t>> m_departures;
+};
+
+Ptr<RatedQueueDisc>
+CreateDisc(double mbps, PacketEnd host = PacketEnd::DESTINATION)
+{
+    auto disc = CreateObjectWithAttributes<RatedQueueDisc>("HostIs", EnumValue(host));
+    disc->SetRate(mbps * 1e6);
+    return disc;
+}
+
+/** Runs, and destroys the simulation. */
+void
+RunFor(double seconds, Ptr<RatedQueueDisc> disc)
+{
+    Simulator::Stop(Seconds(seconds));
+    Simulator::Run();
+    disc->Dispose();
+    Simulator::Destroy();
+}
+
+/** What is offered more than the rate leaves at the rate, never faster, whatever the packets. */
+class RateTestCase : public TestCase
+{
+  public:
+    explicit RateTestCase(double mbps)
+        : TestCase("Held to " + std::to_string(std::lround(mbps * 1e3)) + " kbps"),
+          m_mbps(mbps)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        constexpr double SECONDS = 5;
+        auto disc = CreateDisc(m_mbps);
+        Line line(disc);
+        line.Feed({1, 1, 1500, m_mbps});
+        line.Feed({1, 2, 200, m_mbps / 4});
+        RunFor(SECONDS, disc);
+        NS_TEST_EXPECT_MSG_EQ_TOL(line.Mbps(1, SECONDS), m_mbps, m_mbps / 100, "the rate");
+        uint64_t sent = 0;
+        for (const auto& [time, bytes] : line.Departures())
+        {
+            // What has left before this packet takes its time.
+            NS_TEST_ASSERT_MSG_LT_OR_EQ(sent * 8 / m_mbps / 1e6, time.GetSeconds() + 1e-6, "burst");
+            sent += bytes;
+        }
+    }
+
+    const double m_mbps;
+};
+
+/** A queue that was empty for a while has saved nothing up. */
+class NoCreditTestCase : public TestCase
+{
+  public:
+    NoCreditTestCase()
+        : TestCase("Silence gives no credit")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        auto disc = CreateDisc(1);
+        Line line(disc);
+        Simulator::Schedule(Seconds(3), [&] {
+            for (int i = 0; i < 10; i++)
+            {
+                disc->Enqueue(line.Packet({1, 1, 1500, 1}));
+            }
+            disc->Run();
+        });
+        RunFor(4, disc);
+        NS_TEST_ASSERT_MSG_EQ(line.Departures().size(), 10, "all have left");
+        for (std::size_t i = 0; i < 10; i++)
+        {
+            NS_TEST_EXPECT_MSG_EQ_TOL(line.Departures()[i].first.GetSeconds(),
+                                      3 + i * 0.012,
+                                      1e-6,
+                                      "12 ms apart");
+        }
+    }
+};
+
+/** A host gets what another gets, however many flows it has. */
+class HostsTestCase : public TestCase
+{
+  public:
+    HostsTestCase(uint16_t flows, PacketEnd host)
+        : TestCase(std::to_string(flows) + " flows of a host beside one of another, " +
+                   (host == PacketEnd::SOURCE ? "up" : "down")),
+          m_flows(flows),
+          m_host(host)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        // The first packets of new flows go first (RFC 8290): a thousand take a second and more.
+        constexpr double FROM_S = 4;
+        constexpr double TO_S = 16;
+        auto disc = CreateDisc(20, m_host);
+        Line line(disc);
+        for (uint16_t port = 1; port <= m_flows; port++)
+        {
+            line.Feed({1, port, 1500, 30.0 / m_flows}); // each keeps a queue
+        }
+        line.Feed({2, 1, 1500, 30});
+        std::map<uint8_t, double> before;
+        Simulator::Schedule(Seconds(FROM_S), [&] {
+            before = {{1, line.Bytes(1)}, {2, line.Bytes(2)}};
+        });
+        RunFor(TO_S, disc);
+        const auto one = line.Bytes(1) - before[1];
+        const auto other = line.Bytes(2) - before[2];
+        NS_TEST_EXPECT_MSG_EQ_TOL(one / other, 1, 0.05, "equal");
+        NS_TEST_EXPECT_MSG_EQ_TOL((one + other) * 8 / (TO_S - FROM_S) / 1e6, 20, 0.2, "all");
+    }
+
+    const uint16_t m_flows;
+    const PacketEnd m_host;
+};
+
+/** Within a host flows get the same bytes, whatever their packets. */
+class FlowsTestCase : public TestCase
+{
+  public:
+    FlowsTestCase()
+        : TestCase("Flows of a host are equal")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        auto disc = CreateDisc(10);
+        Line line(disc);
+        const Source large{1, 1, 1500, 10};
+        const Source small{1, 2, 300, 10};
+        line.Feed(large);
+        line.Feed(small);
+        RunFor(5, disc);
+        NS_TEST_EXPECT_MSG_EQ_TOL(line.Bytes(large) / line.Bytes(small), 1, 0.02, "bytes");
+    }
+};
+
+/** A flow without a queue does not wait for those of others that keep one, its own host's neither. */
+class SparseTestCase : public TestCase
+{
+  public:
+    explicit SparseTestCase(uint8_t bulkHost)
+        : TestCase("A call beside bulk of " +
+                   std::string(bulkHost == 1 ? "its own host" : "another host")),
+          m_bulkHost(bulkHost)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        auto disc = CreateDisc(5);
+        Line line(disc);
+        const Source call{1, 1, 200, 0.08}; // 50 packets a second
+        const Source bulk{m_bulkHost, 2, 1500, 8};
+        line.Feed(bulk);
+        line.Feed(call, 1); // by when bulk is new no more
+        RunFor(5, disc);
+        NS_TEST_EXPECT_MSG_EQ_TOL(line.Bytes(call), 4 * 50 * 200, 2 * 200, "all of it");
+        NS_TEST_EXPECT_MSG_LT_OR_EQ(line.LongestWait(call), MicroSeconds(2401),
+                                    "for the packet that is being sent, no other");
+        NS_TEST_EXPECT_MSG_GT(line.LongestWait(bulk), MilliSeconds(20), "where bulk waits");
+    }
+
+    const uint8_t m_bulkHost;
+};
+
+/** CoDel marks what can be marked, and drops what cannot. */
+class EcnTestCase : public TestCase
+{
+  public:
+    explicit EcnTestCase(bool ecn)
+        : TestCase(ecn ? "ECN marks" : "Losses without ECN"),
+          m_ecn(ecn)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        auto disc = CreateDisc(10);
+        Line line(disc);
+        line.Feed({1, 1, 1500, 11, m_ecn});
+        Simulator::Schedule(Seconds(1.99), [&] { m_drops = disc->GetStats().nTotalDroppedPackets; });
+        RunFor(2, disc);
+        NS_TEST_EXPECT_MSG_EQ((line.Marked() > 0), m_ecn, "marked");
+        NS_TEST_EXPECT_MSG_EQ((m_drops > 0), !m_ecn, "dropped");
+    }
+
+    const bool m_ecn;
+    uint32_t m_drops{0};
+};
+
+/** Who fills the buffer loses, nobody else; and the buffer has an end. */
+class FullTestCase : public TestCase
+{
+  public:
+    FullTestCase()
+        : TestCase("A full buffer")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        auto disc = CreateDisc(10);
+        Line line(disc);
+        const Source other{2, 1, 1500, 3};
+        line.Feed({1, 1, 1500, 200, true}); // marked, so that CoDel drops nothing
+        line.Feed(other);
+        uint32_t most = 0;
+        std::function<void()> look = [&] {
+            most = std::max(most, disc->GetNBytes());
+            Simulator::Schedule(MilliSeconds(1), look);
+        };
+        look();
+        RunFor(3, disc);
+        NS_TEST_EXPECT_MSG_EQ_TOL(line.Bytes(other) * 8 / 3e6, 3, 0.02, "it loses nothing");
+        NS_TEST_EXPECT_MSG_LT_OR_EQ(most, 4U << 20, "4 MiB");
+        NS_TEST_EXPECT_MSG_GT(most, (4U << 20) - 2000, "all used");
+    }
+};
+
+/** Rates of hosts: each its own, others any; none waits for another. */
+class RatesTestCase : public TestCase
+{
+  public:
+    RatesTestCase()
+        : TestCase("Each named host has its rate, others pass")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        constexpr double SECONDS = 5;
+        auto disc = CreateObject<RatedQueueDisc>();
+        disc->SetHostRate(Ipv4Address(Line::HostAddress(1)), 4'000'000);
+        disc->SetHostRate(Ipv4Address(Line::HostAddress(2)), 1'000'000);
+        Line line(disc);
+        line.Feed({1, 1, 1500, 10});
+        line.Feed({2, 1, 1500, 10});
+        line.Feed({3, 1, 1500, 30});
+        RunFor(SECONDS, disc);
+        NS_TEST_EXPECT_MSG_EQ_TOL(line.Mbps(1, SECONDS), 4, 0.02, "the first");
+        NS_TEST_EXPECT_MSG_EQ_TOL(line.Mbps(2, SECONDS), 1, 0.01, "the second");
+        NS_TEST_EXPECT_MSG_EQ_TOL(line.Mbps(3, SECONDS), 30, 0.02, "one that is not named");
+    }
+};
+
+/** Every packet is sent, lost or waits; what waits is freed with the queue. */
+class FreedTestCase : public TestCase
+{
+  public:
+    FreedTestCase()
+        : TestCase("Nothing is left when it ends")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        auto disc = CreateDisc(1);
+        Line line(disc);
+        std::vector<Ptr<Ipv4QueueDiscItem>> items;
+        for (uint16_t i = 0; i < 3000; i++)
+        {
+            // Ever new flows: idle ones are used again.
+            Simulator::Schedule(MilliSeconds(2 * i), [&, i] {
+                items.push_back(line.Packet({1, i, i < 2500 ? 150U : 1500U, 1}));
+                disc->Enqueue(items.back());
+                disc->Run();
+            });
+        }
+        Simulator::Stop(Seconds(6));
+        Simulator::Run();
+        const auto& stats = disc->GetStats();
+        NS_TEST_EXPECT_MSG_GT(disc->GetNPackets(), 100, "packets wait");
+        NS_TEST_EXPECT_MSG_EQ(line.Departures().size() + stats.nTotalDroppedPackets +
+                                  disc->GetNPackets(),
+                              3000,
+                              "each is somewhere");
+        const auto queue = disc->GetQueueDiscClass(0)->GetQueueDisc();
+        NS_TEST_EXPECT_MSG_LT(DynamicCast<HostFairQueueDisc>(queue)->Flows(), 1700, "queues");
+        disc->Dispose();
+        Simulator::Destroy();
+        for (const auto& item : items)
+        {
+            NS_TEST_ASSERT_MSG_EQ(item->GetReferenceCount(), 1, "nobody else has it");
+        }
+    }
+};
+
+/** In a mesh: UDP both ways, each host's IP packets at the rate, while the radios carry more. */
+class MeshRatesTestCase : public TestCase
+{
+  public:
+    explicit MeshRatesTestCase(const std::string& law)
+        : TestCase("UDP both ways in a mesh under " + law),
+          m_law(law)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        auto scenario = ChainScenario(2, "static", 25);
+        scenario.warmup_s = 5;
+        scenario.wired.delay_ms = 1;
+        scenario.wired_hosts = {"B", "B1"};
+        scenario.radio.queueing = "fq_codel";
+        scenario.gateway.law = m_law;
+        if (m_law == "cake")
+        {
+            scenario.gateway.rate_kbps = 600;
+        }
+        else
+        {
+            scenario.gateway.host_kbps = {{"A", 200}};
+        }
+        scenario.flows = {UdpFlow("B", "A", 400),
+                          UdpFlow("A", "B", 400),
+                          UdpFlow("B1", "RL1", 400),
+                          UdpFlow("RL1", "B1", 400)};
+        RngSeedManager::ResetNextStreamIndex();
+        auto simulation = std::make_unique<Simulation>(scenario, 1);
+        CheckRadio(simulation->Network());
+        simulation->Run();
+        CheckGoodputs(*simulation);
+        const auto shaping = simulation->ShapingAtGateways().at(0);
+        NS_TEST_EXPECT_MSG_GT(shaping.down->MaxPackets(), 1, "they wait");
+        NS_TEST_EXPECT_MSG_GT(shaping.up->MaxPackets(), 1, "likewise");
+        simulation.reset();
+        NS_TEST_EXPECT_MSG_EQ(shaping.down->GetReferenceCount(), 1, "freed, with what waited");
+        NS_TEST_EXPECT_MSG_EQ(shaping.up->GetReferenceCount(), 1, "likewise");
+    }
+
+    /** The gateway's radio has the queue that it would have without a law. */
+    void CheckRadio(const MeshNetwork& network)
+    {
+        const auto disc = network.GetNode("IG")
+                              ->GetObject<TrafficControlLayer>()
+                              ->GetRootQueueDiscOnDevice(network.MeshDevice("IG"));
+        NS_TEST_EXPECT_MSG_NE(DynamicCast<FqCoDelQueueDisc>(disc), nullptr, "fq_codel");
+    }
+
+    /** By CAKE 600 are shared by two hosts; else A has 200, RL1 what it asks for. */
+    void CheckGoodputs(const Simulation& simulation)
+    {
+        const bool cake = m_law == "cake";
+        constexpr double PAYLOAD = 1460.0 / (1460 + HEADERS_BYTES);
+        const double farKbps = (cake ? 300 : 200) * PAYLOAD;
+        const double nearKbps = cake ? 300 * PAYLOAD : 400;
+        const std::vector<double> expected{farKbps, farKbps, nearKbps, nearKbps};
+        for (std::size_t i = 0; i < expected.size(); i++)
+        {
+            const auto& flow = *simulation.Flows()[i];
+            NS_TEST_EXPECT_MSG_EQ_TOL(flow.Delivery().GoodputBytes() * 8 / 20e3,
+                                      expected[i],
+                                      expected[i] / 50,
+                                      flow.Config().name);
+        }
+    }
+
+    const std::string m_law;
+};
+
+/** TCP has the rate, and hardly a queue: down and up, over static routes and over AODV's. */
+class TcpTestCase : public TestCase
+{
+  public:
+    TcpTestCase(const std::string& from, const std::string& to, const std::string& routing)
+        : TestCase("CUBIC from " + from + " to " + to + ", " + routing),
+          m_from(from),
+          m_to(to),
+          m_routing(routing)
+    {
+    }
+
+  private:
+    double MedianRttS(const std::string& law)
+    {
+        auto scenario = ChainScenario(1, m_routing, 25);
+        scenario.warmup_s = 5;
+        scenario.wired = {.mbps = 2, .delay_ms = 5};
+        scenario.gateway.law = law;
+        scenario.gateway.rate_kbps = law == "cake" ? RATE_KBPS : 0;
+        scenario.flows = {FtpFlow(m_from, m_to)};
+        scenario.flows[0].variant = "cubic";
+        scenario.flows[0].advertised_window = 200;
+        RngSeedManager::ResetNextStreamIndex();
+        Simulation simulation(scenario, 1);
+        simulation.Run();
+        const auto& flow = dynamic_cast<const TcpFlow&>(*simulation.Flows()[0]);
+        m_kbps = flow.Delivery().GoodputBytes() * 8 / 20e3;
+        const auto rtts = flow.SortedRtts();
+        return rtts[rtts.size() / 2];
+    }
+
+    void DoRun() override
+    {
+        const auto offS = MedianRttS("off");
+        const auto cakeS = MedianRttS("cake");
+        const auto mostKbps = RATE_KBPS * 1460 / 1500; // of payload
+        NS_TEST_EXPECT_MSG_LT(m_kbps, mostKbps * 1.01, "the rate is held");
+        NS_TEST_EXPECT_MSG_GT(m_kbps, mostKbps * 0.9, "and used");
+        NS_TEST_EXPECT_MSG_GT(offS, 0.5, "without it the wired queue is long");
+        // 30 ms of the wired network, 24 of a full target, and packets on their way.
+        NS_TEST_EXPECT_MSG_LT(cakeS, 0.1, "with it there is hardly one");
+    }
+
+    static constexpr double RATE_KBPS = 1500;
+    const std::string m_from;
+    const std::string m_to;
+    const std::string m_routing;
+    double m_kbps{0};
+};
+
+class ShapingTestSuite : public TestSuite
+{
+  public:
+    ShapingTestSuite()
+        : TestSuite("meshpace-shaping", Type::UNIT)
+    {
+        const auto add = [this](TestCase* test) { AddTestCase(test, Duration::QUICK); };
+        for (const double mbps : {0.5, 10.0, 100.0})
+        {
+            add(new RateTestCase(mbps));
+        }
+        add(new NoCreditTestCase);
+        for (const auto host : {PacketEnd::SOURCE, PacketEnd::DESTINATION})
+        {
+            add(new HostsTestCase(8, host));
+        }
+        add(new HostsTestCase(1000, PacketEnd::DESTINATION));
+        add(new FlowsTestCase);
+        add(new SparseTestCase(1));
+        add(new SparseTestCase(2));
+        add(new EcnTestCase(true));
+        add(new EcnTestCase(false));
+        add(new FullTestCase);
+        add(new RatesTestCase);
+        add(new FreedTestCase);
+        add(new MeshRatesTestCase("cake"));
+        add(new MeshRatesTestCase("hosts"));
+        add(new TcpTestCase("B", "A", "static"));
+        add(new TcpTestCase("A", "B", "static"));
+        add(new TcpTestCase("B", "A", "aodv"));
+    }
+};
+
+ShapingTestSuite g_shapingTestSuite;
+
+} // namespace
