@@ -353,7 +353,7 @@ def test_goodput_over_time(own: Path) -> None:
     assert outcome["checks"][2]["passed"]
     jain = [point["result"]["jain"]["mean"] for point in outcome["points"]]
     assert jain[1] > jain[0]
-    assert outcome["checks"][3]["measured"][0]["value"] == jain[1] - jain[0]
+    assert outcome["checks"][3]["measured"][0]["value"] == pytest.approx(jain[1] - jain[0])
     figure = figures.outcome_figure(outcome, outcome["about"]["picture"][0])
     panels = [axis for axis in figure.axes if axis.get_visible()]
     titles = [axis.get_title(loc="left") for axis in panels]
@@ -363,11 +363,23 @@ def test_goodput_over_time(own: Path) -> None:
 
 def test_verdicts() -> None:
     """Else a claim that fails would be called holding."""
-    checks: list[dict[str, object]] = [{"passed": True}, {"passed": False}, {"passed": None}]
-    assert judge.verdict(checks) == "partly"
-    assert judge.verdict(checks[:1]) == "holds"
-    assert judge.verdict(checks[1:]) == "does not hold"
-    assert judge.verdict(checks[2:]) == "not judged"
+    met, missed, left, missing = (
+        {"passed": passed, "outcome": word}
+        for passed, word in (
+            (True, "passed"),
+            (False, "failed"),
+            (None, "undecided"),
+            (None, "not measured"),
+        )
+    )
+    assert judge.verdict([met, missed, missing]) == "partly"
+    assert judge.verdict([met, missing]) == "holds"
+    assert judge.verdict([missed, missing]) == "does not hold"
+    assert judge.verdict([missing]) == "not judged"
+    # What is left may yet pass, or fail.
+    assert judge.verdict([met, missed, left]) == "partly"
+    for others in ([], [met], [missed]):
+        assert judge.verdict([*others, left]) == "undecided"
 
 
 @pytest.mark.parametrize(
@@ -379,6 +391,8 @@ def test_verdicts() -> None:
         (('of = "GAP"', 'of = "GAB"'), "experiment.check.0.of"),
         (('over = "NewReno"', 'overs = ["Reno"]'), "experiment.check.0.overs"),
         (("at = [1, 2]", "at = [1, 3]"), "experiment.check.0.at"),
+        (('over = "NewReno"', "margin = 0.1"), "experiment.check.0.margin"),
+        (("least = 0.2", "least = 0.2\nmargin = -0.1"), "experiment.check.0.margin"),
         (('"gateway.law" = "gap"', '"gateway.lau" = "gap"'), "gateway.lau"),
         (('sweep = { key = "mesh.hops", values = [1, 2] }', "sweep = 3"), "experiment.sweep"),
         (('set = { "gateway.law" = "gap" }', 'set = "gap"'), "experiment.system.1.set"),

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Criteria: what is judged on intervals, trends, selections of flows, time and links."""
+"""Criteria: differences seed by seed, trends, margins, selections of flows, time and links."""
 
 import re
+import statistics
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from pacelab.results.stats import interval
 from pacelab.scenario.schema import Table
 
 UNSTATED = """over over_at over_variant at variant flows over_flows while over_while links
-over_links hosts over_hosts trend least most"""
+over_links hosts over_hosts trend least most margin"""
 CHECK: Table = dict.fromkeys(re.findall(r"\w+", UNSTATED))
 
 
@@ -28,14 +29,23 @@ def _check(**keys: Any) -> Table:
     }
 
 
-def _point(system: str, value: Any, kbps: list[float], **result: Any) -> Table:
-    goodput = interval(kbps)
-    return {
-        "variant": "",
-        "system": system,
-        "value": value,
-        "result": {"aggregate_kbps": goodput, **result},
-    }
+def _point(system: str, value: Any, kbps: list[float]) -> Table:
+    """Of one flow, which got so much in each run of 10 s after the warm-up."""
+    bytes_ = [rate * 1e3 / 8 * 10 for rate in kbps]
+    runs = [
+        {
+            "seed": seed,
+            "duration_s": 11.0,
+            "warmup_s": 1.0,
+            "bin_s": 1.0,
+            "flows": [{"name": "FTP", "goodput_bytes": got, "delivered_bytes": [got / 10] * 11}],
+        }
+        for seed, got in enumerate(bytes_, start=1)
+    ]
+    flow = {"name": "FTP", "start_s": 0.0, "stop_s": 0.0}
+    scenario = {"warmup_s": 1.0, "duration_s": 11.0, "flows": [flow]}
+    result = {"scenario": scenario, "runs": runs, "aggregate_kbps": interval(kbps)}
+    return {"variant": "", "system": system, "value": value, "result": result}
 
 
 def _outcome(*points: Table) -> Table:
@@ -49,25 +59,91 @@ def _outcome(*points: Table) -> Table:
     [
         ([120.0, 121.0], [100.0, 101.0], 0.1, "passed"),
         ([120.0, 121.0], [100.0, 101.0], 0.6, "failed"),
-        ([100.0, 140.0], [80.0, 120.0], 0.1, "inside the intervals"),
-        ([100.0, 140.0], [80.0, 120.0], 0.5, "inside the intervals"),
+        ([100.0, 140.0], [100.0, 100.1], 0.1, "undecided"),
+        ([100.0, 140.0], [100.0, 100.1], 0.5, "undecided"),
+        # Its mean meets the criterion, and so does not all of its interval.
+        ([109.0, 112.0, 115.0], [100.0, 100.0, 100.0], 0.1, "undecided"),
         ([98.0, 98.1], [100.0, 100.1], -0.03, "passed"),
         ([94.0, 94.1], [100.0, 100.1], -0.03, "failed"),
+        # The same noise in both: each interval by itself would reach far into the other.
+        ([120.0, 240.0, 61.0, 192.0, 97.0], [100.0, 200.0, 51.0, 160.0, 80.0], 0.1, "passed"),
+        # No difference does not meet a claim of one, and meets a bound.
+        ([100.0, 101.0], [100.0, 101.0], 0.0, "undecided"),
+        ([97.0, 97.0], [100.0, 100.0], -0.03, "passed"),
     ],
 )
-def test_a_difference_inside_the_intervals_is_none(
+def test_a_criterion_is_met_by_all_of_the_interval(
     gap: list[float], newreno: list[float], least: float, word: str
 ) -> None:
     """Else noise of a few runs would pass for a gain, or for the lack of one."""
     outcome = _outcome(_point("GAP", None, gap), _point("NewReno", None, newreno))
     judged = judge(_check(over="NewReno", least=least), outcome)
     assert judged["outcome"] == word
-    assert judged["passed"] is (word == "passed")
+    assert judged["passed"] is {"passed": True, "failed": False}.get(word)
+
+
+def test_the_interval_of_a_ratio_is_fiellers() -> None:
+    """Else a gain over a base that varies would look surer than it is.
+
+    The ends are where Student's t of x - (1 + r) y is that of 95%, t(0.975, 4) = 2.776445.
+    """
+    gap, newreno = [118.0, 131.0, 122.0, 109.0, 127.0], [99.0, 107.0, 104.0, 95.0, 98.0]
+    outcome = _outcome(_point("GAP", None, gap), _point("NewReno", None, newreno))
+    (found,) = judge(_check(over="NewReno", least=0.0), outcome)["measured"]
+    assert found["value"] == pytest.approx(sum(gap) / sum(newreno) - 1)
+    for end, sign in ((found["low"], 1), (found["high"], -1)):
+        rest = [x - (1 + end) * y for x, y in zip(gap, newreno, strict=True)]
+        t = statistics.mean(rest) / (statistics.stdev(rest) / 5**0.5)
+        assert t == pytest.approx(sign * 2.776445, rel=1e-3)
+    assert found["ci95"] == pytest.approx(
+        max(found["high"] - found["value"], found["value"] - found["low"])
+    )
+
+
+def test_only_seeds_that_both_have_are_compared() -> None:
+    """Else a run without a partner would bring its own noise into the difference."""
+    gap, newreno = (
+        _point("GAP", None, [110.0, 220.0, 110.0, 220.0, 900.0]),
+        _point("NewReno", None, [100.0, 200.0] * 2),
+    )
+    judged = judge(_check(over="NewReno", least=0.05), _outcome(gap, newreno))
+    assert (judged["outcome"], judged["seeds"]) == ("passed", 4)
+    assert judged["measured"][0]["value"] == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    ("kbps", "keys", "word", "passed"),
+    [
+        # Neither more nor less, and within 3%.
+        ([100.9, 99.2, 100.2, 99.9], {"least": 0.0, "margin": 0.03}, "alike", False),
+        ([100.9, 99.2, 100.2, 99.9], {"least": 0.0, "margin": 0.005}, "undecided", None),
+        # More, if only by a little: what is claimed comes first.
+        ([101.0, 101.1, 101.2, 101.1], {"least": 0.0, "margin": 0.03}, "passed", True),
+        # A margin alone claims to be alike.
+        ([100.9, 99.2, 100.2, 99.9], {"margin": 0.03}, "alike", True),
+        ([110.9, 109.2, 110.2, 109.9], {"margin": 0.03}, "failed", False),
+        ([103.9, 102.2, 103.2, 102.9], {"margin": 0.03}, "undecided", None),
+    ],
+)
+def test_alike(kbps: list[float], keys: Table, word: str, passed: bool | None) -> None:
+    """Else "no difference was found" and "there is none that matters" would be the same."""
+    outcome = _outcome(_point("GAP", None, kbps), _point("NewReno", None, [100.0] * 4))
+    judged = judge(_check(over="NewReno", **keys), outcome)
+    assert (judged["outcome"], judged["passed"]) == (word, passed)
+
+
+def test_a_single_run_is_judged_by_its_own_interval() -> None:
+    """Else a call with one seed would judge nothing, or as if it knew the spread."""
+    outcome = _outcome(_point("GAP", None, [120.0]), _point("NewReno", None, [100.0]))
+    for point, width in zip(outcome["points"], (8.0, 4.0), strict=True):
+        point["result"]["aggregate_kbps"]["ci95"] = width
+    words = [judge(_check(over="NewReno", least=v), outcome)["outcome"] for v in (0.07, 0.1, 0.33)]
+    assert words == ["passed", "undecided", "failed"]
 
 
 def test_at_every_value_or_at_some() -> None:
     """Else "up to 41%" would ask for 41% at every length, or "at all" for one only."""
-    points = [_point("GAP", h, [10.0 * h, 10.0 * h + 0.1]) for h in (1, 2, 3)]
+    points = [_point("GAP", h, [10.0 * h, 10.1 * h]) for h in (1, 2, 3)]
     points += [_point("NewReno", h, [10.0, 10.1]) for h in (1, 2, 3)]
     outcome = _outcome(*points)
     every = _check(over="NewReno", least=1.5)

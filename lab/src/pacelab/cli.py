@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 DONE, FAILED, USAGE, INCONCLUSIVE = 0, 1, 2, 77
 OUT = Path("build") / "results"  # of the present folder; results/ is what the project keeps
+SECONDS = {"s": 1, "m": 60, "h": 3600}
+BUDGET_S = 2 * 3600.0  # of --until-decided, where none is given
 INTERRUPTED_TEXT = "pacelab: interrupted; what is done is kept, run it again to go on"
 
 
@@ -39,6 +41,14 @@ def _positive(text: str) -> int:
     if not text.isdecimal() or not 0 < int(text) <= 100_000:
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 on")
     return int(text)
+
+
+def _duration_s(text: str) -> float:
+    """'90s', '30m', '2h' in seconds."""
+    number, unit = text[:-1], text[-1:]
+    if unit not in SECONDS or not number.isdecimal() or not 0 < int(number) <= 100_000:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time; write 90s, 30m or 2h")
+    return float(int(number) * SECONDS[unit])
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -97,6 +107,15 @@ def _parser() -> argparse.ArgumentParser:
         ("set", "a key of all scenarios, KEY=VALUE"),
     ):
         again.add_argument(f"--{name}", action="append", default=[], dest=f"{name}s", help=what)
+    again.add_argument(
+        "--until-decided", action="store_true", help="add seeds until each check is decided"
+    )
+    again.add_argument(
+        "--budget",
+        type=_duration_s,
+        metavar="TIME",
+        help="begin no more runs after so long: 90s, 30m, 2h (default with --until-decided: 2h)",
+    )
     again.add_argument("--out", type=Path, default=OUT, metavar="DIR")
     again.add_argument(
         "--keep", metavar="GROUP[/NAME]", help="write results/GROUP/ID.json, or NAME.json, too"
@@ -265,12 +284,17 @@ def _print_cost(experiments: Sequence[Experiment]) -> None:
 
 def _reproduce(arguments: argparse.Namespace) -> int:
     from pacelab.experiment.catalogue import find_experiments
+    from pacelab.experiment.decide import decide
     from pacelab.experiment.part import Part, parse_value
     from pacelab.experiment.reproduce import Workers, reproduce
     from pacelab.results.keep import keep, target
     from pacelab.results.pages import write_pages
     from pacelab.results.report import write_outcome, write_report
 
+    if arguments.until_decided and arguments.seeds:
+        raise InputError("--seeds: --until-decided finds out how many; leave one of them out")
+    if arguments.budget and not arguments.until_decided:
+        raise InputError("--budget: is of --until-decided; add that")
     part = Part(
         seeds=arguments.seeds,
         systems=arguments.systems,
@@ -281,8 +305,12 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     experiments = find_experiments(arguments.ids, quick=arguments.quick, part=part)
     kept = target(arguments.keep, [e.id for e in experiments]) if arguments.keep else None
     out = _folder(arguments.out)
-    _print_cost(experiments)
-    outcomes = reproduce(experiments, Workers(arguments.jobs, arguments.scheduler))
+    workers = Workers(arguments.jobs, arguments.scheduler)
+    if arguments.until_decided:
+        outcomes = decide(experiments, workers, arguments.budget or BUDGET_S)
+    else:
+        _print_cost(experiments)
+        outcomes = reproduce(experiments, workers)
     for outcome in outcomes:
         write_outcome(outcome, out)
     page = write_report(out)
@@ -327,6 +355,7 @@ def _keep_results(
 def _command(arguments: argparse.Namespace, experiment: str) -> str:
     """The command that runs one of the experiments of this call again."""
     words = ["bin/pacelab", "reproduce", experiment, *(["--quick"] if arguments.quick else [])]
+    words += ["--until-decided"] if arguments.until_decided else []
     for key, values in (
         ("--seeds", [arguments.seeds] if arguments.seeds else []),
         ("--system", arguments.systems),

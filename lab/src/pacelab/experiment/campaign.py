@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pacelab.errors import InputError, RunError
-from pacelab.experiment.runner import Job, cached, execute, same_run
+from pacelab.experiment.runner import Job, cached, execute, keep, same_run
 from pacelab.results.runs import Run
 
 if TYPE_CHECKING:
@@ -81,6 +81,14 @@ def connect(jobs: int | None, scheduler: str | None) -> Iterator[Client]:
         yield client
 
 
+def threads(workers: int | None, scheduler: str | None) -> int:
+    """How many runs are made at a time."""
+    if scheduler is None:
+        return workers or os.cpu_count() or 1
+    with connect(workers, scheduler) as client:
+        return max(int(sum(client.nthreads().values())), 1)
+
+
 def run_all(
     jobs: Sequence[Job], workers: int | None = None, scheduler: str | None = None
 ) -> list[Run]:
@@ -114,7 +122,9 @@ def _run_missing(
     }
     try:
         for future in as_completed(futures):
-            known[futures[future]] = future.result()
+            name = futures[future]
+            known[name] = future.result()
+            keep(missing[name], known[name])
             progress.advance()
     except (InputError, RunError):
         progress.end()

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from pacelab.experiment.rates import SEARCH_SEED
 from pacelab.experiment.runner import Job, cost_s, make_job
 from pacelab.experiment.search import search
 from pacelab.results.judge import judge, verdict
+from pacelab.results.paired import Singles
 from pacelab.results.runs import Run
 from pacelab.results.solo import bulk_hosts, solo, solo_series
 from pacelab.results.summary import summarize
@@ -84,9 +85,13 @@ class Simulations:
 
     def cpu_s(self) -> float | None:
         """What the runs cost where they were made; None where that is not known here."""
-        costs = [cost_s(job) for job in self.jobs]
-        known = [c for c in costs if c is not None]
-        return sum(known) if len(known) == len(costs) else None
+        return cost_of(self.jobs)
+
+
+def cost_of(jobs: Collection[Job]) -> float | None:
+    """What runs cost where they were made, CPU s; None where that is not known here of all."""
+    known = [c for c in map(cost_s, jobs) if c is not None]
+    return sum(known) if len(known) == len(jobs) else None
 
 
 def reproduce(experiments: Sequence[Experiment], workers: Workers) -> list[Table]:
@@ -109,17 +114,29 @@ def reproduce(experiments: Sequence[Experiment], workers: Workers) -> list[Table
             )
             found[experiment.id] = search(experiment, reported, trials)
             reported.jobs |= trials.jobs
-    return [_outcome(e, found[e.id], simulations[e.id].cpu_s()) for e in experiments]
+    return [_judged(e, found[e.id], simulations[e.id].cpu_s()) for e in experiments]
 
 
-def _outcome(
+def _judged(
     experiment: Experiment, found: Sequence[tuple[Any, Table]], cpu_s: float | None
 ) -> Table:
+    outcome = outcome_of(experiment, found, cpu_s)
+    singles = Singles()
+    checks = [check.as_dict() for check in experiment.about.check]
+    outcome["checks"] = [judge(check, outcome, singles=singles) for check in checks]
+    outcome["verdict"] = verdict(outcome["checks"])
+    return outcome
+
+
+def outcome_of(
+    experiment: Experiment, found: Sequence[tuple[Any, Table]], cpu_s: float | None
+) -> Table:
+    """What came out, yet to be judged."""
     points = [
         {"variant": p.variant, "system": p.system, "value": p.value, "searched": s, "result": r}
         for p, (s, r) in zip(experiment.points, found, strict=True)
     ]
-    outcome: Table = {
+    return {
         "id": experiment.id,
         "title": experiment.title,
         "file": experiment.file,
@@ -134,6 +151,3 @@ def _outcome(
         "values": experiment.values,
         "points": points,
     }
-    outcome["checks"] = [judge(check.as_dict(), outcome) for check in experiment.about.check]
-    outcome["verdict"] = verdict(outcome["checks"])
-    return outcome

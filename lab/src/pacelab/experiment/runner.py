@@ -94,6 +94,13 @@ def _store(file: Path, text: str) -> None:
         os.replace(part.name, file)
 
 
+def keep(job: Job, result: Run) -> None:
+    """Caches here what a run gave elsewhere, so that a later call finds it, whoever then works."""
+    file = _cache_file(job)
+    if job.use_cache and not file.exists():
+        _store(file, json.dumps(result))
+
+
 def execute(job: Job) -> Run:
     """Runs a job, or takes its cached result.
 

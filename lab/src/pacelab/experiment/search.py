@@ -13,7 +13,16 @@ from pacelab.scenario.schema import Table
 
 
 def search(experiment: Experiment, simulations: Trials, trials: Trials) -> list[tuple[Any, Table]]:
-    """For each point what its search found, None without one, and the result there.
+    """For each point what its search found, None without one, and the result there."""
+    found, requests = find_values(experiment, simulations, trials)
+    # Most of these runs the search has made already: they are cached.
+    return list(zip(found, simulations.results(requests), strict=True))
+
+
+def find_values(
+    experiment: Experiment, simulations: Trials, trials: Trials
+) -> tuple[list[Any], list[tuple[Point, Table | None]]]:
+    """For each point what its search found, None without one, and the settings that follow.
 
     ``trials`` simulates on the seeds of a search over rates of hosts, ``simulations`` on those that
     are reported.
@@ -31,11 +40,10 @@ def search(experiment: Experiment, simulations: Trials, trials: Trials) -> list[
         values = _best(bases, asked, simulations, trials)
         by_system = {(b.variant, b.system): v for b, v in zip(bases, values, strict=True)}
         found = [by_system.get((p.variant, p.system)) for p in points]
-    # Most of these runs the search has made already: they are cached.
     requests = [
         (p, None if v is None else _settings(asked, v)) for p, v in zip(points, found, strict=True)
     ]
-    return list(zip(found, simulations.results(requests), strict=True))
+    return found, requests
 
 
 def _settings(asked: Search, value: Any) -> Table:

@@ -20,6 +20,9 @@ from pacelab.results.sequential import Floats, Test
 PRECISION = 1e-6
 DOUBLINGS = 60
 
+# Runs that differ by less than so small a part are the same.
+SAME = 1e-12
+
 
 @dataclass(frozen=True)
 class Effect:
@@ -40,6 +43,12 @@ class Effect:
     def value(self) -> float:
         """The estimate."""
         return float(np.mean(self.gap) / np.mean(self.scale))
+
+    @property
+    def varies(self) -> bool:
+        """Whether not all seeds say the same."""
+        rest = np.abs(self.over(self.value))
+        return bool(np.any(rest > SAME * (np.abs(self.gap) + np.abs(self.scale))))
 
     def over(self, criterion: float) -> Floats:
         """Values whose mean is above 0 just where the effect is above a criterion."""

@@ -11,11 +11,13 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from pacelab.results import paired
 from pacelab.results.effects import Effect, step
 from pacelab.results.measures import MEASURES, Selection, apart, measured
 from pacelab.results.paired import Singles
-from pacelab.results.sequential import PLANNED, Test
+from pacelab.results.sequential import FIRST, MOST_SEEDS, PLANNED, Forecast, Test
 from pacelab.results.stats import ALPHA, Interval, interval
 from pacelab.results.verdicts import (
     ALIKE,
@@ -33,6 +35,9 @@ from pacelab.scenario.schema import Table
 
 STATED, MISSING = "stated", "not measured"
 Key = tuple[str, str, Any]
+
+# Numbers of seeds for which a forecast is made, in equal ratios, 6% apart at most.
+FORECASTS = 80
 
 
 def find(outcome: Table, variant: str, system: str, value: Any) -> Table | None:
@@ -167,6 +172,19 @@ def outcome_after(check: Table, places: Places, test: Test) -> tuple[str, int]:
     words = words_of(check, effects, test)
     decided = next((i for i, word in enumerate(words) if word != UNDECIDED), len(words) - 1)
     return words[decided], decided + 1
+
+
+def seeds_needed(check: Table, places: Places) -> int | None:
+    """How many seeds in all would decide a check, did they go on as those there are; None if so
+    many are never made.
+    """
+    effects = looked_at(check, places)
+    there = max((len(effect) for effect in effects), default=0)
+    if there < 2:
+        return FIRST
+    counts = np.unique(np.geomspace(max(there + 1, FIRST), MOST_SEEDS, FORECASTS).round())
+    words = words_of(check, effects, Forecast(counts))
+    return next((int(n) for n, word in zip(counts, words, strict=True) if word != UNDECIDED), None)
 
 
 def judge(

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pacelab.results.effects import Effect
+from pacelab.results.effects import SAME, Effect
 from pacelab.results.measures import MEASURES
 from pacelab.results.sequential import Path, Test
 from pacelab.results.stats import ALPHA, Interval
@@ -30,9 +30,6 @@ OLDER_WORDS = {"inside the intervals": UNDECIDED}
 
 # Measures that compare two systems by another's name.
 COMPARING = {"gain": "goodput", "jain_gain": "jain"}
-
-# Runs that differ by less than so small a part are the same.
-SAME = 1e-12
 
 
 def present_word(outcome: str) -> str:

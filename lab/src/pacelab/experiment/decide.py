@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Adds seeds until every check is decided, or the time is over.
+
+A check goes on in *stages* of so many seeds, the same for all of its points, and is judged by a
+test that may be asked after every run. So what it comes to depends on the runs of its own points
+alone, not on the order in which checks have their turn, on who makes the runs, or on how often a
+campaign is interrupted: a later call finds the runs in the cache and comes by the same stages to
+where it was.
+
+Checks take turns by what it looks as if each would still cost to decide, in CPU time, the least
+first: so most checks are decided when the time is over early.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pacelab.experiment import cost
+from pacelab.experiment.campaign import run_all, threads
+from pacelab.experiment.definition import Experiment
+from pacelab.experiment.rates import SEARCH_SEED
+from pacelab.experiment.reproduce import Simulations, Workers, cost_of, outcome_of
+from pacelab.experiment.runner import Job, cost_s, make_job
+from pacelab.experiment.search import find_values
+from pacelab.results.judge import (
+    effects_of,
+    has_runs,
+    judge,
+    looked_at,
+    outcome_after,
+    points_of,
+    seeds_needed,
+    verdict,
+)
+from pacelab.results.paired import Singles
+from pacelab.results.runs import Run
+from pacelab.results.sequential import ANYTIME, FIRST, MOST_SEEDS
+from pacelab.results.solo import bulk_hosts, solo, solo_series
+from pacelab.results.summary import summarize
+from pacelab.results.verdicts import UNDECIDED, is_judged
+from pacelab.scenario.models import Scenario
+from pacelab.scenario.schema import Table
+
+GROWTH = 1.25  # of the seeds from stage to stage: a check gets at most so many more than it needs
+# Runs for each that is made at a time, before it is asked again which are the most useful.
+ROUND = 2
+
+
+def next_stage(stage: int) -> int:
+    """How many seeds a check has after a stage; before the first stage it has none."""
+    return min(max(math.ceil(stage * GROWTH), FIRST), MOST_SEEDS)
+
+
+class _Point:
+    """A point and the runs that it has, seeds 1, 2, and so on; ``with_solo`` those of its hosts
+    alone, too."""
+
+    def __init__(self, scenario: Scenario, *, with_solo: bool) -> None:
+        self.scenario = scenario
+        self.hosts = bulk_hosts(scenario) if with_solo else []
+        self.alone = [solo(scenario, host) for host in self.hosts]
+        self.runs: list[Run] = []
+        self.solo: dict[str, list[Table]] = {host: [] for host in self.hosts}
+        self.table: Table = {"scenario": scenario.as_dict(), "runs": self.runs, "solo": self.solo}
+
+    def _of(self, seeds: range) -> list[Job]:
+        return [make_job(s, seed) for seed in seeds for s in [self.scenario, *self.alone]]
+
+    def missing(self, seeds: int) -> list[Job]:
+        """The runs that it has not of so many seeds, seed by seed; solo runs behind each."""
+        return self._of(range(len(self.runs) + 1, seeds + 1))
+
+    def jobs(self) -> list[Job]:
+        """Those that it has."""
+        return self._of(range(1, len(self.runs) + 1))
+
+    def take(self, runs: Sequence[Run]) -> None:
+        """Has the runs that were missing."""
+        each = 1 + len(self.hosts)
+        for i in range(0, len(runs), each):
+            self.runs.append(runs[i])
+            for host, run in zip(self.hosts, runs[i + 1 : i + each], strict=True):
+                self.solo[host] += solo_series(self.scenario, host, [run])
+
+    def seed_cpu_s(self) -> float:
+        """What a seed costs: as measured, or estimated."""
+        known = [c for c in map(cost_s, self.jobs()) if c is not None]
+        if known:
+            return sum(known) / len(known) * (1 + len(self.hosts))
+        return sum(cost.cpu_s(scenario) for scenario in [self.scenario, *self.alone])
+
+    def result(self) -> Table:
+        """The result of all its runs."""
+        result = summarize(self.scenario, self.runs)
+        return result | {"solo": self.solo} if self.hosts else result
+
+
+class _Check:
+    """A check, the points that it looks at, and how far it is."""
+
+    def __init__(self, board: _Board, table: Table, points: list[_Point]) -> None:
+        self.board = board
+        self.table = table
+        self.points = points
+        self.stage = 0
+        self.word = UNDECIDED
+        self.needed: int | None = FIRST
+        self.fixed = False
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether more seeds may decide it."""
+        return self.word == UNDECIDED and self.stage < MOST_SEEDS and not self.fixed
+
+    def cpu_s(self) -> float:
+        """What it looks as if it would still cost."""
+        seeds = MOST_SEEDS if self.needed is None else max(self.needed, next_stage(self.stage))
+        return sum(max(seeds - len(p.runs), 0) * p.seed_cpu_s() for p in self.points)
+
+    def judge(self) -> None:
+        """Goes one stage on; its points have the runs."""
+        self.stage = next_stage(self.stage)
+        places = effects_of(self.table, self.board.outcome, self.board.singles, self.stage)
+        self.word, _ = outcome_after(self.table, places, ANYTIME)
+        self.needed = seeds_needed(self.table, places)
+        # Where every run says the same, and that decides nothing, no further one will.
+        effects = looked_at(self.table, places)
+        self.fixed = self.needed is None and not any(effect.varies for effect in effects)
+
+    def judged(self) -> Table:
+        """What came out; of an undecided one what it would take (``needs``)."""
+        board = self.board
+        found = judge(self.table, board.outcome, ANYTIME, board.singles, max(self.stage, 1))
+        needs = {"seeds": self.needed, "cpu_s": self.cpu_s()}
+        return {**found, "needs": needs if found["outcome"] == UNDECIDED else None}
+
+
+class _Board:
+    """An experiment whose checks are to be decided."""
+
+    def __init__(self, experiment: Experiment, workers: Workers) -> None:
+        self.experiment = experiment
+        self.singles = Singles()
+        self.searched, scenarios, self.searches = _scenarios(experiment, workers)
+        self.points = [_Point(s, with_solo=experiment.solo) for s in scenarios]
+        found = [(s, p.table) for s, p in zip(self.searched, self.points, strict=True)]
+        self.outcome = outcome_of(experiment, found, None)
+        tables = [check.as_dict() for check in experiment.about.check]
+        self.checks = [_Check(self, table, self._points_of(table)) for table in tables]
+
+    def _points_of(self, check: Table) -> list[_Point]:
+        keys = points_of(check, self.outcome)
+        of = [(p.variant, p.system, p.value) for p in self.experiment.points]
+        return [self.points[of.index(key)] for key in keys]
+
+    def undecided(self) -> list[_Check]:
+        """The checks that more seeds may decide."""
+        return [c for c in self._sequential() if c.goes_on]
+
+    def _sequential(self) -> list[_Check]:
+        return [c for c in self.checks if c.points and has_runs(c.table) and is_judged(c.table)]
+
+    def others(self) -> list[_Point]:
+        """The points that are shown, or looked at by what no test is of: as the file has them."""
+        looked_at = {id(point) for check in self._sequential() for point in check.points}
+        return [point for point in self.points if id(point) not in looked_at]
+
+    def result(self) -> Table:
+        """What came out, judged."""
+        results = [point.result() for point in self.points]
+        found = list(zip(self.searched, results, strict=True))
+        jobs = {job for point in self.points for job in point.jobs()} | self.searches
+        outcome = outcome_of(self.experiment, found, cost_of(jobs))
+        self.outcome = outcome
+        sequential = self._sequential()
+        outcome["checks"] = [
+            check.judged() if check in sequential else judge(check.table, outcome)
+            for check in self.checks
+        ]
+        words = [check["outcome"] for check in outcome["checks"]]
+        outcome["until_decided"] = {"undecided": words.count(UNDECIDED), "checks": len(words)}
+        outcome["seeds"] = max(len(point.runs) for point in self.points)
+        outcome["runs"] = len(jobs)
+        outcome["verdict"] = verdict(outcome["checks"])
+        return outcome
+
+
+def _scenarios(
+    experiment: Experiment, workers: Workers
+) -> tuple[list[Any], list[Scenario], set[Job]]:
+    """What each point's search found, with the seeds that its file states; the scenarios with it;
+    the runs that this took.
+    """
+    if not experiment.search:
+        return [None] * len(experiment.points), [p.scenario() for p in experiment.points], set()
+    reported = Simulations(experiment.seeds, workers, solo=experiment.solo)
+    seeds = experiment.search.seeds
+    trials = Simulations(seeds, workers, SEARCH_SEED, solo=experiment.solo)
+    values, requests = find_values(experiment, reported, trials)
+    scenarios = [point.scenario(settings) for point, settings in requests]
+    return values, scenarios, reported.jobs | trials.jobs
+
+
+Wanted = list[tuple[_Point, int]]
+
+
+def _complete(wanted: Wanted, workers: Workers) -> None:
+    """Gives each point the runs of so many seeds."""
+    most = {id(point): (point, 0) for point, _ in wanted}
+    for point, seeds in wanted:
+        most[id(point)] = (point, max(seeds, most[id(point)][1]))
+    lists = [(point, point.missing(seeds)) for point, seeds in most.values()]
+    jobs = [job for _, jobs in lists for job in jobs]
+    runs = iter(run_all(jobs, workers.jobs, workers.scheduler))
+    for point, own in lists:
+        point.take([next(runs) for _ in own])
+
+
+def _most_useful(checks: Sequence[_Check], size: int) -> list[_Check]:
+    """Those that cost least to decide, until their next stages have so many runs, or all."""
+    chosen, runs = [], 0
+    for check in sorted(checks, key=lambda c: (c.needed is None, c.cpu_s())):
+        chosen.append(check)
+        stage = next_stage(check.stage)
+        runs += sum(max(stage - len(point.runs), 0) for point in check.points)
+        if runs >= size:
+            break
+    return chosen
+
+
+def _rounds(boards: Sequence[_Board], workers: Workers) -> Iterator[None]:
+    """Does one step of the work after the other; whoever asks for them may stop at any."""
+    size = ROUND * threads(workers.jobs, workers.scheduler)
+    while checks := [check for board in boards for check in board.undecided()]:
+        chosen = _most_useful(checks, size)
+        _complete([(p, next_stage(c.stage)) for c in chosen for p in c.points], workers)
+        for check in chosen:
+            check.judge()
+        _note(boards)
+        yield
+    for board in boards:
+        for point in board.others():
+            _complete([(point, board.experiment.seeds)], workers)
+            yield
+
+
+def _note(boards: Sequence[_Board]) -> None:
+    """A line on a terminal: how far it is."""
+    if sys.stderr.isatty():
+        left = sum(len(board.undecided()) for board in boards)
+        runs = sum(len(point.runs) for board in boards for point in board.points)
+        sys.stderr.write(f"\r{left} checks undecided, {runs} runs ")
+        sys.stderr.flush()
+
+
+def decide(experiments: Sequence[Experiment], workers: Workers, budget_s: float) -> list[Table]:
+    """The outcomes of experiments, whose seeds are added until each check is decided.
+
+    ``budget_s``: wall-clock time after which nothing more is begun; what was begun is finished, and
+    searches, and one run of each point, are made in any case.
+    """
+    end_s = time.monotonic() + budget_s
+    boards = [_Board(experiment, workers) for experiment in experiments]
+    _complete([(point, 1) for board in boards for point in board.points], workers)
+    rounds = _rounds(boards, workers)
+    while time.monotonic() < end_s:
+        if next(rounds, StopIteration) is StopIteration:
+            break
+    return [board.result() for board in boards]
