@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -86,3 +86,13 @@ def test_two_seeds_are_the_same_wherever_they_run(cluster: str) -> None:
     assert len({str(run["flows"]) for run in one}) == len(one), "every run is one of its own"
     assert run_all(_jobs(), workers=2) == one
     assert run_all(_jobs(), scheduler=cluster) == one
+
+
+def test_what_was_made_elsewhere_is_kept_here(double: Callable[[], int], cluster: str) -> None:
+    """Else a campaign that goes on later, here or on other machines, would begin anew."""
+    jobs = [runner.make_job(resolve(DOCUMENT, "test"), seed) for seed in (1, 2, 3)]
+    runs = run_all(jobs, scheduler=cluster)
+    assert double() == 3
+    assert [runner.cached(job) for job in jobs] == runs
+    assert run_all(jobs, workers=1) == runs
+    assert double() == 3

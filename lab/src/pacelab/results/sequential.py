@@ -43,7 +43,7 @@ Path = NDArray[np.bool_]
 # 1 .. 20 and BEYOND in 0 .. 1, several hold 5% for lognormal runs whose logarithm has a standard
 # deviation of 1 (4 with 3/4, 10 with 1/2, 20 with 1/4); this one's first verdicts come at FIRST
 # runs, its median at an effect of half a standard deviation at about 60.
-G = 10.0
+G = 15.0
 BEYOND = 0.5
 
 # More seeds than anybody makes of one point; a campaign stops there.
