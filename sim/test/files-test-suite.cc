@@ -264,7 +264,9 @@ class StopAndStartTestCase : public TestCase
         };
         NS_TEST_EXPECT_MSG_EQ((known == std::vector<std::size_t>{2, 1, 2}), true, "connections");
         NS_TEST_EXPECT_MSG_LT(within(0, 17, 40), 1, "the stopped one");
-        NS_TEST_EXPECT_MSG_GT(within(1, 17, 25), 1.4 * within(1, 5, 15), "alone it gets more");
+        // Goodput control throttles it while the other's end is not known, and what then waits for more
+        // than 4 s is lost, as in the daemon.
+        NS_TEST_EXPECT_MSG_GT(within(1, 21, 25), 1.4 * within(1, 5, 15), "alone it gets more");
         NS_TEST_EXPECT_MSG_GT(within(2, 28, 40), 0.3 * within(1, 28, 40), "the new one its part");
     }
 };
