@@ -45,7 +45,7 @@ def test_transfers_survive_loss_and_reordering(
 
 @pytest.mark.measured
 def test_the_gateway_fills_holes_itself(start: StartGateway, law: str) -> None:
-    """A loss on the radio is answered from the retransmit cache; the sender hears of few of them."""
+    """Losses on the radio are answered from the retransmit cache; the sender hears of few."""
     with net.over_radio(ALONE) as network:
         gateway = start(network, host=[host(net.host4(0), 5.0)], law=law)
         transfer = Transfer(
