@@ -164,10 +164,21 @@ class _Board:
     def _sequential(self) -> list[_Check]:
         return [c for c in self.checks if c.points and has_runs(c.table) and is_judged(c.table)]
 
-    def others(self) -> list[_Point]:
-        """The points that are shown, or looked at by what no test is of: as the file has them."""
-        looked_at = {id(point) for check in self._sequential() for point in check.points}
-        return [point for point in self.points if id(point) not in looked_at]
+    def short(self) -> list[_Point]:
+        """The points that have fewer runs than the file states, and that no test asks for more:
+        they are just shown, or looked at by a check whose measure is no mean of runs.
+        """
+        tested = {id(point) for check in self._sequential() for point in check.points}
+        plain = {id(point) for check in self._plain() for point in check.points}
+        return [
+            point
+            for point in self.points
+            if len(point.runs) < self.experiment.seeds
+            and (id(point) in plain or id(point) not in tested)
+        ]
+
+    def _plain(self) -> list[_Check]:
+        return [c for c in self.checks if is_judged(c.table) and not has_runs(c.table)]
 
     def result(self) -> Table:
         """What came out, judged."""
@@ -178,7 +189,7 @@ class _Board:
         self.outcome = outcome
         sequential = self._sequential()
         outcome["checks"] = [
-            check.judged() if check in sequential else judge(check.table, outcome)
+            check.judged() if check in sequential else self._as_planned(check)
             for check in self.checks
         ]
         words = [check["outcome"] for check in outcome["checks"]]
@@ -187,6 +198,16 @@ class _Board:
         outcome["runs"] = len(jobs)
         outcome["verdict"] = verdict(outcome["checks"])
         return outcome
+
+    def _as_planned(self, check: _Check) -> Table:
+        """A check that no test is of: undecided until its points have the runs of the file."""
+        found = judge(check.table, self.outcome)
+        seeds = self.experiment.seeds
+        if not is_judged(check.table) or all(len(p.runs) >= seeds for p in check.points):
+            return found
+        missing = sum(max(seeds - len(p.runs), 0) * p.seed_cpu_s() for p in check.points)
+        needs = {"seeds": seeds, "cpu_s": missing}
+        return {**found, "outcome": UNDECIDED, "passed": None, "needs": needs}
 
 
 def _scenarios(
@@ -232,20 +253,31 @@ def _most_useful(checks: Sequence[_Check], size: int) -> list[_Check]:
     return chosen
 
 
+def _advance(boards: Sequence[_Board], checks: Sequence[_Check], workers: Workers) -> None:
+    """Checks go one stage on."""
+    _complete([(p, next_stage(c.stage)) for c in checks for p in c.points], workers)
+    for check in checks:
+        check.judge()
+    _note(boards)
+
+
 def _rounds(boards: Sequence[_Board], workers: Workers) -> Iterator[None]:
-    """Does one step of the work after the other; whoever asks for them may stop at any."""
+    """Does one step of the work after the other; whoever asks for them may stop at any.
+
+    First what looks as if it can be decided, then what the files state, then the rest.
+    """
     size = ROUND * threads(workers.jobs, workers.scheduler)
-    while checks := [check for board in boards for check in board.undecided()]:
-        chosen = _most_useful(checks, size)
-        _complete([(p, next_stage(c.stage)) for c in chosen for p in c.points], workers)
-        for check in chosen:
-            check.judge()
-        _note(boards)
+    while True:
+        checks = [check for board in boards for check in board.undecided()]
+        hopeful = [check for check in checks if check.needed is not None]
+        short = [(point, board.experiment.seeds) for board in boards for point in board.short()]
+        if hopeful or (checks and not short):
+            _advance(boards, _most_useful(hopeful or checks, size), workers)
+        elif short:
+            _complete(short[:1], workers)
+        else:
+            return
         yield
-    for board in boards:
-        for point in board.others():
-            _complete([(point, board.experiment.seeds)], workers)
-            yield
 
 
 def _note(boards: Sequence[_Board]) -> None:
