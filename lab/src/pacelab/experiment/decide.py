@@ -47,7 +47,7 @@ from pacelab.scenario.schema import Table
 
 GROWTH = 1.25  # of the seeds from stage to stage: a check gets at most so many more than it needs
 # Runs for each that is made at a time, before it is asked again which are the most useful.
-ROUND = 2
+ROUND = 4
 
 
 def next_stage(stage: int) -> int:
@@ -134,7 +134,9 @@ class _Check:
     def judged(self) -> Table:
         """What came out; of an undecided one what it would take (``needs``)."""
         board = self.board
-        found = judge(self.table, board.outcome, ANYTIME, board.singles, max(self.stage, 1))
+        # Before its first stage, when nothing can be decided, it shows what there is.
+        count = self.stage or max(min((len(p.runs) for p in self.points), default=1), 1)
+        found = judge(self.table, board.outcome, ANYTIME, board.singles, count)
         needs = {"seeds": self.needed, "cpu_s": self.cpu_s()}
         return {**found, "needs": needs if found["outcome"] == UNDECIDED else None}
 
@@ -253,12 +255,12 @@ def _most_useful(checks: Sequence[_Check], size: int) -> list[_Check]:
     return chosen
 
 
-def _advance(boards: Sequence[_Board], checks: Sequence[_Check], workers: Workers) -> None:
-    """Checks go one stage on."""
-    _complete([(p, next_stage(c.stage)) for c in checks for p in c.points], workers)
-    for check in checks:
-        check.judge()
-    _note(boards)
+def _by_steps(wanted: Wanted, size: int, workers: Workers) -> Iterator[None]:
+    """Gives points their runs, about so many at a time that one may stop in between."""
+    while short := [(point, seeds) for point, seeds in wanted if len(point.runs) < seeds]:
+        each = max(size // len(short), 1)
+        _complete([(p, min(len(p.runs) + each, seeds)) for p, seeds in short], workers)
+        yield
 
 
 def _rounds(boards: Sequence[_Board], workers: Workers) -> Iterator[None]:
@@ -272,12 +274,16 @@ def _rounds(boards: Sequence[_Board], workers: Workers) -> Iterator[None]:
         hopeful = [check for check in checks if check.needed is not None]
         short = [(point, board.experiment.seeds) for board in boards for point in board.short()]
         if hopeful or (checks and not short):
-            _advance(boards, _most_useful(hopeful or checks, size), workers)
+            chosen = _most_useful(hopeful or checks, size)
+            stages = [(p, next_stage(c.stage)) for c in chosen for p in c.points]
+            yield from _by_steps(stages, size, workers)
+            for check in chosen:
+                check.judge()
+            _note(boards)
         elif short:
-            _complete(short[:1], workers)
+            yield from _by_steps(short, size, workers)
         else:
             return
-        yield
 
 
 def _note(boards: Sequence[_Board]) -> None:
