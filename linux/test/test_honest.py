@@ -151,7 +151,7 @@ def test_of_two_gateways_the_inner_one_tells(start: StartGateway, tmp_path: Path
             far.start()
             near = start(inner, **config)
             with Capture(inner.host, "eth0") as capture:
-                run = Transfer(inner.host, inner.wired, net.WIRED4, SIZE).start()
+                run = Transfer(inner.host, inner.wired, net.WIRED4, 10 * SIZE).start()
                 assert run.wait().intact
                 capture.quiet(0.3)
             reads = [read(frame) for frame in capture.stop() if not frame.outgoing]
