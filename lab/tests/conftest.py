@@ -38,8 +38,16 @@ for i, flow in enumerate(scenario["flows"]):
         **({"transfers": [[30000, 1.0 + i], [60000, 2.0]], "unfinished": seed % 2}
            if flow["traffic"] == "files" else {}),
     })
+people = [
+    {"name": person["name"], "node": person["node"], "start_s": person["start_s"],
+     "stop_s": person["stop_s"] or None, "leaves": person["leaves"], "hops": 1,
+     "delivered_bytes": [10_000] * seconds, "wants": [1] * seconds,
+     "bulk": [int(bool({"download", "upload"} & set(person["does"])))] * seconds,
+     "pages": [], "videos": [], "calls": [], "lookups": [], "handshakes": []}
+    for person in scenario.get("people", [])
+]
 print(json.dumps({
-    "seed": seed, "duration_s": scenario["duration_s"], "warmup_s": scenario["warmup_s"],
+    "seed": seed, "people": people, "duration_s": scenario["duration_s"], "warmup_s": scenario["warmup_s"],
     "bin_s": 1.0, "flows": flows,
     "links": [{"from": "A", "to": "IG", "data_drops": seed, "ack_drops": 0, "other_drops": 0}],
     "gateway": {"max_queue_packets": 1, "throttles": 0}, "versions": {"ns3": "double"},
