@@ -113,8 +113,8 @@ def _draw_legends(figure: Any, axes: Sequence[Any], kind: str) -> None:
         figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=8)
     elif kind == "distribution":
         for axis in axes:
-            if axis.get_legend_handles_labels()[0]:
-        axis.legend(loc="lower right", fontsize=8)
+            if axis.get_legend_handles_labels()[0]:  # else nobody has loaded a page
+                axis.legend(loc="lower right", fontsize=8)
     elif kind in ("sweep", "time") and handles:
         axes[0].legend(loc="best", fontsize=8)
 
