@@ -47,8 +47,8 @@ people = [
     for person in scenario.get("people", [])
 ]
 print(json.dumps({
-    "seed": seed, "people": people, "duration_s": scenario["duration_s"], "warmup_s": scenario["warmup_s"],
-    "bin_s": 1.0, "flows": flows,
+    "seed": seed, "duration_s": scenario["duration_s"], "warmup_s": scenario["warmup_s"],
+    "bin_s": 1.0, "flows": flows, "people": people,
     "links": [{"from": "A", "to": "IG", "data_drops": seed, "ack_drops": 0, "other_drops": 0}],
     "gateway": {"max_queue_packets": 1, "throttles": 0}, "versions": {"ns3": "double"},
 }))
