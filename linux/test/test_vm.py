@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
 What this machine's kernel may lack, in Debian's kernels under QEMU (vm/README.md): release by
-sch_fq, hops by 802.11s and batman-adv. One machine a kernel runs its tests in one go, beside the
-other kernel's; each file of them is a test here.
+sch_fq, hops by 802.11s and batman-adv. One machine a kernel runs its tests in one go; each file
+of them is a test here.
 """
 
+import functools
 import itertools
-import os
 import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,8 +86,9 @@ def prepare(kernel: str) -> None:
         pytest.skip(f"no kernel {kernel} to run: {done.stderr.strip()}")
 
 
+@functools.cache
 def session(kernel: str, full: bool) -> Session:
-    """Runs the kernel's tests inside."""
+    """Runs the kernel's tests inside; once, whoever asks."""
     prepare(kernel)
     limit = FULL_LIMIT_S if full else LIMIT_S
     choice = EVERYTHING if full else DEFAULT[kernel]
@@ -107,20 +107,6 @@ def session(kernel: str, full: bool) -> Session:
         check=False,
     )
     return Session(done.returncode, done.stdout, outcomes(done.stdout))
-
-
-@pytest.fixture(scope="module")
-def sessions(request: pytest.FixtureRequest) -> Iterator[dict[str, Future[Session]]]:
-    """
-    Of each kernel of which a test is run, once, at the same time where there are processors: an
-    emulated machine takes one of them, whatever its own number, and goes before all other work.
-    """
-    full = bool(request.config.getoption("--full"))
-    items = (item for item in request.session.items if isinstance(item, pytest.Function))
-    inside = (item.callspec.params for item in items if item.function is test_inside)
-    kernels = sorted({str(params["kernel"]) for params in inside})
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        yield {kernel: pool.submit(session, kernel, full) for kernel in kernels}
 
 
 def outcomes(output: str) -> dict[str, dict[str, str]]:
@@ -144,12 +130,9 @@ def inside() -> Iterator[Any]:
 @pytest.mark.alone
 @pytest.mark.parametrize(("kernel", "file"), list(inside()))
 def test_inside(
-    sessions: dict[str, Future[Session]],
-    kernel: str,
-    file: str,
-    record_property: Callable[[str, object], None],
+    kernel: str, file: str, full: bool, record_property: Callable[[str, object], None]
 ) -> None:
-    run = sessions[kernel].result()
+    run = session(kernel, full)
     print(run.output)
     found = run.outcomes.get(file, {})
     assert found, f"nothing was run (status {run.status})"
