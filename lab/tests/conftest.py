@@ -76,16 +76,26 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def double(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Callable[[], int]]:
+    """Puts a program in the simulator's place; what that returns tells how often it ran."""
+
+    def put(text: str) -> Callable[[], int]:
+        program, log = tmp_path / "double", tmp_path / "double.log"
+        program.write_text(text)
+        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+        log.touch()
+        monkeypatch.setenv("MESHPACE_SIM", str(program))
+        monkeypatch.setenv("DOUBLE_LOG", str(log))
+        simulator.program_hash.cache_clear()
+        return lambda: len(log.read_text().splitlines())
+
+    return put
+
+
+@pytest.fixture
+def double(stand_in: Callable[[str], Callable[[], int]]) -> Callable[[], int]:
     """Puts the double in the simulator's place; call it to learn how often it ran."""
-    program, log = tmp_path / "double", tmp_path / "double.log"
-    program.write_text(DOUBLE)
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    log.touch()
-    monkeypatch.setenv("MESHPACE_SIM", str(program))
-    monkeypatch.setenv("DOUBLE_LOG", str(log))
-    simulator.program_hash.cache_clear()
-    return lambda: len(log.read_text().splitlines())
+    return stand_in(DOUBLE)
 
 
 @pytest.fixture

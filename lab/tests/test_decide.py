@@ -2,7 +2,6 @@
 """Seeds are added until checks are decided: what is run, what comes out, who goes on where."""
 
 import json
-import stat
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pacelab import cli, simulator
+from pacelab import cli
 from pacelab.experiment import catalogue, decide, definition, runner
 from pacelab.experiment.reproduce import Workers
 from pacelab.results.sequential import FIRST
@@ -101,16 +100,9 @@ least = 0.04
 
 
 @pytest.fixture
-def noisy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+def noisy(stand_in: Callable[[str], Callable[[], int]]) -> Callable[[], int]:
     """Puts the noisy double in the simulator's place; call it to learn how often it ran."""
-    program, log = tmp_path / "noisy", tmp_path / "noisy.log"
-    program.write_text(NOISY)
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    log.touch()
-    monkeypatch.setenv("MESHPACE_SIM", str(program))
-    monkeypatch.setenv("DOUBLE_LOG", str(log))
-    simulator.program_hash.cache_clear()
-    return lambda: len(log.read_text().splitlines())
+    return stand_in(NOISY)
 
 
 @pytest.fixture

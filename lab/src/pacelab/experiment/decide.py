@@ -19,12 +19,12 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pacelab.experiment import cost
 from pacelab.experiment.campaign import run_all, threads
 from pacelab.experiment.definition import Experiment
+from pacelab.experiment.point_runs import PointRuns
 from pacelab.experiment.rates import SEARCH_SEED
 from pacelab.experiment.reproduce import Simulations, Workers, cost_of, outcome_of
-from pacelab.experiment.runner import Job, cost_s, make_job
+from pacelab.experiment.runner import Job
 from pacelab.experiment.search import find_values
 from pacelab.results.judge import (
     effects_of,
@@ -37,10 +37,7 @@ from pacelab.results.judge import (
     verdict,
 )
 from pacelab.results.paired import Singles
-from pacelab.results.runs import Run
 from pacelab.results.sequential import ANYTIME, FIRST, MOST_SEEDS
-from pacelab.results.solo import bulk_hosts, solo, solo_series
-from pacelab.results.summary import summarize
 from pacelab.results.verdicts import UNDECIDED, is_judged
 from pacelab.scenario.models import Scenario
 from pacelab.scenario.schema import Table
@@ -55,54 +52,10 @@ def next_stage(stage: int) -> int:
     return min(max(math.ceil(stage * GROWTH), FIRST), MOST_SEEDS)
 
 
-class _Point:
-    """A point and the runs that it has, seeds 1, 2, and so on; ``with_solo`` those of its hosts
-    alone, too."""
-
-    def __init__(self, scenario: Scenario, *, with_solo: bool) -> None:
-        self.scenario = scenario
-        self.hosts = bulk_hosts(scenario) if with_solo else []
-        self.alone = [solo(scenario, host) for host in self.hosts]
-        self.runs: list[Run] = []
-        self.solo: dict[str, list[Table]] = {host: [] for host in self.hosts}
-        self.table: Table = {"scenario": scenario.as_dict(), "runs": self.runs, "solo": self.solo}
-
-    def _of(self, seeds: range) -> list[Job]:
-        return [make_job(s, seed) for seed in seeds for s in [self.scenario, *self.alone]]
-
-    def missing(self, seeds: int) -> list[Job]:
-        """The runs that it has not of so many seeds, seed by seed; solo runs behind each."""
-        return self._of(range(len(self.runs) + 1, seeds + 1))
-
-    def jobs(self) -> list[Job]:
-        """Those that it has."""
-        return self._of(range(1, len(self.runs) + 1))
-
-    def take(self, runs: Sequence[Run]) -> None:
-        """Has the runs that were missing."""
-        each = 1 + len(self.hosts)
-        for i in range(0, len(runs), each):
-            self.runs.append(runs[i])
-            for host, run in zip(self.hosts, runs[i + 1 : i + each], strict=True):
-                self.solo[host] += solo_series(self.scenario, host, [run])
-
-    def seed_cpu_s(self) -> float:
-        """What a seed costs: as measured, or estimated."""
-        known = [c for c in map(cost_s, self.jobs()) if c is not None]
-        if known:
-            return sum(known) / len(known) * (1 + len(self.hosts))
-        return sum(cost.cpu_s(scenario) for scenario in [self.scenario, *self.alone])
-
-    def result(self) -> Table:
-        """The result of all its runs."""
-        result = summarize(self.scenario, self.runs)
-        return result | {"solo": self.solo} if self.hosts else result
-
-
 class _Check:
     """A check, the points that it looks at, and how far it is."""
 
-    def __init__(self, board: _Board, table: Table, points: list[_Point]) -> None:
+    def __init__(self, board: _Board, table: Table, points: list[PointRuns]) -> None:
         self.board = board
         self.table = table
         self.points = points
@@ -148,13 +101,13 @@ class _Board:
         self.experiment = experiment
         self.singles = Singles()
         self.searched, scenarios, self.searches = _scenarios(experiment, workers)
-        self.points = [_Point(s, with_solo=experiment.solo) for s in scenarios]
+        self.points = [PointRuns(s, with_solo=experiment.solo) for s in scenarios]
         found = [(s, p.table) for s, p in zip(self.searched, self.points, strict=True)]
         self.outcome = outcome_of(experiment, found, None)
         tables = [check.as_dict() for check in experiment.about.check]
         self.checks = [_Check(self, table, self._points_of(table)) for table in tables]
 
-    def _points_of(self, check: Table) -> list[_Point]:
+    def _points_of(self, check: Table) -> list[PointRuns]:
         keys = points_of(check, self.outcome)
         of = [(p.variant, p.system, p.value) for p in self.experiment.points]
         return [self.points[of.index(key)] for key in keys]
@@ -166,7 +119,7 @@ class _Board:
     def _sequential(self) -> list[_Check]:
         return [c for c in self.checks if c.points and has_runs(c.table) and is_judged(c.table)]
 
-    def short(self) -> list[_Point]:
+    def short(self) -> list[PointRuns]:
         """The points that have fewer runs than the file states, and that no test asks for more:
         they are just shown, or looked at by a check whose measure is no mean of runs.
         """
@@ -228,7 +181,7 @@ def _scenarios(
     return values, scenarios, reported.jobs | trials.jobs
 
 
-Wanted = list[tuple[_Point, int]]
+Wanted = list[tuple[PointRuns, int]]
 
 
 def _complete(wanted: Wanted, workers: Workers) -> None:

@@ -3,20 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pacelab.experiment.campaign import run_all
 from pacelab.experiment.definition import Experiment, Point
+from pacelab.experiment.point_runs import PointRuns
 from pacelab.experiment.rates import SEARCH_SEED
-from pacelab.experiment.runner import Job, cost_s, make_job
+from pacelab.experiment.runner import Job, cost_s
 from pacelab.experiment.search import search
 from pacelab.results.judge import judge, verdict
 from pacelab.results.paired import Singles
 from pacelab.results.runs import Run
-from pacelab.results.solo import bulk_hosts, solo, solo_series
-from pacelab.results.summary import summarize
 from pacelab.scenario.models import Scenario
 from pacelab.scenario.schema import Table
 
@@ -32,6 +31,17 @@ class Workers:
 Request = tuple[Point, Table | None]
 
 
+# Scenarios, each with the jobs for its runs.
+Plans = list[tuple[PointRuns, list[Job]]]
+
+
+def taken(plans: Plans, runs: Iterator[Run]) -> list[Table]:
+    """The results of planned scenarios, of runs in the order of their jobs."""
+    for point, jobs in plans:
+        point.take([next(runs) for _ in jobs])
+    return [point.result() for point, _ in plans]
+
+
 class Simulations:
     """Simulates points, with so many seeds from the first on, with ``solo`` hosts alone, too; keeps
     what all their runs cost."""
@@ -45,34 +55,15 @@ class Simulations:
         self.solo = solo
         self.jobs: set[Job] = set()
 
-    def plan(self, requests: Sequence[Request]) -> tuple[list[Scenario], list[Job]]:
-        """The scenarios of points with settings, and their runs, seed by seed."""
-        scenarios = [point.scenario(settings) for point, settings in requests]
-        return scenarios, self.jobs_of(scenarios)
-
-    def jobs_of(self, scenarios: Sequence[Scenario]) -> list[Job]:
-        """The runs of scenarios, seed by seed; solo runs last."""
-        alone = [solo(s, host) for s in scenarios for host in self._alone(s)]
-        jobs = [make_job(s, seed) for s in [*scenarios, *alone] for seed in self._seeds()]
-        self.jobs |= set(jobs)
-        return jobs
-
-    def summaries(self, scenarios: Sequence[Scenario], runs: Sequence[Run]) -> list[Table]:
-        """A result for each scenario, of the runs in the order of their jobs."""
-        left = iter(runs)
-        results = [summarize(s, [next(left) for _ in self._seeds()]) for s in scenarios]
-        for scenario, result in zip(scenarios, results, strict=True):
-            for host in self._alone(scenario):
-                own = solo_series(scenario, host, [next(left) for _ in self._seeds()])
-                result.setdefault("solo", {})[host] = own
-        return results
+    def plan(self, scenarios: Sequence[Scenario]) -> Plans:
+        """Of each scenario the runs that it will have, and the jobs for them."""
+        points = [PointRuns(scenario, with_solo=self.solo) for scenario in scenarios]
+        plans = [(point, point.of(self._seeds())) for point in points]
+        self.jobs |= {job for _, jobs in plans for job in jobs}
+        return plans
 
     def _seeds(self) -> range:
         return range(self.first_seed, self.first_seed + self.seeds)
-
-    def _alone(self, scenario: Scenario) -> list[str]:
-        """The hosts that are simulated alone, too."""
-        return bulk_hosts(scenario) if self.solo else []
 
     def results(self, requests: Sequence[Request]) -> list[Table]:
         """The results of points with settings, all their runs in one campaign."""
@@ -80,8 +71,9 @@ class Simulations:
 
     def results_of(self, scenarios: Sequence[Scenario]) -> list[Table]:
         """The results of scenarios, all their runs in one campaign."""
-        jobs = self.jobs_of(scenarios)
-        return self.summaries(scenarios, run_all(jobs, self.workers.jobs, self.workers.scheduler))
+        plans = self.plan(scenarios)
+        jobs = [job for _, jobs in plans for job in jobs]
+        return taken(plans, iter(run_all(jobs, self.workers.jobs, self.workers.scheduler)))
 
     def cpu_s(self) -> float | None:
         """What the runs cost where they were made; None where that is not known here."""
@@ -98,14 +90,12 @@ def reproduce(experiments: Sequence[Experiment], workers: Workers) -> list[Table
     """Runs experiments, those without a search in one campaign; returns their outcomes."""
     simulations = {e.id: Simulations(e.seeds, workers, solo=e.solo) for e in experiments}
     plain = [e for e in experiments if not e.search]
-    plans = [simulations[e.id].plan([(p, None) for p in e.points]) for e in plain]
-    runs = iter(
-        run_all([job for _, jobs in plans for job in jobs], workers.jobs, workers.scheduler)
-    )
+    plans = [simulations[e.id].plan([p.scenario() for p in e.points]) for e in plain]
+    jobs = [job for own in plans for _, of_one in own for job in of_one]
+    runs = iter(run_all(jobs, workers.jobs, workers.scheduler))
     found: dict[str, list[tuple[Any, Table]]] = {}
-    for experiment, (scenarios, jobs) in zip(plain, plans, strict=True):
-        own = simulations[experiment.id].summaries(scenarios, [next(runs) for _ in jobs])
-        found[experiment.id] = [(None, result) for result in own]
+    for experiment, own in zip(plain, plans, strict=True):
+        found[experiment.id] = [(None, result) for result in taken(own, runs)]
     for experiment in experiments:
         if experiment.search:
             reported = simulations[experiment.id]

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The runs of a scenario, seed by seed, and behind each those of its hosts alone where a part of
+what they get alone is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from pacelab.experiment import cost
+from pacelab.experiment.runner import Job, cost_s, make_job
+from pacelab.results.runs import Run
+from pacelab.results.solo import bulk_hosts, solo, solo_series
+from pacelab.results.summary import summarize
+from pacelab.scenario.models import Scenario
+from pacelab.scenario.schema import Table
+
+
+class PointRuns:
+    """A scenario and the runs that it has so far; ``table`` is what measures look at."""
+
+    def __init__(self, scenario: Scenario, *, with_solo: bool) -> None:
+        self.scenario = scenario
+        self.hosts = bulk_hosts(scenario) if with_solo else []
+        self.alone = [solo(scenario, host) for host in self.hosts]
+        self.runs: list[Run] = []
+        self.solo: dict[str, list[Table]] = {host: [] for host in self.hosts}
+        self.table: Table = {"scenario": scenario.as_dict(), "runs": self.runs, "solo": self.solo}
+
+    def of(self, seeds: Iterable[int]) -> list[Job]:
+        """The runs of seeds, seed by seed; those of hosts alone behind each."""
+        return [make_job(s, seed) for seed in seeds for s in [self.scenario, *self.alone]]
+
+    def missing(self, seeds: int) -> list[Job]:
+        """The runs that it has not of seeds 1 .. so many."""
+        return self.of(range(len(self.runs) + 1, seeds + 1))
+
+    def jobs(self) -> list[Job]:
+        """Those of seeds 1 .. that it has."""
+        return self.of(range(1, len(self.runs) + 1))
+
+    def take(self, runs: Sequence[Run]) -> None:
+        """Has runs, in the order of their jobs."""
+        each = 1 + len(self.hosts)
+        for i in range(0, len(runs), each):
+            self.runs.append(runs[i])
+            for host, run in zip(self.hosts, runs[i + 1 : i + each], strict=True):
+                self.solo[host] += solo_series(self.scenario, host, [run])
+
+    def seed_cpu_s(self) -> float:
+        """What a seed costs: as measured, or estimated."""
+        known = [c for c in map(cost_s, self.jobs()) if c is not None]
+        if known:
+            return sum(known) / len(known) * (1 + len(self.hosts))
+        return sum(cost.cpu_s(scenario) for scenario in [self.scenario, *self.alone])
+
+    def result(self) -> Table:
+        """The result of all its runs."""
+        result = summarize(self.scenario, self.runs)
+        return result | {"solo": self.solo} if self.hosts else result
