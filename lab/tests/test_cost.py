@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pacelab.experiment.cost import START_S, cpu_s
+from pacelab.experiment.cost_sinr import HEARD_S, PACKET_S, SHORTER_AGGREGATES
 from pacelab.scenario import resolve
 
 FAR = {"from": "B", "to": "A"}
@@ -36,8 +37,9 @@ def test_relays_are_taken_where_they_are() -> None:
     """Else a chain would count as one hop over a link that carries next to nothing: three hops with
     aggregates for three queues, each packet at each."""
     one, three = _cost(FAR, hops=1), _cost(FAR, hops=3)
-    heard = (31 + 4 * 3.3) / (31 + 2 * 3.3)  # by four nodes, not two
-    assert three == pytest.approx(one * heard * (1 + 0.15 * math.log2(3)) / math.sqrt(3), rel=1e-6)
+    heard = (PACKET_S + 4 * HEARD_S) / (PACKET_S + 2 * HEARD_S)  # by four nodes, not two
+    queues = 1 + SHORTER_AGGREGATES * math.log2(3)
+    assert three == pytest.approx(one * heard * queues / math.sqrt(3), rel=1e-6)
 
 
 def test_a_channel_carries_no_more_than_it_can() -> None:
