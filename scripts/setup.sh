@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 readonly NS3_WHEEL='ns3==3.44.post0'
 fail() { echo "setup: $1" >&2; exit 1; }
 
-packages=(g++ make cmake ninja-build nlohmann-json3-dev python3-venv)
+packages=(g++ make cmake ninja-build nlohmann-json3-dev libtcmalloc-minimal4 python3-venv)
 # The gateway: clang compiles BPF, libclang reads the law's headers for Rust, libbpf needs libelf.
 packages+=(clang libclang1-14 libelf-dev zlib1g-dev pkg-config linux-libc-dev)
 # Emulated runs: network namespaces, and the programs whose flows are measured.

@@ -5,7 +5,8 @@ Almost all of a run's time goes into frames and into those who sense them. So th
 frames: as many as fit on the air where the flows' paths are, or as many as the flows ask for,
 whichever is less; each costs ``FRAME_S``, and ``SENSED_S`` for every node that senses it. Both are
 measured (2 cores of an AMD EPYC), and so is how busy flows keep a channel (``BUSY``). The estimate
-is good to a factor of 1.5 for most scenarios.
+is good to a factor of 1.5 for most scenarios. The sinr radio has an estimate of its own
+(``cost_sinr``): aggregates cost otherwise than frames.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from __future__ import annotations
 import math
 from collections import deque
 
+from pacelab.experiment import cost_sinr
+from pacelab.experiment.demand import asked_per_s
 from pacelab.scenario.flows import Flow
 from pacelab.scenario.mesh import Node
 from pacelab.scenario.models import Scenario
@@ -27,19 +30,6 @@ SENSED_S = 3.2e-6
 BUSY = {1.0: 0.65, 2.0: 0.65}
 BUSY_WITH_FILES = 0.5
 THINNED = 4  # segments an ACK, when ACKs are thinned
-# Of what a person does, the most that it asks for: packets of SEGMENT_BYTES a second, and how many
-# there are for one of these, with its ACK or answer: a page of 41 kB in 40 s; the highest bit rate
-# of video; 50 datagrams each way; a look-up in 5 s. Bulk asks for all that the wires carry.
-SEGMENT_BYTES = 1460
-ASKS_PER_S = {
-    "web": (41e3 / SEGMENT_BYTES / 40, 2),
-    "video": (7800e3 / 8 / SEGMENT_BYTES, 2),
-    "call": (50.0, 2),
-    "lookups": (1 / 5, 2),
-}
-# Of the sinr radio, per node and simulated second of a saturated channel.
-SINR_NODE_S = 0.0135
-
 # IEEE 802.11: preamble with header, slot, SIFS, contention window and control frames' rate.
 DSSS = {"preamble_us": 192.0, "slot_us": 20.0, "sifs_us": 10.0, "window": 31}
 OFDM = {"preamble_us": 20.0, "slot_us": 9.0, "sifs_us": 16.0, "window": 15}
@@ -53,7 +43,7 @@ def cpu_s(scenario: Scenario) -> float:
     """Roughly what one run of a resolved scenario costs, in CPU seconds."""
     duration_s = scenario.duration_s
     if scenario.radio.model != "range":
-        return START_S + duration_s * SINR_NODE_S * len(scenario.nodes)
+        return START_S + cost_sinr.run_s(scenario)
     nodes = scenario.nodes
     positions = [(n.x_m, n.y_m) for n in nodes]
     paths = _paths(scenario, nodes, positions)
@@ -167,9 +157,6 @@ def _wanted_frames_per_s(scenario: Scenario, flow: Flow, hops: int) -> float:
 def _asked_frames_per_s(scenario: Scenario, person: ResolvedPerson, hops: int) -> float:
     """Frames a second that a person asks for, over the whole run: he may come late and leave."""
     there_s = (person.stop_s or scenario.duration_s) - person.start_s - person.pause_s
-    all_of_it = (scenario.wired.mbps * 1e6 / 8 / SEGMENT_BYTES, 2)
-    packets = sum(
-        rate * each for rate, each in (ASKS_PER_S.get(what, all_of_it) for what in person.does)
-    )
+    packets = asked_per_s(person.does, scenario.wired.mbps)
     part = max(there_s, 0.0) / scenario.duration_s
     return float(packets * hops * _frames_each(scenario) * part)
