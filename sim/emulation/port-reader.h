@@ -27,7 +27,7 @@ class PortReader
   public:
     using Ports = std::vector<std::unique_ptr<LinuxPort>>;
 
-    /** Blocks SIGTERM, SIGINT, SIGUSR1 and SIGUSR2, to be read instead; before any thread begins. */
+    /** Blocks the signals that it hears, to be read instead; before any thread begins. */
     PortReader();
     ~PortReader();
 

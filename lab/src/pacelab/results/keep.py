@@ -201,8 +201,8 @@ def _in_real_time(results: Sequence[Table]) -> Table:
     core = max(result["radio_core"] for result in emulated)
     note = (
         f"Emulated in real time, a simulated second a second: the radio's lag is at most "
-        f"{p99_ms:.2f} ms at the 99th percentile and {max_ms:.1f} ms at worst, and it takes at most "
-        f"{100 * core:.0f}% of a core."
+        f"{p99_ms:.2f} ms at the 99th percentile and {max_ms:.1f} ms at worst, and it takes at "
+        f"most {100 * core:.0f}% of a core."
     )
     return {"note": note}
 
