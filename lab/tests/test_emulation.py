@@ -133,6 +133,20 @@ def test_datagrams_have_no_part_in_tcps_knobs() -> None:
         ('[[flow]]\nfrom = "B"\nto = "A"\ntraffic = "files"', "flow.0.traffic"),
         ('[radio]\nqueueing = "codel"\n[[flow]]\nfrom = "B"\nto = "A"', "radio.queueing"),
         (
+            '[radio]\nmodel = "sinr"\nstandard = "802.11n"\n[[flow]]\nfrom = "B"\nto = "A"',
+            "radio.queueing",
+        ),
+        (
+            '[radio]\nqueueing = "fq_codel"\n[routing]\nprotocol = "aodv"\n'
+            '[[flow]]\nfrom = "B"\nto = "A"',
+            "radio.queueing",
+        ),
+        ('[[flow]]\nfrom = "B"\nto = "A"\nidle_at_s = 5.0\nidle_s = 5.0', "flow.0.idle_s"),
+        (
+            '[[ping]]\nfrom = "B"\nto = "A"\n[[flow]]\nfrom = "B"\nto = "A"',
+            "ping",
+        ),
+        (
             '[[flow]]\nfrom = "B"\nto = "A"\n[[flow]]\nfrom = "B1"\nto = "A"\nsack = false',
             "flow.1.sack",
         ),

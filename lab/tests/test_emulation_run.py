@@ -111,6 +111,41 @@ def test_the_gateway_paces_and_the_page_loads() -> None:
     assert result["gateway"]["super_packets"] == 0
 
 
+@pytest.mark.measured
+def test_flows_and_radios_begin_and_end_when_the_scenario_says_so() -> None:
+    """Else who comes and who dies would be measured at another time, or not at all. The radio is
+    that of the days, whose packets wait in ns-3."""
+    result = emulated(
+        {
+            "duration_s": 12.0,
+            "warmup_s": 1.0,
+            "radio": {
+                "model": "sinr",
+                "standard": "802.11n",
+                "path_loss_exponent": 3.3,
+                "sense_dbm": -89.0,
+                "rts_cts": False,
+                "queueing": "fq_codel",
+            },
+            "mesh": {"topology": "chain", "hops": 3, "spacing_m": 25.0},
+            "flow": [
+                {"from": "B1", "to": "A"},
+                {"from": "B2", "to": "RL2", "start_s": 3.0, "stop_s": 9.0},
+            ],
+            "outage": [{"node": "A", "at_s": 6.0, "for_s": 100.0}],
+        }
+    )
+    dies, comes = (flow["delivered_bytes"] for flow in result["runs"][0]["flows"])
+    assert min(dies[2:6]) > 100_000
+    # What was delivered to its radio in time may be counted by the next reading.
+    assert dies[6] < dies[5] / 2
+    assert sum(dies[7:]) == 0
+    assert sum(comes[:3]) == 0
+    assert min(comes[5:9]) > 100_000
+    assert sum(comes[10:]) == 0
+    assert 0 < result["radio_core"] < 1
+
+
 def started(write: Callable[[str], str], until: str) -> "subprocess.Popen[str]":
     """An emulated run in a process of its own, up to where its log of that name exists."""
     process = subprocess.Popen([*RUN, write(TEXT)], stderr=subprocess.PIPE, text=True)

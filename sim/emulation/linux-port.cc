@@ -41,11 +41,17 @@ LinuxPort::LinuxPort(Ptr<NetDevice> device, TapConfig config, uint32_t window)
 }
 
 TapConfig
-LinuxPort::LinkWithoutArp(TapConfig config)
+LinuxPort::QueuedElsewhere(TapConfig config)
 {
     config.queuePackets = LINK_TAP_PACKETS;
-    config.arp = false;
     return config;
+}
+
+TapConfig
+LinuxPort::LinkWithoutArp(TapConfig config)
+{
+    config.arp = false;
+    return QueuedElsewhere(std::move(config));
 }
 
 bool

@@ -89,8 +89,15 @@ class LinuxPort
      */
     LinuxPort(Ptr<NetDevice> device, TapConfig config, uint32_t window);
 
-    /** Window of a LinkWithoutArp: keeps a flood of Linux from filling the list of events. */
+    /** Window where ns-3 does the queueing: a flood of Linux does not fill the list of events. */
     static constexpr uint32_t LINK_WINDOW_PACKETS = 64;
+
+    /**
+     * An interface whose packets wait elsewhere.
+     * @param config the interface
+     * @return it, with room for what comes while the reader is late
+     */
+    static TapConfig QueuedElsewhere(TapConfig config);
 
     /**
      * A link on which Linux needs no hardware addresses, and ns-3 does the queueing.

@@ -73,6 +73,7 @@ PortReader::PortReader()
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGUSR1);
+    sigaddset(&signals, SIGUSR2);
     pthread_sigmask(SIG_BLOCK, &signals, nullptr);
     m_signals = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
     // A parent that is gone does not keep the last report from being tried.
@@ -93,10 +94,10 @@ PortReader::~PortReader()
 }
 
 void
-PortReader::Start(const Ports& ports, std::function<void()> onUser)
+PortReader::Start(const Ports& ports, std::function<void(uint32_t)> onSignal)
 {
     m_ports = &ports;
-    m_onUser = std::move(onUser);
+    m_onSignal = std::move(onSignal);
     for (const auto& port : ports)
     {
         port->SetWaker(m_waker);
@@ -194,9 +195,11 @@ PortReader::Wait()
         }
         Acknowledge(m_waker);
         signal = TakeSignal(m_signals);
-        if (signal == SIGUSR1)
+        if (signal == SIGUSR1 || signal == SIGUSR2)
         {
-            Simulator::ScheduleWithContext(Simulator::NO_CONTEXT, Time(0), [this] { m_onUser(); });
+            Simulator::ScheduleWithContext(Simulator::NO_CONTEXT, Time(0), [this, signal] {
+                m_onSignal(signal);
+            });
         }
         if (waiting[TIMER].revents)
         {

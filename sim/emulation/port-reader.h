@@ -20,14 +20,14 @@ namespace ns3
 /**
  * The thread that waits for Linux: frames of the TAPs become events of the simulation; a
  * SIGTERM or SIGINT, the end of standard input, or the loss of an interface or namespace stops
- * it; SIGUSR1 is handed on.
+ * it; SIGUSR1 and SIGUSR2 are handed on.
  */
 class PortReader
 {
   public:
     using Ports = std::vector<std::unique_ptr<LinuxPort>>;
 
-    /** Blocks SIGTERM, SIGINT and SIGUSR1, to be read instead; before any thread begins. */
+    /** Blocks the signals that it hears, to be read instead; before any thread begins. */
     PortReader();
     ~PortReader();
 
@@ -37,9 +37,10 @@ class PortReader
     /**
      * Begins to read; as an event of the simulation.
      * @param ports the ports
-     * @param onUser what a SIGUSR1 causes, as an event of the simulation
+     * @param onSignal what a SIGUSR1 or SIGUSR2 causes, by its number, as an event of the
+     *        simulation
      */
-    void Start(const Ports& ports, std::function<void()> onUser);
+    void Start(const Ports& ports, std::function<void(uint32_t)> onSignal);
 
     /** Ends the thread; when the simulation has ended. */
     void Stop();
@@ -55,7 +56,7 @@ class PortReader
     void Drain(LinuxPort& port);
 
     const Ports* m_ports{nullptr};
-    std::function<void()> m_onUser;
+    std::function<void(uint32_t)> m_onSignal;
     int m_waker;   //!< eventfd: room was made, or the thread is to end
     int m_signals; //!< signalfd
     int m_timer;   //!< timerfd: look after the namespaces

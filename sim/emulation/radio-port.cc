@@ -21,6 +21,12 @@ namespace
  */
 constexpr uint32_t WINDOW_PACKETS = 4;
 
+bool
+Aggregates(Ptr<WifiNetDevice> radio)
+{
+    return radio->GetMac()->GetQosSupported();
+}
+
 /** What the TAP gets; one without any queue would lose every burst. */
 TapConfig
 WithRest(TapConfig config, uint32_t queuePackets)
@@ -33,13 +39,14 @@ WithRest(TapConfig config, uint32_t queuePackets)
 
 RadioPort::RadioPort(Ptr<WifiNetDevice> radio, TapConfig config, uint32_t queuePackets)
     : LinuxPort(radio,
-                WithRest(std::move(config), queuePackets),
-                std::min(WINDOW_PACKETS, queuePackets)),
+                Aggregates(radio) ? QueuedElsewhere(std::move(config))
+                                  : WithRest(std::move(config), queuePackets),
+                Aggregates(radio) ? queuePackets : std::min(WINDOW_PACKETS, queuePackets)),
       m_radio(radio)
 {
     radio->SetReceiveCallback(MakeCallback(&RadioPort::Receive, this));
     radio->GetMac()
-        ->GetTxopQueue(AC_BE_NQOS)
+        ->GetTxopQueue(Aggregates(radio) ? AC_BE : AC_BE_NQOS)
         ->TraceConnectWithoutContext("PacketsInQueue",
                                      MakeCallback(&RadioPort::QueueChanged, this));
 }

@@ -19,6 +19,9 @@ namespace ns3
  * to go on without Linux (WINDOW_PACKETS), and the TAP, which gets the rest. While the MAC has
  * its share nothing is read from the TAP, so that the TAP fills and the kernel drops, counts
  * the drop at the interface, and tells a sender above it: as with a driver whose queue is full.
+ *
+ * A radio that sends aggregates needs all of that queue to fill them, and has it. What Linux sends
+ * beyond it waits in the TAP without a loss, as it does in a simulated law's queue.
  */
 class RadioPort : public LinuxPort
 {

@@ -5,19 +5,25 @@
 #include "realtime-mesh.h"
 
 #include "directions.h"
+#include "queued-port.h"
 #include "radio-port.h"
 #include "routed-port.h"
 #include "wired-port.h"
+
+#include "../runner/outages.h"
 
 #include "ns3/boolean.h"
 #include "ns3/global-value.h"
 #include "ns3/ipv4.h"
 #include "ns3/rng-seed-manager.h"
 #include "ns3/simulator.h"
+#include "ns3/queue-disc.h"
 #include "ns3/string.h"
+#include "ns3/traffic-control-layer.h"
 
 #include <cerrno>
 #include <condition_variable>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -128,6 +134,10 @@ RealtimeMesh::AddMeshPort(const std::string& node, const PortPlace& place)
     {
         m_ports.push_back(std::make_unique<RoutedPort>(radio, config));
     }
+    else if (radio->GetNode()->GetObject<TrafficControlLayer>()->GetRootQueueDiscOnDevice(radio))
+    {
+        m_ports.push_back(std::make_unique<QueuedPort>(radio, config));
+    }
     else
     {
         m_ports.push_back(
@@ -176,7 +186,7 @@ RealtimeMesh::Report() const
 void
 RealtimeMesh::Begin()
 {
-    m_reader.Start(m_ports, [this] { EndWarmup(); });
+    m_reader.Start(m_ports, [this](uint32_t signal) { Hear(signal); });
     Simulator::Schedule(SETTLING, &RealtimeMesh::BeReady, this);
 }
 
@@ -185,6 +195,20 @@ RealtimeMesh::BeReady()
 {
     m_lag.Start();
     std::cout << Directions(m_scenario, *m_network, m_places).dump() << std::endl;
+}
+
+void
+RealtimeMesh::Hear(uint32_t signal)
+{
+    if (signal == SIGUSR1)
+    {
+        EndWarmup();
+    }
+    else if (!m_begun)
+    {
+        m_begun = true;
+        ScheduleOutages(m_scenario, *m_network);
+    }
 }
 
 void

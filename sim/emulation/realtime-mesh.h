@@ -47,7 +47,8 @@ class RealtimeMesh
 
     /**
      * Runs until SIGTERM, SIGINT or the end of standard input; prints the directions once it
-     * does. SIGUSR1 says that the warm-up is over.
+     * does. SIGUSR2 says that the run begins, from when on outages are counted, SIGUSR1 that its
+     * warm-up is over.
      * @param lagFile where the lag is written once a second; empty: nowhere
      * @throws HostError when an interface or a namespace vanishes
      */
@@ -61,6 +62,7 @@ class RealtimeMesh
     void AddWiredPort(const std::string& node, const PortPlace& place);
     void Begin();
     void BeReady();
+    void Hear(uint32_t signal);
     void EndWarmup();
     void WriteLag(std::stop_token stop, const std::string& file) const;
 
@@ -71,6 +73,7 @@ class RealtimeMesh
     PortReader::Ports m_ports;
     std::vector<std::pair<std::string, std::string>> m_names; //!< node and side of each port
     LagMeter m_lag;
+    bool m_begun{false}; //!< outages are scheduled once
 };
 
 } // namespace ns3

@@ -21,12 +21,12 @@ constexpr double AWAY_M = 1e7;
 /**
  * @param scenario the scenario
  * @param node a node's name
- * @return whether its radios are out now; outages may overlap
+ * @param now time since the run began
+ * @return whether its radios are out then; outages may overlap
  */
 bool
-IsOut(const Scenario& scenario, const std::string& node)
+IsOut(const Scenario& scenario, const std::string& node, Time now)
 {
-    const auto now = Simulator::Now();
     return std::any_of(scenario.outages.begin(),
                        scenario.outages.end(),
                        [&](const OutageConfig& outage) {
@@ -35,13 +35,13 @@ IsOut(const Scenario& scenario, const std::string& node)
                        });
 }
 
-/** An outage of a node begins or ends. */
+/** An outage of a node begins or ends, so long after the run began. */
 void
-Switch(const Scenario& scenario, const MeshNetwork& network, uint32_t index)
+Switch(const Scenario& scenario, const MeshNetwork& network, uint32_t index, Time now)
 {
     const auto& node = scenario.nodes[index];
-    const auto place = IsOut(scenario, node.name) ? Vector((index + 1) * AWAY_M, AWAY_M, 0)
-                                                  : Vector(node.x_m, node.y_m, 0);
+    const auto place = IsOut(scenario, node.name, now) ? Vector((index + 1) * AWAY_M, AWAY_M, 0)
+                                                       : Vector(node.x_m, node.y_m, 0);
     network.GetNode(node.name)->GetObject<MobilityModel>()->SetPosition(place);
 }
 
@@ -58,10 +58,10 @@ ScheduleOutages(const Scenario& scenario, const MeshNetwork& network)
             {
                 continue;
             }
-            for (const auto at : {outage.at_s, outage.at_s + outage.for_s})
+            for (const auto at : {Seconds(outage.at_s), Seconds(outage.at_s + outage.for_s)})
             {
-                Simulator::Schedule(Seconds(at), [&scenario, &network, index] {
-                    Switch(scenario, network, index);
+                Simulator::Schedule(at, [&scenario, &network, index, at] {
+                    Switch(scenario, network, index, at);
                 });
             }
         }

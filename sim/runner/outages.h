@@ -12,9 +12,9 @@ namespace ns3
 {
 
 /**
- * Has the radios of nodes fail when the scenario says so: nobody hears them, they hear nobody, as
- * if the node were far away, where it is put. Its MAC goes on, and gives frames up as any does that
- * find nobody. Routes that are static stay.
+ * Has the radios of nodes fail when the scenario says so, its times counted from now on: nobody
+ * hears them, they hear nobody, as if the node were far away, where it is put. Its MAC goes on, and
+ * gives frames up as any does that find nobody. Routes that are static stay.
  *
  * ns-3 can turn a PHY off (WifiPhy::SetOffMode). But neighbours that had a block ACK agreement
  * with it, of 802.11ac, were seen never to send to it again.

@@ -116,6 +116,9 @@ def _parser() -> argparse.ArgumentParser:
         metavar="TIME",
         help="begin no more runs after so long: 90s, 30m, 2h (default with --until-decided: 2h)",
     )
+    again.add_argument(
+        "--emulated", action="store_true", help="with real kernels and gateway, in real time"
+    )
     again.add_argument("--out", type=Path, default=OUT, metavar="DIR")
     again.add_argument(
         "--keep", metavar="GROUP[/NAME]", help="write results/GROUP/ID.json, or NAME.json, too"
@@ -295,6 +298,10 @@ def _reproduce(arguments: argparse.Namespace) -> int:
         raise InputError("--seeds: --until-decided finds out how many; leave one of them out")
     if arguments.budget and not arguments.until_decided:
         raise InputError("--budget: is of --until-decided; add that")
+    if arguments.emulated and arguments.until_decided:
+        raise InputError("--until-decided: is of simulations; leave it out, and give --seeds")
+    if arguments.emulated and (arguments.jobs or arguments.scheduler):
+        raise InputError("--jobs, --scheduler: emulated runs follow each other; leave them out")
     part = Part(
         seeds=arguments.seeds,
         systems=arguments.systems,
@@ -308,6 +315,10 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     workers = Workers(arguments.jobs, arguments.scheduler)
     if arguments.until_decided:
         outcomes = decide(experiments, workers, arguments.budget or BUDGET_S)
+    elif arguments.emulated:
+        from pacelab.emulation.experiment import reproduce_emulated
+
+        outcomes = reproduce_emulated(experiments)
     else:
         _print_cost(experiments)
         outcomes = reproduce(experiments, workers)
@@ -356,6 +367,7 @@ def _command(arguments: argparse.Namespace, experiment: str) -> str:
     """The command that runs one of the experiments of this call again."""
     words = ["bin/pacelab", "reproduce", experiment, *(["--quick"] if arguments.quick else [])]
     words += ["--until-decided"] if arguments.until_decided else []
+    words += ["--emulated"] if arguments.emulated else []
     for key, values in (
         ("--seeds", [arguments.seeds] if arguments.seeds else []),
         ("--system", arguments.systems),
@@ -418,8 +430,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except KeyboardInterrupt:
-        kept = arguments.command not in ("emulate", "validate")
-        print(f"\n{INTERRUPTED_TEXT if kept else 'pacelab: interrupted'}", file=sys.stderr)
+        real_time = arguments.command in ("emulate", "validate") or getattr(
+            arguments, "emulated", False
+        )
+        print(f"\n{'pacelab: interrupted' if real_time else INTERRUPTED_TEXT}", file=sys.stderr)
         # Runs under way end with the process group; their threads must not hold up the exit.
         sys.stderr.flush()
         os._exit(FAILED)

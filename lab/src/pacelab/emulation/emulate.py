@@ -32,22 +32,22 @@ def emulate(scenario: Scenario, seeds: Sequence[int], live: Live | None = None) 
         raise RunError(reason)
     runs = []
     for i, seed in enumerate(seeds):
-        shown = live or _progress(scenario, i, len(seeds))
+        shown = live or progress(scenario, f"run {i + 1}/{len(seeds)}")
         runs.append(emulate_once(scenario, seed, shown))
     if live is None and sys.stderr.isatty():
         sys.stderr.write("\r\033[K")
     return summarize_emulated(scenario, runs)
 
 
-def _progress(scenario: Scenario, number: int, count: int) -> Live:
-    """A line on a terminal: run, second, who gets what."""
+def progress(scenario: Scenario, which: str) -> Live:
+    """A line on a terminal: which run, second, who gets what."""
     names = [flow.name for flow in scenario.flows]
 
     def show(second: int, kbps: list[float]) -> None:
         if sys.stderr.isatty():
             rates = ", ".join(f"{n} {k:.0f}" for n, k in zip(names, kbps, strict=True))
             whole = scenario.duration_s
-            run = f"run {number + 1}/{count}, {second + 1} of {whole:g} s: {rates} kbit/s"
+            run = f"{which}, {second + 1} of {whole:g} s: {rates} kbit/s"
             sys.stderr.write(f"\r\033[K{run}")
             sys.stderr.flush()
 
@@ -55,12 +55,14 @@ def _progress(scenario: Scenario, number: int, count: int) -> Live:
 
 
 def summarize_emulated(scenario: Scenario, runs: Sequence[Run]) -> Table:
-    """The result of emulated runs: as of simulated ones, plus the worst lag, other versions."""
+    """The result of emulated runs: as of simulated ones, plus the worst lag, the most that the
+    radio took of a core, and other versions."""
     result = summarize(scenario, runs)
     result["emulated"] = True
     result["lag_ms"] = {
         key: max(run["lag_ms"][key] for run in runs) for key in ("p50", "p99", "max")
     }
+    result["radio_core"] = max(run["radio_core"] for run in runs)
     result["versions"] = {**runs[0]["versions"], "pacelab": __version__, **_versions()}
     return result
 

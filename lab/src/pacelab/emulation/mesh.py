@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import json
+import os
 import select
 import signal
 import subprocess
+from pathlib import Path
 
 from pacelab.emulation.plan import gateway_name, linux_nodes, route_words, tcp_flows
 from pacelab.emulation.processes import GRACE_S, Processes
@@ -69,9 +71,19 @@ class Mesh:
         words = self._processes.last_words(self._process).removeprefix("meshpace-mesh: ")
         raise (InputError if status == 2 else RunError)(f"emulated mesh: {words}")
 
+    def run_begins(self) -> None:
+        """Outages are counted from now on."""
+        self._process.send_signal(signal.SIGUSR2)
+
     def warmup_is_over(self) -> None:
         """Counters of lag and links begin anew."""
         self._process.send_signal(signal.SIGUSR1)
+
+    def cpu_s(self) -> float:
+        """What it has cost so far, all its threads, CPU s."""
+        stat = Path("/proc", str(self._process.pid), "stat").read_text(encoding="ascii")
+        user, system = stat.rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
     def end(self) -> Report:
         """Ends it; its report: ``lag_ms``, ``links``."""

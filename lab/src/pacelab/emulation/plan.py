@@ -11,12 +11,14 @@ from pacelab.errors import InputError
 from pacelab.results.runs import Direction
 from pacelab.scenario.flows import Flow, Tcp
 from pacelab.scenario.models import Scenario
+from pacelab.scenario.radio import AGGREGATING
 from pacelab.scenario.schema import Table
 
 CONGESTION_CONTROLS = {"newreno": "reno", "cubic": "cubic", "bbr": "bbr"}
 GATEWAY_LAWS = ("off", "gap", "map", "even")
 SENDER_LAWS = ("off", "gap", "map", "even")
 BUFFER_PER_WINDOW = 4  # Linux at first takes half of a buffer for payload
+QUEUEINGS = ("fifo", "fq_codel")
 MAP_AS_PUBLISHED = {"positions": False, "least_h_cs": 1, "past_end": False}
 MOST_DELAYED_ACK = 2  # Linux: every segment (quickack), or every second one
 FIRST_PORT = 5201
@@ -102,8 +104,7 @@ def check(scenario: Scenario) -> None:
         raise InputError("client: a client that walks is not emulated; remove it")
     if scenario.radio.radios > 1:
         raise InputError("radio.radios: two radios a node are not emulated; give 1")
-    if scenario.radio.queueing != "fifo":
-        raise InputError(f'radio.queueing: "{scenario.radio.queueing}" is not emulated; use "fifo"')
+    _check_queueing(scenario)
     for key in ("queueing", "link_rates", "omit"):
         if getattr(scenario.gateway, key) not in ("", "single"):
             raise InputError(f"gateway.{key}: is not emulated; remove it")
@@ -112,11 +113,9 @@ def check(scenario: Scenario) -> None:
             raise InputError(
                 f"map.{key}: is not emulated; meshpace has MAP as published, remove it"
             )
-    for key in ("ping", "outage"):
-        if getattr(scenario, f"{key}s"):
+    for key, there in (("ping", scenario.pings), ("person", scenario.people)):
+        if there:
             raise InputError(f"{key}: simulated only; remove it, or use pacelab run")
-    if scenario.people:
-        raise InputError("person: simulated only; remove it, or use pacelab run")
     shared: dict[object, Table] = {}
     of_host: dict[str, bool] = {}
     for i, flow in enumerate(scenario.flows):
@@ -139,10 +138,25 @@ def check(scenario: Scenario) -> None:
                 )
 
 
+def _check_queueing(scenario: Scenario) -> None:
+    """A TAP has the fifo of a radio without aggregates; ns-3 has fq_codel, behind static routes."""
+    radio = scenario.radio
+    if radio.queueing not in QUEUEINGS:
+        known = '" or "'.join(QUEUEINGS)
+        raise InputError(f'radio.queueing: "{radio.queueing}" is not emulated; use "{known}"')
+    if radio.queueing == "fifo" and radio.model == "sinr" and radio.standard in AGGREGATING:
+        raise InputError(
+            f'radio.queueing: "fifo" over {radio.standard} is not emulated; use "fq_codel"'
+        )
+    if radio.queueing != "fifo" and scenario.routing.protocol != "static":
+        raise InputError(
+            f'radio.queueing: "{radio.queueing}" is emulated with static routes only; '
+            'set routing.protocol = "static"'
+        )
+
+
 def _check_flow(flow: Flow, where: str) -> None:
     _one_of(flow.law, SENDER_LAWS, f"{where}.law", "meshpace sender has")
-    if flow.stop_s:
-        raise InputError(f"{where}.stop_s: not emulated, a flow goes on to the end; give 0")
     if flow.idle_s:
         raise InputError(f"{where}.idle_s: simulated only; remove it, or use pacelab run")
     if flow.opaque:

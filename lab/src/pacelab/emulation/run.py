@@ -77,21 +77,21 @@ class _Run:
         self.traffic = [make_traffic(plan, place) for plan in plans]
         self.watch = Watch(gateway, self.sender, plans)
         self.sockets = {node: TcpSockets(netns) for node, netns in folder.namespaces.items()}
+        self.radio_core = 0.0
 
     def go(self, live: Live) -> None:
         """Lets the flows go for the scenario's duration, and reads counters."""
         for one in self.traffic:
             one.listen()
         time.sleep(SETTLE_S)
+        begun_cpu_s = self.mesh.cpu_s()
         began = time.monotonic()
-        waiting = sorted(self.traffic, key=lambda one: float(one.plan.flow.start_s))
-        warm, asked_s, second = False, -ASK_S, 0
+        self.mesh.run_begins()
+        due = self._what_is_due()
+        asked_s, second = -ASK_S, 0
         while (now_s := time.monotonic() - began) < self.scenario.duration_s:
-            if not warm and now_s >= self.scenario.warmup_s:
-                self.mesh.warmup_is_over()
-                warm = True
-            while waiting and waiting[0].plan.flow.start_s <= now_s:
-                waiting.pop(0).begin()
+            while due and due[0][0] <= now_s:
+                due.pop(0)[1]()
             self._sample(now_s)
             if now_s - asked_s >= ASK_S:
                 self.watch.ask(now_s)
@@ -103,7 +103,17 @@ class _Run:
             spent_s = time.monotonic() - began - now_s
             time.sleep(max(SAMPLE_S - spent_s, 0.001))
         self._sample(time.monotonic() - began)
+        self.radio_core = (self.mesh.cpu_s() - begun_cpu_s) / (time.monotonic() - began)
         self.watch.collect()
+
+    def _what_is_due(self) -> list[tuple[float, Callable[[], None]]]:
+        """What happens when, in order: flows begin and stop, the warm-up ends."""
+        due = [(self.scenario.warmup_s, self.mesh.warmup_is_over)]
+        for one in self.traffic:
+            due.append((float(one.plan.flow.start_s), one.begin))
+            if one.plan.flow.stop_s:
+                due.append((float(one.plan.flow.stop_s), one.stop))
+        return sorted(due, key=lambda entry: entry[0])
 
     def _sample(self, now_s: float) -> None:
         sockets = {node: one.read() for node, one in self.sockets.items()}
@@ -152,6 +162,7 @@ def _result(run: _Run, seed: int, report: Report) -> Run:
         "links": report["links"],
         "gateway": run.watch.counters[-1][1] if run.watch.counters else None,
         "lag_ms": report["lag_ms"],
+        "radio_core": round(run.radio_core, 3),
         "versions": {"ns3": NS3_VERSION, "linux": platform.release()},
     }
 

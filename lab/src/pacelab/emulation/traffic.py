@@ -60,6 +60,10 @@ class Traffic(ABC):
         """Starts the flow."""
 
     @abstractmethod
+    def stop(self) -> None:
+        """Ends the flow before the run does."""
+
+    @abstractmethod
     def sample(self, time_s: float, sockets: Sockets) -> None:
         """Reads the counters."""
 
@@ -72,17 +76,26 @@ class Traffic(ABC):
             Path(command[0]).name, command, netns=self.place.namespaces[node], **options
         )
 
-    def _serve_iperf(self) -> None:
+
+class Iperf(Traffic):
+    """A flow of iperf3's; its own report, which crosses the paced queue, is not used."""
+
+    def listen(self) -> None:
         self._start(self.plan.receiver, ["iperf3", "-4", "-s", "-p", str(self.plan.port)])
 
-    def _iperf(self, *words: str) -> None:
+    def _send(self, *words: str) -> None:
         address = self.place.addresses[self.plan.receiver]
         command = ["iperf3", "-c", address, "-p", str(self.plan.port), "-t", FOREVER_S, "-i", "0"]
-        self._start(self.plan.sender, [*command, *words])
+        self._client = self._start(self.plan.sender, [*command, *words])
+
+    def stop(self) -> None:
+        # What its socket still holds goes out, as far as the receiver stays to take it.
+        self.expected_to_end = [self._client]
+        self._client.terminate()
 
 
-class Ftp(Traffic):
-    """A bulk transfer by iperf3; its own report, which crosses the paced queue, is not used."""
+class Ftp(Iperf):
+    """A bulk transfer."""
 
     def __init__(self, plan: FlowPlan, place: Place) -> None:
         super().__init__(plan, place)
@@ -91,11 +104,8 @@ class Ftp(Traffic):
         self.most_cwnd_segments = 0
         self.sender_port = 0
 
-    def listen(self) -> None:
-        self._serve_iperf()
-
     def begin(self) -> None:
-        self._iperf("-C", self.plan.congestion_control)
+        self._send("-C", self.plan.congestion_control)
 
     def sample(self, time_s: float, sockets: Sockets) -> None:
         # iperf3's control connection has the same port and carries next to nothing.
@@ -122,7 +132,7 @@ class Ftp(Traffic):
         }
 
 
-class Cbr(Traffic):
+class Cbr(Iperf):
     """Datagrams at a constant rate, counted by rules of iptables at both ends."""
 
     def __init__(self, plan: FlowPlan, place: Place) -> None:
@@ -131,7 +141,7 @@ class Cbr(Traffic):
         self._asked_s = -1.0
 
     def listen(self) -> None:
-        self._serve_iperf()
+        super().listen()
         for node, chain in ((self.plan.receiver, "INPUT"), (self.plan.sender, "OUTPUT")):
             words = ["-p", "udp", "--dport", str(self.plan.port)]
             self._iptables(node, "-A", chain, *words)
@@ -145,7 +155,7 @@ class Cbr(Traffic):
         # As long on the wire as a TCP segment with this payload.
         datagram = payload + HEADER_BYTES - UDP_HEADER_BYTES
         rate_bps = round(self.plan.flow.rate_kbps * 1e3 * datagram / payload)
-        self._iperf("-u", "-b", str(rate_bps), "-l", str(datagram))
+        self._send("-u", "-b", str(rate_bps), "-l", str(datagram))
 
     def _counted(self, node: str, chain: str) -> int:
         """Payload in the packets that a rule of iptables has counted."""
@@ -185,6 +195,7 @@ class Http(Traffic):
         self.failed: list[float] = []
         self._process: subprocess.Popen[str] | None = None
         self._next_s: float | None = None
+        self._is_over = False
         self._began_s = 0.0
         self._done: list[tuple[float, str]] = []
 
@@ -197,6 +208,10 @@ class Http(Traffic):
 
     def begin(self) -> None:
         self._next_s = 0.0
+
+    def stop(self) -> None:
+        # The page that is loading is loaded.
+        self._next_s, self._is_over = None, True
 
     def sample(self, time_s: float, sockets: Sockets) -> None:  # noqa: ARG002
         if self._process and self._done:
@@ -231,7 +246,7 @@ class Http(Traffic):
             self.failed.append(self._began_s)
         self.place.processes.forget(process)
         self._process, self.expected_to_end = None, []
-        self._next_s = end_s + self.plan.flow.pause_s
+        self._next_s = None if self._is_over else end_s + self.plan.flow.pause_s
 
     def result(self, begin_s: float, end_s: float) -> Counted:
         loads = [p.load_s for p in self.pages if begin_s <= p.begin_s < end_s]

@@ -104,12 +104,13 @@ def reproduce(experiments: Sequence[Experiment], workers: Workers) -> list[Table
             )
             found[experiment.id] = search(experiment, reported, trials)
             reported.jobs |= trials.jobs
-    return [_judged(e, found[e.id], simulations[e.id].cpu_s()) for e in experiments]
+    return [judged(e, found[e.id], simulations[e.id].cpu_s()) for e in experiments]
 
 
-def _judged(
+def judged(
     experiment: Experiment, found: Sequence[tuple[Any, Table]], cpu_s: float | None
 ) -> Table:
+    """What came out of all points, each with what was searched for it, and the verdicts."""
     outcome = outcome_of(experiment, found, cpu_s)
     singles = Singles()
     checks = [check.as_dict() for check in experiment.about.check]

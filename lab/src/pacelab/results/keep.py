@@ -138,6 +138,7 @@ def record_of(outcome: Table, command: str) -> Table:
     law = stated(compared, present_laws())
     checks = [row for c in outcome["checks"] for row in _of_check(c, outcome["seeds"], law)]
     head = _head(outcome["id"], outcome["title"], command)
+    head |= _in_real_time([point["result"] for point in outcome["points"]])
     return {**head, "verdict": outcome["verdict"], "rows": points + checks}
 
 
@@ -177,13 +178,37 @@ def keep_results(
             {"system": system, "variant": variant},
         )
     ]
-    return keep_rows(rows, where, title, command)
+    note = _in_real_time([result for _, _, result in results])
+    return _write({**_head(_name(where), title, command), **note, "rows": rows}, where)
+
+
+def _name(where: tuple[str, str | None]) -> str:
+    assert where[1], "target() has seen to it"
+    return where[1]
+
+
+def _write(record: Table, where: tuple[str, str | None]) -> Path:
+    return write_record(record, RESULTS / where[0], _name(where))
+
+
+def _in_real_time(results: Sequence[Table]) -> Table:
+    """How fast emulated runs went, as a record's note; nothing where none was emulated."""
+    emulated = [result for result in results if result.get("emulated")]
+    if not emulated:
+        return {}
+    p99_ms = max(result["lag_ms"]["p99"] for result in emulated)
+    max_ms = max(result["lag_ms"]["max"] for result in emulated)
+    core = max(result["radio_core"] for result in emulated)
+    note = (
+        f"Emulated in real time, a simulated second a second: the radio's lag is at most "
+        f"{p99_ms:.2f} ms at the 99th percentile and {max_ms:.1f} ms at worst, and it takes at "
+        f"most {100 * core:.0f}% of a core."
+    )
+    return {"note": note}
 
 
 def keep_rows(
     rows: Sequence[Table], where: tuple[str, str | None], title: str, command: str
 ) -> Path:
     """Writes rows as they are into a file."""
-    group, name = where
-    assert name, "target() has seen to it"
-    return write_record({**_head(name, title, command), "rows": rows}, RESULTS / group, name)
+    return _write({**_head(_name(where), title, command), "rows": rows}, where)

@@ -168,4 +168,5 @@ class Run(TypedDict):
     people: NotRequired[list[Person]]
     gateway: dict[str, float] | None
     lag_ms: NotRequired[dict[str, float]]  # emulated
+    radio_core: NotRequired[float]  # emulated: CPU s a second that the radio took
     versions: dict[str, str]
