@@ -286,6 +286,20 @@ def test_a_table_says_what_is_older(tmp_path: Path) -> None:
     assert "law is not known" in stamp(unknown, Marks(unknown, PRESENT))
 
 
+def test_lines_of_one_swept_value_stand_together(tmp_path: Path) -> None:
+    """Else who compares two radios over a chain would look for each figure in two places."""
+    variants = [f"{radio}, hops = {h}" for radio in ("MCS 4", "rate control") for h in (2, 1)]
+    row = {"system": "even", "figure": "goodput", "unit": "kbit/s", "value": 1}
+    record = _record(tmp_path, rows=[{**row, "variant": v} for v in variants])
+    text = cross_table(record, Marks(record, PRESENT), "{goodput}", together="hops")
+    assert [line.split(" | ")[0].removeprefix("| ") for line in text.splitlines()[2:]] == [
+        "MCS 4, hops = 2",
+        "rate control, hops = 2",
+        "MCS 4, hops = 1",
+        "rate control, hops = 1",
+    ]
+
+
 def test_a_list_has_the_columns_that_there_are(tmp_path: Path) -> None:
     """Else what was wanted, or was before, would be missing, or stand as an empty column."""
     row = {"figure": "median", "unit": "ns", "value": 203, "wanted": 150}

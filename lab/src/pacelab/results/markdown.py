@@ -137,6 +137,13 @@ def _best_columns(columns: Sequence[str], of: Sequence[Sequence[Row]], figure: s
     return {c for c, v in values.items() if v == max(values.values())} if len(values) > 1 else set()
 
 
+def _by_value(lines: Sequence[str], key: str) -> list[str]:
+    """Lines in the order of the values with which they end, each value's in their own."""
+    ends = [line.rpartition(f"{key} = ")[2] for line in lines]
+    values = list(dict.fromkeys(ends))
+    return [line for value in values for line, end in zip(lines, ends, strict=True) if end == value]
+
+
 def cross_table(
     record: Record,
     marks: Marks,
@@ -146,12 +153,14 @@ def cross_table(
     best: str = "",
     corner: str = "",
     only: str = "",
+    together: str = "",
 ) -> str:
     """Figures side by side; ``rows`` and ``columns`` are "system", "variant" or "figure".
 
     ``cell`` is a pattern: "{goodput}[ ({ping:0})]" shows a figure, and another, without decimals,
     where it is known; "{}" stands for the only one. ``best`` names a figure whose greatest is bold.
     ``only`` takes the variants that begin with it and a comma, and leaves it out of their names.
+    ``together`` is the key of a sweep: lines that end with one value of it stand together.
     """
     figures = _named_figures(cell)
     missing = figures - {row.figure for row in record.rows}
@@ -168,6 +177,8 @@ def cross_table(
         if not chosen:
             raise KeyError(only)
     lines = list(dict.fromkeys(getattr(row, rows) for row in chosen))
+    if together:
+        lines = _by_value(lines, together)
     heads = list(dict.fromkeys(getattr(row, columns) for row in chosen))
     out = [f"| {corner} | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|"]
     for line in lines:
