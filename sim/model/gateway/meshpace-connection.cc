@@ -275,8 +275,13 @@ MeshpaceConnection::AckFromMesh(const TcpSegment& segment, uint64_t nowNs)
     }
     m_cache.DropAcknowledged(ack);
     const auto activeHosts = m_down.estimate.search.active_hosts;
-    const bool taken =
-        mp_endpoint_down_learn(&m_down, &m_settings.law, &at, acked.rtt_ticks, activeHosts);
+    const bool shared = m_down.estimate.search.shared;
+    const bool taken = mp_endpoint_down_learn(&m_down,
+                                              &m_settings.law,
+                                              &at,
+                                              acked.rtt_ticks,
+                                              activeHosts,
+                                              shared);
     m_down.interval_ns =
         m_settings.paces ? mp_interval_ns(&m_down.estimate, &m_settings.law, m_down.floor_ns) : 0;
     if (acked.rtt_ticks)
@@ -284,6 +289,12 @@ MeshpaceConnection::AckFromMesh(const TcpSegment& segment, uint64_t nowNs)
         m_statistics.Count(m_down.estimate, IntervalNs(), taken || m_settings.law.constant);
     }
     return verdict;
+}
+
+void
+MeshpaceConnection::SetShared(bool shared)
+{
+    mp_estimate_set_shared(&m_down.estimate, shared);
 }
 
 bool

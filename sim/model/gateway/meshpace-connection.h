@@ -278,6 +278,8 @@ class MeshpaceConnection
     /** @return the down data's endpoint, to look at */
     const mp_endpoint& Down() const;
 
+    void SetShared(bool shared);
+
     /** @return the data the other way, to look at */
     const MeshpaceUpload& Upload() const;
 

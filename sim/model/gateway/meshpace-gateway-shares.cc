@@ -19,6 +19,8 @@ namespace ns3
 namespace
 {
 
+const bool AIR = getenv("MESHPACE_AIR") != nullptr;
+
 uint64_t
 NowNs()
 {
@@ -159,7 +161,29 @@ MeshpaceGateway::ShareStep()
             m_hostShares.Demands({key.meshAddress, false}, connection->Upload().Demand(NowNs()));
         }
     }
-    m_throttles += m_hostShares.Step(NowNs());
+    if (AIR)
+    {
+        for (const auto& [key, connection] : m_connections)
+        {
+            const auto& search = connection->Down().estimate.search;
+            const bool heard = search.mean_ns > 0 && NowNs() - search.heard_ns < 1000000000ull;
+            m_hostShares.Path({key.meshAddress, true},
+                              connection->Down().path.hops,
+                              heard,
+                              search.mean_ns - std::min(search.base_ns, search.mean_ns),
+                              connection->Holds());
+            m_hostShares.Path({key.meshAddress, false}, connection->Down().path.hops, false, 0, false);
+        }
+        m_throttles += m_hostShares.AirStep(NowNs());
+        for (const auto& [key, connection] : m_connections)
+        {
+            connection->SetShared(m_hostShares.CapBps({key.meshAddress, true}) > 0);
+        }
+    }
+    else
+    {
+        m_throttles += m_hostShares.Step(NowNs());
+    }
     TellConnections();
     TellDue();
 }
@@ -259,12 +283,16 @@ void
 MeshpaceGateway::EvenStep()
 {
     LawClock clock;
-    ProbeStalledPaths();
+    static uint32_t steps = 0;
+    if (!AIR || ++steps % 10 == 0)
+    {
+        ProbeStalledPaths();
+    }
     if (SharesHosts())
     {
         ShareStep();
     }
-    m_evenEvent = Simulator::Schedule(NanoSeconds(MP_SHARE_STEP_NS),
+    m_evenEvent = Simulator::Schedule(NanoSeconds(AIR ? MP_AIR_STEP_NS : MP_SHARE_STEP_NS),
                                       &MeshpaceGateway::EvenStep,
                                       this);
 }

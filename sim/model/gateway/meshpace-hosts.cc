@@ -70,6 +70,83 @@ MeshpaceHosts::Step(uint64_t nowNs)
     return capped;
 }
 
+void
+MeshpaceHosts::Path(const Key& key, uint32_t hops, bool heard, uint64_t waitsNs, bool held)
+{
+    const auto found = m_hosts.find(key);
+    if (found == m_hosts.end())
+    {
+        return;
+    }
+    auto& host = found->second;
+    auto& air = m_airHosts[key.address];
+    air.hops = hops;
+    auto& way = air.way[!key.down];
+    way.held = way.held || held;
+    if (heard)
+    {
+        way.waits_ns = (way.waits_ns * host.heardFlows + waitsNs) / (host.heardFlows + 1);
+        host.heardFlows++;
+        way.heard = true;
+    }
+}
+
+uint32_t
+MeshpaceHosts::AirStep(uint64_t nowNs)
+{
+    static const char* policy = getenv("MESHPACE_AIR");
+    m_air.fairness = policy && std::string(policy) == "rate" ? MP_FAIRNESS_RATE : MP_FAIRNESS_AIR;
+    std::vector<mp_air_host> air;
+    for (auto& [key, host] : m_hosts)
+    {
+        auto& way = m_airHosts[key.address].way[!key.down];
+        way.delivered_bytes = host.share.delivered_bytes;
+        way.flows = host.share.flows;
+        way.wanting_flows = host.share.wanting_flows;
+    }
+    for (auto& [address, host] : m_airHosts)
+    {
+        air.push_back(host);
+    }
+    const auto capped = mp_airtime_step(&m_air, air.data(), air.size(), mp_law_even().hop_wait_ns, nowNs);
+    static const bool log = getenv("MESHPACE_AIR_LOG") != nullptr;
+    static uint32_t steps = 0;
+    if (log && ++steps % (getenv("MESHPACE_AIR_ALL") ? 1 : 5) == 0)
+    {
+        fprintf(stderr, "%.1f L %.2f e %.2f n %u shared %d:", nowNs * 1e-9, m_air.air_q16 / 65536., m_air.error_q16 / 65536., m_air.present, m_air.shared);
+        for (auto& h : air)
+        {
+            for (int i = 0; i < 2; i++)
+            {
+                auto& w = h.way[i];
+                if (w.present)
+                {
+                    fprintf(stderr, " [%s%u r %.2f C %.2f P %.3f cap %.2f d %.2f W %.0f%s]", i ? "u" : "d", h.hops, w.rate_bytes_per_s * 8e-6, w.alone_bytes_per_s * 8e-6, w.unsure_q16 / 65536., w.cap_bytes_per_s * 8e-6, w.demand_q16 / 65536., w.waits_ns * 1e-6, w.held ? " held" : "");
+                }
+            }
+        }
+        fprintf(stderr, "\n");
+    }
+    auto each = air.begin();
+    for (auto& [address, host] : m_airHosts)
+    {
+        host = *each++;
+        for (auto& way : host.way)
+        {
+            way.held = false;
+        }
+    }
+    for (auto& [key, host] : m_hosts)
+    {
+        Cap(host, m_airHosts[key.address].way[!key.down].cap_bytes_per_s);
+        host.heardFlows = 0;
+        host.feedback = mp_feedback_of(&m_shares, &host.share);
+        host.share.flows = 0;
+        host.share.wanting_flows = 0;
+    }
+    return capped;
+}
+
 mp_feedback
 MeshpaceHosts::Feedback(const Key& key) const
 {

@@ -64,6 +64,11 @@ class MeshpaceHosts
      */
     uint32_t Step(uint64_t nowNs);
 
+    /** Air prototype. */
+    uint32_t AirStep(uint64_t nowNs);
+    void Path(const Key& key, uint32_t hops, bool heard, uint64_t waitsNs, bool held);
+    bool Shared() const { return m_air.shared; }
+
     /**
      * @param key the host
      * @return its cap in bytes/s, 0: none
@@ -208,6 +213,9 @@ class MeshpaceHosts
     struct Host
     {
         mp_host_share share{};
+        uint32_t heardFlows{0};
+        mp_air_way way{};
+        uint32_t hops{0};
         mp_feedback feedback{}; //!< to its flows
         mp_police police{};     //!< of what it sends
         mp_host_pace pace{};
@@ -223,6 +231,8 @@ class MeshpaceHosts
 
     std::map<Key, Host> m_hosts;
     mp_shares m_shares{};
+    mp_air m_air{};
+    std::map<uint32_t, mp_air_host> m_airHosts;
 };
 
 } // namespace ns3
