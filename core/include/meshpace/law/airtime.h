@@ -101,9 +101,9 @@ MP_INLINE bool mp_airtime_error(struct mp_air *air, const struct mp_air_host *ho
 		const struct mp_air_way *way = &host[i / 2].way[i % 2];
 		uint64_t wait_ns = mp_airtime_wait_ns(air, &host[i / 2], hop_wait_ns);
 
-		if (!way->heard || !way->present)
+		if (!way->heard_flows || !way->present)
 			continue;
-		sum_q16 += mp_search_error_q16(wait_ns, way->waits_ns, wait_ns);
+		sum_q16 += mp_search_error_q16(wait_ns, way->waits_ns / way->heard_flows, wait_ns);
 		heard++;
 	}
 	air->error_q16 = heard ? (int32_t)(sum_q16 / (int64_t)heard) : 0;
@@ -157,7 +157,6 @@ MP_INLINE uint32_t mp_airtime_hold(const struct mp_air *air, struct mp_air_host 
 		uint64_t bytes_per_s = way->alone_bytes_per_s * (part_q16 - others_q16) >> 16;
 
 		way->cap_bytes_per_s = 0;
-		way->heard = false;
 		if (!air->shared || !way->present || !way->alone_bytes_per_s || part_q16 >= MP_AIR_ALL_Q16)
 			continue;
 		way->cap_bytes_per_s = mp_max_u64(mp_min_u64(bytes_per_s, MP_AIR_MAX_BYTES_PER_S), MP_AIR_LEAST_BYTES_PER_S);
