@@ -6,10 +6,11 @@
 //! index nothing but arrays of their own structs. A reference is a valid pointer for as long as the call
 //! lasts, and one that is `&mut` has no other.
 use crate::kernel::intf::{
-    self, mp_air, mp_air_host, mp_budget, mp_credit, mp_demand, mp_device, mp_estimate, mp_feedback, mp_goodput,
-    mp_goodput_bulk, mp_goodput_flow, mp_goodput_law, mp_host_pace, mp_host_share, mp_law,
-    mp_pacer, mp_path, mp_probe, mp_progress, mp_radio, mp_reach, mp_shares, mp_too_long, mp_turn,
-    mp_turns, mp_unanswered, mp_unanswered_rate, mp_wait, mp_waits_for, mp_window,
+    self, mp_air, mp_air_host, mp_budget, mp_credit, mp_demand, mp_device, mp_estimate,
+    mp_feedback, mp_goodput, mp_goodput_bulk, mp_goodput_flow, mp_goodput_law, mp_host_pace,
+    mp_host_share, mp_law, mp_pacer, mp_path, mp_probe, mp_progress, mp_radio, mp_reach, mp_shares,
+    mp_too_long, mp_turn, mp_turns, mp_unanswered, mp_unanswered_rate, mp_wait, mp_waits_for,
+    mp_window,
 };
 
 /// `name = mp_name(arguments) -> result`: the function of the headers by references.

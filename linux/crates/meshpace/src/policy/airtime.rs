@@ -157,3 +157,7 @@ impl Airtime {
         self.state.shared
     }
 }
+
+#[cfg(test)]
+#[path = "airtime_tests.rs"]
+mod tests;

@@ -122,8 +122,16 @@ impl Shares {
             By::Trials(trials) => trials.step(&news, now_ns),
             By::Air(air) => air.step(&news, now_ns),
         };
-        self.feedback = parts.iter().map(|(member, _, flow)| (*member, *flow)).collect();
-        self.change(parts.iter().map(|(member, cap, _)| (*member, *cap)).collect())
+        self.feedback = parts
+            .iter()
+            .map(|(member, _, flow)| (*member, *flow))
+            .collect();
+        self.change(
+            parts
+                .iter()
+                .map(|(member, cap, _)| (*member, *cap))
+                .collect(),
+        )
     }
 
     fn choose(&mut self, fairness: Fairness, now_ns: u64) {

@@ -127,7 +127,12 @@ fn who_leaves_holds_nobody() {
     for second in 61..=100 {
         bytes[0] += 500_000;
         let ghost = flow(second as u8, 1, 0);
-        shares.step(Fairness::Trials, &vec![flow(1, 1, bytes[0]), ghost], &[], second * S);
+        shares.step(
+            Fairness::Trials,
+            &vec![flow(1, 1, bytes[0]), ghost],
+            &[],
+            second * S,
+        );
         assert!(!shares.is_active(&(host(second as u8), DOWN)));
         assert!(shares.caps().is_empty());
     }
@@ -200,11 +205,15 @@ fn a_sum_goes_on_when_flows_end_and_udp_is_part_of_it() {
         direction: DOWN,
     };
     let mut step = |second: u64, table: &Table, ended: u64, udp: u64| {
-        shares.step(Fairness::Trials, table, &[(key, ended), (key, udp)], second * S);
+        shares.step(
+            Fairness::Trials,
+            table,
+            &[(key, ended), (key, udp)],
+            second * S,
+        );
         members(&shares).get(&(host(1), DOWN)).copied()
     };
-    let delivered =
-        |share: Option<mp_host_share>| share.map_or(0, |share| share.delivered_bytes);
+    let delivered = |share: Option<mp_host_share>| share.map_or(0, |share| share.delivered_bytes);
     assert_eq!(delivered(step(1, &vec![flow(1, 1, 1000)], 0, 100)), 1100);
     let other = step(2, &vec![flow(1, 2, 50)], 1000, 150);
     assert_eq!(delivered(other), 1200, "another flow, more UDP");
