@@ -124,9 +124,12 @@ impl Mesh {
     fn table(&self) -> Table {
         let queueing_ns = (self.queueing_s * 1e9) as u64;
         let held = |bulk: &Bulk| self.shares.caps().contains_key(&bulk.member);
-        let flow = |bulk: &Bulk, n| bulk.flow(n, queueing_ns, held(bulk), self.now_ns);
-        let flows = |bulk| (0..bulk.flows).map(move |n| flow(&bulk, n));
-        self.bulk.iter().copied().flat_map(flows).collect()
+        let mut table = Table::new();
+        for bulk in &self.bulk {
+            let flow = |n| bulk.flow(n, queueing_ns, held(bulk), self.now_ns);
+            table.extend((0..bulk.flows).map(flow));
+        }
+        table
     }
 
     fn run(&mut self, seconds: u64) {
