@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The law `even` by shares of the air: each of n hosts has its part of what it has alone, and soon."""
+"""The law `even` by shares of the air: each of n hosts has its part of what it has alone."""
 
 import signal
 import time
@@ -46,7 +46,7 @@ def by_host(gateway: Gateway, field: str) -> dict[str, float | None]:
 def test_who_comes_has_its_part_and_who_leaves_frees_it(
     start: StartGateway, fairness: str, far_hops: int
 ) -> None:
-    """Else a far user waits half a minute for its part, or its packets have nearly all of the air."""
+    """Else a far user waits half a minute, or its packets have nearly all of the air."""
     near_alone, far_alone = KBPS * PAYLOAD, KBPS * PAYLOAD / far_hops
     with net.over_radio(radio(far_hops), hosts=2) as network:
         gateway = begin(start, network, far_hops, fairness)
@@ -57,7 +57,10 @@ def test_who_comes_has_its_part_and_who_leaves_frees_it(
             with Transfer(network.wired, network.hosts[1], FAR) as far:
                 time.sleep(SETTLING_S)
                 both = kbps(near, far)
-                learnt, caps = by_host(gateway, "alone_down_kbps"), by_host(gateway, "cap_down_kbps")
+                learnt, caps = (
+                    by_host(gateway, "alone_down_kbps"),
+                    by_host(gateway, "cap_down_kbps"),
+                )
                 shared = gateway.fresh_status()["air"]
             time.sleep(SETTLING_S)
             (after,) = kbps(near)

@@ -36,7 +36,7 @@ impl Gateway {
         if regrouped {
             self.policy.set_aliases(self.hosts.aliases().clone());
         }
-        self.share(&table, &sums, regrouped, now);
+        self.share(&table, &sums, regrouped, now_ns());
         let capped = self.policy.shares().caps().keys();
         let capped = capped.map(|(address, _)| *address);
         let config = self.task.config();

@@ -60,7 +60,7 @@ impl From<&mp_flow> for FlowState {
             hops: at.path.hops,
             kbps: at.path.kbps,
             mean_rtt_ns: law::window_mean_ns(&estimate.window),
-            queueing_ns: search.mean_ns.saturating_sub(search.base_ns),
+            queueing_ns: law::queueing_ns(search),
             heard_ns: search.heard_ns,
             cov_q16: estimate.cov_q16,
             samples: estimate.samples,

@@ -40,8 +40,7 @@ fn fill_in(host: &mut mp_air_host, news: [Option<&News>; 2]) {
         way.delivered_bytes += news.bytes;
         way.flows = news.flows;
         way.wanting_flows = news.wanting_flows;
-        way.heard = news.heard_flows > 0;
-        way.waits_ns = news.queueing_ns / u64::from(news.heard_flows.max(1));
+        law::queueing_tell(&news.queueing, way);
         way.held = news.held;
     }
 }

@@ -6,14 +6,11 @@ use std::sync::Arc;
 
 use crate::hosts::identity::Aliases;
 use crate::kernel::flow_state::{FlowState, Table};
-use crate::kernel::intf::{self, mp_demand, mp_host_key, MP_NS_PER_S};
+use crate::kernel::intf::{self, mp_demand, mp_host_key, mp_queueing};
 use crate::kernel::law;
 
 /// The address that stands for a host, and a direction (enum mp_direction).
 pub type Member = ([u8; 16], u32);
-
-/// A round trip that was measured so lately tells what waits now.
-const HEARD_NS: u64 = MP_NS_PER_S as u64;
 
 /// Of a member, since the previous look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,9 +24,8 @@ pub struct News {
     pub hops: u32,
     /// something of it waits here
     pub held: bool,
-    /// flows of which a round trip was measured lately, and what waited in the mesh of all of them together
-    pub heard_flows: u32,
-    pub queueing_ns: u64,
+    /// what waits in the mesh, by its downloads
+    pub queueing: mp_queueing,
 }
 
 pub type AllNews = HashMap<Member, News>;
@@ -53,11 +49,8 @@ impl News {
         self.wanting_flows += u32::from(law::flow_wants(&demand));
         self.hops = self.hops.max(flow.hops);
         self.held |= flow.waits;
-        let down = direction == intf::mp_direction_MP_DOWN;
-        let heard = flow.heard_ns > 0 && now_ns.saturating_sub(flow.heard_ns) < HEARD_NS;
-        if down && heard {
-            self.heard_flows += 1;
-            self.queueing_ns += flow.queueing_ns;
+        if direction == intf::mp_direction_MP_DOWN {
+            law::queueing_add(&mut self.queueing, flow.queueing_ns, flow.heard_ns, now_ns);
         }
     }
 }
