@@ -22,6 +22,7 @@
 #include "endpoint/police.h"
 #include "endpoint/probe.h"
 #include "endpoint/progress.h"
+#include "endpoint/queueing.h"
 #include "law/radio.h"
 #include "law/search.h"
 #include "endpoint/sent.h"
