@@ -29,7 +29,7 @@ MeshpaceAir::SetFairness(MeshpaceFairness fairness)
 void
 MeshpaceAir::Counts(uint32_t address, bool down, const mp_host_share& share)
 {
-    auto& way = m_hosts[address].way[DirectionOf(down)];
+    auto& way = m_hosts[address].air.way[DirectionOf(down)];
     way.delivered_bytes = share.delivered_bytes;
     way.flows = share.flows;
     way.wanting_flows = share.wanting_flows;
@@ -38,24 +38,25 @@ MeshpaceAir::Counts(uint32_t address, bool down, const mp_host_share& share)
 void
 MeshpaceAir::Hears(uint32_t address, const mp_endpoint& down, bool held, uint64_t nowNs)
 {
+    const auto& search = down.estimate.search;
     auto& host = m_hosts[address];
-    auto& way = host.way[MP_AIR_DOWN];
-    host.hops = down.path.hops;
-    way.held = way.held || held;
-    if (mp_search_is_heard(&down.estimate.search, nowNs))
-    {
-        way.waits_ns += mp_search_queueing_ns(&down.estimate.search);
-        way.heard_flows++;
-    }
+    host.air.hops = down.path.hops;
+    host.held = host.held || held;
+    mp_queueing_add(&host.queueing, mp_queueing_ns(&search), search.heard_ns, nowNs);
 }
 
 uint32_t
 MeshpaceAir::Step(uint64_t nowNs)
 {
     std::vector<mp_air_host> hosts;
-    for (const auto& [address, host] : m_hosts)
+    for (auto& [address, host] : m_hosts)
     {
-        hosts.push_back(host);
+        auto& download = host.air.way[MP_AIR_DOWN];
+        mp_queueing_tell(&host.queueing, &download);
+        download.held = host.held;
+        host.queueing = {};
+        host.held = false;
+        hosts.push_back(host.air);
     }
     const auto law = mp_law_even();
     const auto capped =
@@ -63,10 +64,7 @@ MeshpaceAir::Step(uint64_t nowNs)
     auto each = hosts.begin();
     for (auto& [address, host] : m_hosts)
     {
-        host = *each++;
-        host.way[MP_AIR_DOWN].waits_ns = 0;
-        host.way[MP_AIR_DOWN].heard_flows = 0;
-        host.way[MP_AIR_DOWN].held = false;
+        host.air = *each++;
     }
     return capped;
 }
@@ -75,7 +73,7 @@ uint64_t
 MeshpaceAir::CapBps(uint32_t address, bool down) const
 {
     const auto found = m_hosts.find(address);
-    return found == m_hosts.end() ? 0 : found->second.way[DirectionOf(down)].cap_bytes_per_s;
+    return found == m_hosts.end() ? 0 : found->second.air.way[DirectionOf(down)].cap_bytes_per_s;
 }
 
 bool

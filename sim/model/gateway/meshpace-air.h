@@ -72,7 +72,15 @@ class MeshpaceAir
     bool Shared() const;
 
   private:
-    std::map<uint32_t, mp_air_host> m_hosts; //!< by address
+    /** One host, and what is collected of it for the next step. */
+    struct Host
+    {
+        mp_air_host air{};
+        mp_queueing queueing{}; //!< of its downloads
+        bool held{false};       //!< something of one waits here
+    };
+
+    std::map<uint32_t, Host> m_hosts; //!< by address
     mp_air m_air{};
 };
 

@@ -30,8 +30,8 @@ struct mp_air_way {
 	uint64_t delivered_bytes; /* ever */
 	uint32_t flows;           /* of which something is under way */
 	uint32_t wanting_flows;   /* of those, that want more (mp_flow_wants) */
-	uint64_t waits_ns;        /* the sum of W of its flows that were heard lately */
-	uint32_t heard_flows;     /* them */
+	uint64_t waits_ns;        /* W (endpoint/queueing.h), if heard */
+	bool heard;
 	bool held;                /* something waits here for what the host is held to */
 	/* The steps fill in: */
 	uint64_t cap_bytes_per_s;   /* what it is held to; 0: nothing */

@@ -101,9 +101,9 @@ MP_INLINE bool mp_airtime_error(struct mp_air *air, const struct mp_air_host *ho
 		const struct mp_air_way *way = &host[i / 2].way[i % 2];
 		uint64_t wait_ns = mp_airtime_wait_ns(air, &host[i / 2], hop_wait_ns);
 
-		if (!way->heard_flows || !way->present)
+		if (!way->heard || !way->present)
 			continue;
-		sum_q16 += mp_search_error_q16(wait_ns, way->waits_ns / way->heard_flows, wait_ns);
+		sum_q16 += mp_search_error_q16(wait_ns, way->waits_ns, wait_ns);
 		heard++;
 	}
 	air->error_q16 = heard ? (int32_t)(sum_q16 / (int64_t)heard) : 0;

@@ -282,16 +282,4 @@ MP_INLINE void mp_search_add(struct mp_search *search, const struct mp_path *pat
 				omit, now_ns, ack);
 }
 
-/* What waits on the path, D - T of the latest round, in ns. */
-MP_INLINE uint64_t mp_search_queueing_ns(const struct mp_search *search)
-{
-	return mp_max_u64(search->mean_ns, search->base_ns) - search->base_ns;
-}
-
-/* Whether a sample within the latest second says so. */
-MP_INLINE bool mp_search_is_heard(const struct mp_search *search, uint64_t now_ns)
-{
-	return search->base_ns && now_ns - search->heard_ns < MP_NS_PER_S;
-}
-
 #endif
