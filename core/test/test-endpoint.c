@@ -60,7 +60,7 @@ static void test_a_sample(void)
 	CHECK_EQUAL(acknowledges(&down, 1000, 30 * ms, &acked), MP_ACK_FORWARD);
 	CHECK(acked.counts, "fits");
 	CHECK_NEAR(acked.rtt_ticks << MP_TICK_SHIFT, 20 * ms, 0, 2 << MP_TICK_SHIFT);
-	CHECK(mp_endpoint_down_learn(&down, &law, &pure, acked.rtt_ticks, 0), "taken");
+	CHECK(mp_endpoint_down_learn(&down, &law, &pure, acked.rtt_ticks, 0, false), "taken");
 	CHECK(mp_interval_ns(&down.estimate, &law, 0) > 0, "paced from now on");
 	CHECK_EQUAL(down.path.data_bytes, 1040);
 	CHECK_EQUAL(down.path.ack_bytes, 40);

@@ -52,6 +52,7 @@ MUTANTS = (
         "return flow->since_ns && now_ns <",
         "return now_ns <",
     ),
+    Mutant("shared", f"{LAW}/search.h", "if (search->shared) {", "if (false) {"),
     Mutant(
         "turns",
         f"{ENDPOINT}/feedback.h",

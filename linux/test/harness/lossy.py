@@ -15,12 +15,13 @@ import os
 import random
 import select
 import signal
+import socket
 import struct
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from harness.namespace import Namespace
@@ -38,7 +39,8 @@ class Radio:
     delay_ms each way, loss and reorder as fractions of the TCP packets of each way;
     a reordered packet comes late_ms after its time. lost_each n: each nth TCP packet of each way
     is lost, too, so that losses are far apart; 0: none. kbps is shared by both ways; what does
-    not fit into queue packets is dropped. kbps 0: no limit.
+    not fit into queue packets is dropped. kbps 0: no limit. hops: how often a packet of an IPv4
+    address is sent until it is there, one after the other as where all hear each other; else once.
     """
 
     delay_ms: float = 0.0
@@ -50,6 +52,7 @@ class Radio:
     queue: int = 50
     seed: int = 1
     swing_ms: float = 0.0
+    hops: dict[str, int] = field(default_factory=dict)
 
     @contextlib.contextmanager
     def between(self, a: Namespace, a_name: str, b: Namespace, b_name: str) -> Iterator[None]:
@@ -94,6 +97,7 @@ class _Air:
 
     def __init__(self, radio: Radio) -> None:
         self.radio = radio
+        self.hops = {socket.inet_aton(address): hops for address, hops in radio.hops.items()}
         self.chance = [random.Random(f"{radio.seed} {way}") for way in range(2)]
         self.taken = [0, 0]
         self.under_way: list[tuple[float, int, int, bytes]] = []
@@ -130,7 +134,9 @@ class _Air:
     def _transmitted(self, frame: bytes, now: float) -> float:
         if not self.radio.kbps:
             return now
-        self.free_at = max(self.free_at, now) + len(frame) * 8 / (self.radio.kbps * 1e3)
+        hops = max(self.hops.get(end, 1) for end in (frame[26:30], frame[30:34]))
+        air_s = hops * len(frame) * 8 / (self.radio.kbps * 1e3)
+        self.free_at = max(self.free_at, now) + air_s
         return self.free_at
 
     def arrived(self, now: float) -> Iterator[tuple[int, bytes]]:

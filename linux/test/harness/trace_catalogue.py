@@ -88,6 +88,20 @@ CATALOGUE = {
     ),
     "ipv6": Setting(v6=True, down=1, up=1, hops=(4, 2), packets=14, udp=4),
     "super-packets": Setting(supers=True, packets=30),
+    # Its search ends where shares of the air begin, and begins anew from what arrives.
+    "shared": Setting(
+        hops=(2, 4),
+        down=2,
+        packets=90,
+        extra=(
+            (150, "set shared=1"),
+            (150, "cap 1 down 60000 0"),
+            (150, "cap 2 down 30000 0"),
+            (1500, "set shared=0"),
+            (1500, "cap 1 down 0 0"),
+            (1500, "cap 2 down 0 0"),
+        ),
+    ),
 }
 
 

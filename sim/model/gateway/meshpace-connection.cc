@@ -275,8 +275,13 @@ MeshpaceConnection::AckFromMesh(const TcpSegment& segment, uint64_t nowNs)
     }
     m_cache.DropAcknowledged(ack);
     const auto activeHosts = m_down.estimate.search.active_hosts;
-    const bool taken =
-        mp_endpoint_down_learn(&m_down, &m_settings.law, &at, acked.rtt_ticks, activeHosts);
+    const bool shared = m_down.estimate.search.shared;
+    const bool taken = mp_endpoint_down_learn(&m_down,
+                                              &m_settings.law,
+                                              &at,
+                                              acked.rtt_ticks,
+                                              activeHosts,
+                                              shared);
     m_down.interval_ns =
         m_settings.paces ? mp_interval_ns(&m_down.estimate, &m_settings.law, m_down.floor_ns) : 0;
     if (acked.rtt_ticks)
@@ -284,6 +289,12 @@ MeshpaceConnection::AckFromMesh(const TcpSegment& segment, uint64_t nowNs)
         m_statistics.Count(m_down.estimate, IntervalNs(), taken || m_settings.law.constant);
     }
     return verdict;
+}
+
+void
+MeshpaceConnection::SetShared(bool shared)
+{
+    mp_estimate_set_shared(&m_down.estimate, shared);
 }
 
 bool
@@ -389,12 +400,14 @@ void
 MeshpaceConnection::BeginAnew()
 {
     const auto activeHosts = m_down.estimate.search.active_hosts;
+    const bool shared = m_down.estimate.search.shared;
     const auto path = m_down.path;
     m_down = {};
     m_down.path = path;
     m_down.path.data_bytes = 0;
     m_down.path.ack_bytes = 0;
     mp_estimate_active_hosts(&m_down.estimate, activeHosts);
+    mp_estimate_set_shared(&m_down.estimate, shared);
     m_cache = {};
     m_upload.BeginAnew();
     m_probe = {};

@@ -157,6 +157,7 @@ MeshpaceGateway::ShareStep()
         {
             m_hostShares.Demands({key.meshAddress, true}, connection->DownDemand(NowNs()));
             m_hostShares.Demands({key.meshAddress, false}, connection->Upload().Demand(NowNs()));
+            m_hostShares.Hears(key.meshAddress, connection->Down(), connection->Holds(), NowNs());
         }
     }
     m_throttles += m_hostShares.Step(NowNs());
@@ -177,6 +178,7 @@ void
 MeshpaceGateway::TellConnection(const MeshpaceKey& key, MeshpaceConnection& connection)
 {
     const bool tells = m_lawName == EVEN && m_settings.paces;
+    connection.SetShared(m_hostShares.Shared());
     connection.Share(m_hostShares.Feedback({key.meshAddress, true}),
                      tells ? m_hostShares.Feedback({key.meshAddress, false}) : mp_feedback{});
 }
@@ -259,12 +261,16 @@ void
 MeshpaceGateway::EvenStep()
 {
     LawClock clock;
-    ProbeStalledPaths();
+    if (NowNs() >= m_probesNs)
+    {
+        m_probesNs = NowNs() + MP_SHARE_STEP_NS;
+        ProbeStalledPaths();
+    }
     if (SharesHosts())
     {
         ShareStep();
     }
-    m_evenEvent = Simulator::Schedule(NanoSeconds(MP_SHARE_STEP_NS),
+    m_evenEvent = Simulator::Schedule(NanoSeconds(m_hostShares.StepNs()),
                                       &MeshpaceGateway::EvenStep,
                                       this);
 }

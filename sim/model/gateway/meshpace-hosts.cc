@@ -49,8 +49,62 @@ MeshpaceHosts::Demands(const Key& key, const mp_demand& demand)
     }
 }
 
+void
+MeshpaceHosts::SetFairness(MeshpaceFairness fairness)
+{
+    m_fairness = fairness;
+    m_air.SetFairness(fairness);
+}
+
+uint64_t
+MeshpaceHosts::StepNs() const
+{
+    return m_fairness == MeshpaceFairness::TRIALS ? MP_SHARE_STEP_NS : MP_AIR_STEP_NS;
+}
+
+void
+MeshpaceHosts::Hears(uint32_t address, const mp_endpoint& down, bool held, uint64_t nowNs)
+{
+    m_air.Hears(address, down, held, nowNs);
+}
+
+bool
+MeshpaceHosts::Shared() const
+{
+    return m_air.Shared();
+}
+
 uint32_t
 MeshpaceHosts::Step(uint64_t nowNs)
+{
+    const auto capped =
+        m_fairness == MeshpaceFairness::TRIALS ? StepOfTrials(nowNs) : StepOfAir(nowNs);
+    for (auto& [key, host] : m_hosts)
+    {
+        host.feedback = mp_feedback_of(&m_shares, &host.share);
+        host.share.flows = 0;
+        host.share.wanting_flows = 0;
+    }
+    return capped;
+}
+
+uint32_t
+MeshpaceHosts::StepOfAir(uint64_t nowNs)
+{
+    for (const auto& [key, host] : m_hosts)
+    {
+        m_air.Counts(key.address, key.down, host.share);
+    }
+    const auto capped = m_air.Step(nowNs);
+    for (auto& [key, host] : m_hosts)
+    {
+        Cap(host, m_air.CapBps(key.address, key.down));
+    }
+    return capped;
+}
+
+uint32_t
+MeshpaceHosts::StepOfTrials(uint64_t nowNs)
 {
     std::vector<mp_host_share> shares;
     for (auto& [key, host] : m_hosts)
@@ -63,9 +117,6 @@ MeshpaceHosts::Step(uint64_t nowNs)
     {
         Cap(host, share->cap_bytes_per_s);
         host.share = *share++;
-        host.feedback = mp_feedback_of(&m_shares, &host.share);
-        host.share.flows = 0;
-        host.share.wanting_flows = 0;
     }
     return capped;
 }

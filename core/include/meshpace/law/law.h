@@ -238,6 +238,19 @@ MP_INLINE void mp_estimate_active_hosts(struct mp_estimate *estimate, uint32_t a
 	estimate->search.active_hosts = active_hosts;
 }
 
+/*
+ * Tells whether hosts are held to their shares of the air (airtime.h): then a flow is not paced by itself. Without a
+ * branch, for each of which a verifier would walk through all that follows.
+ */
+MP_INLINE void mp_estimate_set_shared(struct mp_estimate *estimate, bool shared)
+{
+	struct mp_search *search = &estimate->search;
+	uint64_t alone_ns = mp_select_u64(search->shared, search->interval_ns, search->paced_ns);
+
+	search->paced_ns = mp_select_u64(shared, 0, alone_ns);
+	search->shared = shared;
+}
+
 /* RTT_wired as the option carries it, in us and at least 1; 0 for 0 ticks, no sample. */
 MP_INLINE uint32_t mp_rtt_wired_us(uint32_t rtt_ticks)
 {

@@ -92,6 +92,7 @@ struct mp_search {
 	uint32_t overshoots;   /* rounds in a row in which twice what is wanted waited */
 	uint32_t active_hosts; /* n (mp_estimate_active_hosts); 0, 1: none */
 	bool found;            /* half of what is wanted has waited for once */
+	bool shared;           /* its host's share of the air bounds it, and not the search */
 };
 
 /* D* of hop_wait_ns a hop, in ns. */
@@ -157,7 +158,7 @@ MP_INLINE void mp_search_start(struct mp_search *search, uint64_t wait_ns, uint6
 	search->mean_ns = rtt_ns;
 	search->round_ns = rtt_ns + wait_ns;
 	search->interval_ns = search->round_ns / MP_SEARCH_WINDOW;
-	search->paced_ns = search->interval_ns;
+	search->paced_ns = search->shared ? 0 : search->interval_ns;
 	search->heard_ns = now_ns;
 	search->overshoots = 0;
 	search->found = false;
@@ -217,6 +218,15 @@ MP_INLINE uint64_t mp_search_lasts_ns(const struct mp_search *search)
 	return search->mean_ns + (search->found ? search->late_ns : 0);
 }
 
+/* Its host's share bounds a flow, and the search will begin again from what arrives now. */
+MP_INLINE void mp_search_follow(struct mp_search *search, uint64_t arrived_ns)
+{
+	search->interval_ns = mp_min_u64(mp_max_u64(arrived_ns, MP_NS_PER_US), MP_SEARCH_LONGEST_NS);
+	search->overshoots = 0;
+	search->found = false;
+	search->paced_ns = 0;
+}
+
 /* A round is over. */
 MP_INLINE void mp_search_round(struct mp_search *search, const struct mp_path *path,
 			       uint64_t active_hosts, uint64_t wait_ns, uint32_t omit, uint64_t now_ns, uint32_t ack)
@@ -229,6 +239,11 @@ MP_INLINE void mp_search_round(struct mp_search *search, const struct mp_path *p
 	search->mean_ns = search->sum_ns / search->count;
 	search->round_ns = mp_max_u64(search->mean_ns, search->base_ns + wait_ns);
 	error_q16 = mp_search_error_q16(search->base_ns + wait_ns, search->mean_ns, wait_ns);
+	if (search->shared) {
+		mp_search_follow(search, arrived_ns);
+		mp_search_begin(search, now_ns, ack);
+		return;
+	}
 	search->overshoots = error_q16 <= -(int64_t)MP_ONE_Q16 ? search->overshoots + 1 : 0;
 	search->found = search->found || error_q16 <= (int64_t)(MP_ONE_Q16 / 2);
 	if (!(omit & MP_OMIT_ARRIVED) && search->overshoots)

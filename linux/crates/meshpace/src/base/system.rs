@@ -17,6 +17,12 @@ pub fn now_ns() -> u64 {
     Duration::from(time).as_nanos() as u64
 }
 
+/// The processor's time that this thread has taken so far.
+pub fn thread_cpu() -> Duration {
+    let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("every thread has one");
+    Duration::from(time)
+}
+
 pub fn interface_index(name: &str) -> Result<i32> {
     let index = if_nametoindex(name).map_err(|_| {
         usage(format!(

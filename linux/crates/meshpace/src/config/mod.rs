@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::base::errors::{usage, Result};
-use crate::kernel::intf::mp_law;
+use crate::kernel::intf::{self, mp_fairness, mp_law};
 use crate::kernel::law;
 pub use groups::{group_of, Group};
 pub use places::{Node, NodeName};
@@ -66,6 +66,39 @@ impl std::fmt::Display for Law {
             Self::Map => "map",
             Self::Even => "even",
             Self::Off => "off",
+        })
+    }
+}
+
+/// What hosts that share evenly get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Fairness {
+    /// the same goodput, by lowering the fast for as long as the slow gain by it
+    Trials,
+    /// the same part of the air
+    Air,
+    /// the same goodput, by parts of the air
+    Rate,
+}
+
+impl Fairness {
+    /// What core/ calls it; None: trials, which share no air.
+    pub fn of_air(self) -> Option<mp_fairness> {
+        match self {
+            Self::Trials => None,
+            Self::Air => Some(intf::mp_fairness_MP_FAIRNESS_AIR),
+            Self::Rate => Some(intf::mp_fairness_MP_FAIRNESS_RATE),
+        }
+    }
+}
+
+impl std::fmt::Display for Fairness {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Trials => "trials",
+            Self::Air => "air",
+            Self::Rate => "rate",
         })
     }
 }
@@ -133,6 +166,8 @@ pub struct Config {
     pub goodput_control: bool,
     /// law `even`: hosts share evenly
     pub shares: bool,
+    /// law `even`: what each gets
+    pub fairness: Fairness,
     pub local_retransmission: bool,
     /// whose ACKs carry RTT_wired, of wireless-to-wired flows
     pub option: OptionPolicy,
@@ -183,6 +218,7 @@ impl Default for Config {
             release: ReleaseChoice::Auto,
             goodput_control: true,
             shares: true,
+            fairness: Fairness::Trials,
             local_retransmission: true,
             option: OptionPolicy::Asked,
             delay_bound_ms: 500.0,
@@ -276,9 +312,9 @@ impl Config {
         parameters
     }
 
-    /// Whether hosts share evenly.
-    pub fn shares_evenly(&self) -> bool {
-        self.shares && self.law == Law::Even
+    /// What hosts that share evenly get; None: they do not.
+    pub fn fairness(&self) -> Option<Fairness> {
+        (self.shares && self.law == Law::Even).then_some(self.fairness)
     }
 
     /// Whether goodput control is on.

@@ -2,6 +2,7 @@
 //! `meshpace gateway`: sets everything up, keeps it going once a second, puts everything back.
 mod report;
 mod second;
+mod steps;
 mod task;
 
 use std::path::Path;
@@ -13,9 +14,10 @@ use crate::base::errors::{bail, Error, Result};
 use crate::base::system::{self, now_ns};
 use crate::config::{Law, OptionPolicy, ReleaseChoice, Source};
 use crate::hosts::registry::Registry;
-use crate::kernel::intf::{self, mp_limits, mp_settings};
+use crate::kernel::intf::{self, mp_limits, mp_settings, MP_AIR_STEP_NS};
 use crate::kernel::programs::{Maps, Programs};
 use crate::kernel::record::{Recording, Running};
+use crate::policy::airtime::Airtime;
 use crate::policy::Policy;
 use crate::release::holding::Holding;
 use crate::setup::changes::Changes;
@@ -25,11 +27,12 @@ use crate::setup::watch::{self, Watch};
 use crate::show::control;
 use crate::show::files::Files;
 use crate::show::metrics;
+use steps::Steps;
 pub use task::mesh_of;
 use task::Task;
 
-/// The BPF programs hear of new settings so often.
-const ROUND: Duration = Duration::from_millis(100);
+/// The BPF programs hear of new settings so often, and shares of the air are reckoned.
+const ROUND: Duration = Duration::from_nanos(MP_AIR_STEP_NS as u64);
 const TICK: Duration = Duration::from_secs(1);
 
 /// When the next second is over.
@@ -127,13 +130,14 @@ impl Gateway {
         );
         let (sources, findings) = meshpace_paths::Sources::survey(task.mesh());
         findings.iter().for_each(|finding| log::info!("{finding}"));
+        let policy = Policy::new(task.config().fairness, now_ns());
         let mut gateway = Self {
             machine: Machine::new(task.mesh(), watch, changes),
             task,
             maps,
             holding,
             hosts: Registry::new(sources),
-            policy: Policy::new(now_ns()),
+            policy,
             started: Instant::now(),
             complaint: None,
             ending: false,
@@ -205,6 +209,7 @@ impl Gateway {
             udp_waits: (!shares.caps().is_empty()).into(),
             blanks: holds.into(),
             active_hosts: shares.active_hosts(),
+            shared: shares.air().is_some_and(Airtime::is_shared).into(),
             // Where nothing is held, nothing is lost either.
             unanswered_bytes_per_s: if holds {
                 self.policy.strangers_bytes_per_s()
@@ -237,6 +242,7 @@ impl Gateway {
     /// Runs until told to stop.
     pub fn run(&mut self, orders: &Receiver<Order>) -> Result<()> {
         let mut ticks = Ticks::new(Instant::now());
+        let mut steps = Steps::new(Instant::now());
         loop {
             match orders.recv_timeout(ROUND) {
                 Ok(Order::Stop) => return Ok(()),
@@ -250,6 +256,12 @@ impl Gateway {
                 if let Err(error) = self.tick() {
                     self.complain(Some(error));
                 }
+            } else if self.shares_air() && steps.is_due(Instant::now()) {
+                let (began, before) = (Instant::now(), system::thread_cpu());
+                if let Err(error) = self.step() {
+                    self.complain(Some(error));
+                }
+                steps.took(began, system::thread_cpu().saturating_sub(before));
             }
             self.look_after_mesh();
             self.watch_rules();

@@ -9,6 +9,7 @@ use crate::kernel::address::address_of;
 use crate::kernel::flow_state::{FlowState, Table};
 use crate::kernel::intf::{self, mp_flow_key};
 use crate::kernel::law;
+use crate::policy::airtime::Airtime;
 use crate::policy::goodput::GoodputControl;
 use crate::policy::shares::Shares;
 use crate::show::status::{Flow, Host, Status};
@@ -95,9 +96,14 @@ fn hosts_of(gateway: &Gateway, paths: &HashMap<[u8; 16], HostPath>) -> Vec<Host>
 }
 
 fn host(address: &[u8; 16], path: &HostPath, shares: &Shares) -> Host {
+    let kbps = |bytes_per_s: u64| bytes_per_s as f64 * 8.0 / 1e3;
     let cap_kbps = |direction| {
         let cap = shares.caps().get(&(*address, direction));
-        cap.map(|bytes_per_s| *bytes_per_s as f64 * 8.0 / 1e3)
+        cap.copied().map(kbps)
+    };
+    let alone_kbps = |direction| {
+        let alone = |air: &Airtime| air.alone_bytes_per_s(&(*address, direction));
+        shares.air().and_then(alone).map(kbps)
     };
     let active = |direction| shares.is_active(&(*address, direction));
     Host {
@@ -105,6 +111,8 @@ fn host(address: &[u8; 16], path: &HostPath, shares: &Shares) -> Host {
         active_up: active(intf::mp_direction_MP_UP),
         cap_down_kbps: cap_kbps(intf::mp_direction_MP_DOWN),
         cap_up_kbps: cap_kbps(intf::mp_direction_MP_UP),
+        alone_down_kbps: alone_kbps(intf::mp_direction_MP_DOWN),
+        alone_up_kbps: alone_kbps(intf::mp_direction_MP_UP),
         address: address_of(address).to_string(),
         addresses: Vec::new(),
         group: None,
@@ -184,7 +192,9 @@ pub fn status(
         release: gateway.machine.release().to_string(),
         attached: gateway.machine.attached(),
         goodput_control: config.controls_goodput(),
-        shares: config.shares_evenly(),
+        shares: config.fairness().is_some(),
+        fairness: config.fairness.to_string(),
+        air: gateway.policy.shares().air().and_then(Airtime::air),
         active_hosts: gateway.policy.shares().active_hosts(),
         uptime_s: gateway.started.elapsed().as_secs_f64(),
         flows: table.iter().map(flow).collect(),

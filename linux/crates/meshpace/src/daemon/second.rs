@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a running gateway does once a second: it reads the table, shares out, and says how things stand.
+//! What a running gateway does once a second: it reads the table, shares out, and says how things stand; and between
+//! seconds, where the air is shared.
 use super::{report, Gateway};
 use crate::base::errors::Result;
 use crate::base::system::now_ns;
-use crate::config::Law;
+use crate::config::{Fairness, Law};
 use crate::hosts::registry::Seen;
 use crate::kernel::flow_state::{FlowState, Table};
 use crate::kernel::intf::{mp_direction_MP_DOWN, mp_host_key};
+use crate::policy::airtime::Airtime;
 use crate::release::cache::{Acked, Round};
 
 impl Gateway {
@@ -30,7 +32,11 @@ impl Gateway {
         }
         let mut sums = others;
         sums.extend(ended);
-        self.share(&table, &sums, now);
+        let regrouped = self.hosts.identify(&self.maps, config, &table, &sums);
+        if regrouped {
+            self.policy.set_aliases(self.hosts.aliases().clone());
+        }
+        self.share(&table, &sums, regrouped, now_ns());
         let capped = self.policy.shares().caps().keys();
         let capped = capped.map(|(address, _)| *address);
         let config = self.task.config();
@@ -57,15 +63,29 @@ impl Gateway {
         }
     }
 
-    /// Sets what hosts may get; the threads that hold packets hear of it.
-    fn share(&mut self, table: &Table, sums: &[(mp_host_key, u64)], now: u64) {
+    /// Whether there is something to do between seconds: who comes when nobody is there may wait for the next one.
+    pub(super) fn shares_air(&self) -> bool {
+        let fairness = self.task.config().fairness();
+        let air = self.policy.shares().air();
+        fairness.and_then(Fairness::of_air).is_some() && air.is_some_and(Airtime::has_active)
+    }
+
+    /// Between seconds: shares of the air follow who comes and goes.
+    pub(super) fn step(&mut self) -> Result<()> {
+        let held = self.holding.held_flows();
+        self.holding.ask_held();
         let config = self.task.config();
-        let regrouped = self.hosts.identify(&self.maps, config, table, sums);
-        if regrouped {
-            self.policy.set_aliases(self.hosts.aliases().clone());
-        }
-        let evenly = config.shares_evenly() && self.machine.holds();
-        let shared = self.policy.share(&self.maps, table, sums, evenly, now);
+        let mut seen = self.hosts.glance(&self.maps, config, &held)?;
+        seen.others.extend(seen.ended);
+        self.share(&seen.table, &seen.others, false, now_ns());
+        Ok(())
+    }
+
+    /// Sets what hosts may get; the threads that hold packets hear of it. `regrouped`: other addresses are one host.
+    fn share(&mut self, table: &Table, sums: &[(mp_host_key, u64)], regrouped: bool, now: u64) {
+        let config = self.task.config();
+        let fairness = config.fairness().filter(|_| self.machine.holds());
+        let shared = self.policy.share(&self.maps, table, sums, fairness, now);
         if shared.changed || regrouped {
             let shares = self.policy.shares();
             let (caps, aliases) = (shares.caps().clone(), shares.aliases().clone());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! All that is known of who is in the mesh, renewed once a second from the kernel's tables and the mesh's.
+//! All that is known of who is in the mesh, from the kernel's tables and the mesh's.
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -59,11 +59,34 @@ impl Registry {
     ) -> Result<Seen> {
         let mut table = maps.all_flows().context("reading the flow table")?;
         self.expire(maps, config, &mut table, now_ns);
+        let seen = self.complete(table, maps, config, held)?;
+        self.meter.update(&seen.table, now_ns);
+        Ok(seen)
+    }
+
+    /// Between seconds: the kernel's tables as they are.
+    pub fn glance(
+        &self,
+        maps: &Maps,
+        config: &Config,
+        held: &HashSet<mp_flow_key>,
+    ) -> Result<Seen> {
+        let table = maps.all_flows().context("reading the flow table")?;
+        self.complete(table, maps, config, held)
+    }
+
+    /// What else is known of flows, and what the table does not hold.
+    fn complete(
+        &self,
+        mut table: Table,
+        maps: &Maps,
+        config: &Config,
+        held: &HashSet<mp_flow_key>,
+    ) -> Result<Seen> {
         for (key, flow) in &mut table {
             flow.outside |= self.paths.is_outside(config, &key.mesh);
             flow.waits = held.contains(key);
         }
-        self.meter.update(&table, now_ns);
         let others = maps.other_bytes().context("what is not TCP")?;
         let is_outside = |address: &Address| self.paths.is_outside(config, address);
         Ok(Seen {

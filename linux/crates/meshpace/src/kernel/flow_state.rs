@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The kernel's flow table as the daemon reads it once a second.
+//! The kernel's flow table as the daemon reads it.
 use crate::kernel::intf::{mp_flow, mp_flow_key, mp_progress};
 use crate::kernel::law;
 
@@ -11,6 +11,9 @@ pub struct FlowState {
     pub hops: u32,
     pub kbps: u32,
     pub mean_rtt_ns: u64,
+    /// what waited on the path in the latest round of the law `even`, and when a round trip was measured last
+    pub queueing_ns: u64,
+    pub heard_ns: u64,
     pub cov_q16: u32,
     pub samples: u32,
     pub discarded: u32,
@@ -50,12 +53,15 @@ impl From<&mp_flow> for FlowState {
     fn from(flow: &mp_flow) -> Self {
         let at = &flow.at;
         let estimate = &at.estimate;
+        let search = &estimate.search;
         Self {
             progress: at.progress,
             max_end: at.sent.max_end,
             hops: at.path.hops,
             kbps: at.path.kbps,
             mean_rtt_ns: law::window_mean_ns(&estimate.window),
+            queueing_ns: law::queueing_ns(search),
+            heard_ns: search.heard_ns,
             cov_q16: estimate.cov_q16,
             samples: estimate.samples,
             discarded: estimate.discarded,

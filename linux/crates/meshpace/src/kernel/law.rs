@@ -6,10 +6,11 @@
 //! index nothing but arrays of their own structs. A reference is a valid pointer for as long as the call
 //! lasts, and one that is `&mut` has no other.
 use crate::kernel::intf::{
-    self, mp_budget, mp_credit, mp_demand, mp_device, mp_estimate, mp_feedback, mp_goodput,
-    mp_goodput_bulk, mp_goodput_flow, mp_goodput_law, mp_host_pace, mp_host_share, mp_law,
-    mp_pacer, mp_path, mp_probe, mp_progress, mp_radio, mp_reach, mp_shares, mp_too_long, mp_turn,
-    mp_turns, mp_unanswered, mp_unanswered_rate, mp_wait, mp_waits_for, mp_window,
+    self, mp_air, mp_air_host, mp_air_way, mp_budget, mp_credit, mp_demand, mp_device, mp_estimate,
+    mp_feedback, mp_goodput, mp_goodput_bulk, mp_goodput_flow, mp_goodput_law, mp_host_pace,
+    mp_host_share, mp_law, mp_pacer, mp_path, mp_probe, mp_progress, mp_queueing, mp_radio,
+    mp_reach, mp_search, mp_shares, mp_too_long, mp_turn, mp_turns, mp_unanswered,
+    mp_unanswered_rate, mp_wait, mp_waits_for, mp_window,
 };
 
 /// `name = mp_name(arguments) -> result`: the function of the headers by references.
@@ -80,6 +81,9 @@ safe! {
     flow_moves = mp_flow_moves(demand: &mp_demand) -> bool;
     flow_wants = mp_flow_wants(demand: &mp_demand) -> bool;
     feedback_of = mp_feedback_of(shares: &mp_shares, share: &mp_host_share) -> mp_feedback;
+    queueing_ns = mp_queueing_ns(search: &mp_search) -> u64;
+    queueing_add = mp_queueing_add(queueing: &mut mp_queueing, waits_ns: u64, heard_ns: u64, now_ns: u64);
+    queueing_tell = mp_queueing_tell(queueing: &mp_queueing, way: &mut mp_air_way);
     unanswered_step = mp_unanswered_step(rate: &mut mp_unanswered_rate, active_bytes_per_s: u64) -> u64;
     goodput_law_gap = mp_goodput_law_gap() -> mp_goodput_law;
 }
@@ -110,6 +114,13 @@ pub fn set_links(law: &mp_law, path: &mut mp_path, kbps: &[u32]) {
 pub fn shares_step(shares: &mut mp_shares, share: &mut [mp_host_share], now_ns: u64) {
     // Safe: it goes through as many as it is told that there are.
     unsafe { intf::mp_shares_step(shares, share.as_mut_ptr(), share.len() as u32, now_ns) };
+}
+
+/// `mp_airtime_step` on all hosts there are, as much waiting on a path as the law `even` wants.
+pub fn airtime_step(air: &mut mp_air, host: &mut [mp_air_host], now_ns: u64) {
+    let (count, hop_wait_ns) = (host.len() as u32, even().hop_wait_ns);
+    // Safe: it goes through as many as it is told that there are.
+    unsafe { intf::mp_airtime_step(air, host.as_mut_ptr(), count, hop_wait_ns, now_ns) };
 }
 
 /// `mp_goodput_reset` on all flows there are.

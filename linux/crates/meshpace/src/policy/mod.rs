@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What hosts and flows may have: shares, goodput control, wake-ups of senders and what all of it may cost.
+pub mod airtime;
 pub mod asks;
 pub mod goodput;
+pub mod news;
 pub mod shares;
 pub mod strangers;
+pub mod trials;
 pub mod wake_ups;
 
 use std::sync::Arc;
 
 use crate::base::errors::{Error, Result};
+use crate::config::Fairness;
 use crate::hosts::flows;
 use crate::hosts::identity::Aliases;
 use crate::kernel::flow_state::Table;
@@ -20,7 +24,8 @@ use shares::Shares;
 use strangers::Strangers;
 use wake_ups::WakeUps;
 
-/// Decides once a second, and writes what it decided where the programs read it.
+/// Decides once a second, of shares of the air ten times as often, and writes what it decided where the programs
+/// read it.
 pub struct Policy {
     goodput: GoodputControl,
     shares: Shares,
@@ -38,10 +43,10 @@ pub struct Shared {
 }
 
 impl Policy {
-    pub fn new(now_ns: u64) -> Self {
+    pub fn new(fairness: Fairness, now_ns: u64) -> Self {
         Self {
             goodput: GoodputControl::new(),
-            shares: Shares::new(now_ns),
+            shares: Shares::new(fairness, now_ns),
             strangers: Strangers::default(),
             wake_ups: None,
         }
@@ -80,20 +85,19 @@ impl Policy {
         self.shares.set_aliases(aliases);
     }
 
-    /// Sets what hosts may get; `evenly`: or nobody has a cap any more. `sums`: bytes so far of what is not in
-    /// the table.
+    /// Sets what hosts may get; `fairness` None: nobody has a cap any more. `sums`: bytes so far of what is not
+    /// in the table.
     pub fn share(
         &mut self,
         maps: &Maps,
         table: &Table,
         sums: &[(mp_host_key, u64)],
-        evenly: bool,
+        fairness: Option<Fairness>,
         now_ns: u64,
     ) -> Shared {
-        let changed = if evenly {
-            self.shares.step(table, sums, now_ns)
-        } else {
-            self.shares.end(now_ns)
+        let changed = match fairness {
+            Some(fairness) => self.shares.step(fairness, table, sums, now_ns),
+            None => self.shares.end(now_ns),
         };
         let caps = self.shares.caps();
         for member in changed.iter().filter(|member| !caps.contains_key(*member)) {

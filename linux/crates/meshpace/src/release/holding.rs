@@ -78,9 +78,14 @@ impl Holding {
         *self.living.lock().expect(ENDED) = Some(round);
     }
 
-    /// Flows of which something waits, as of the latest second.
+    /// Flows of which something waits, as of the latest second, or of soon after [`Self::ask_held`].
     pub fn held_flows(&self) -> HashSet<mp_flow_key> {
         self.queue.held_flows.lock().expect(ENDED).clone()
+    }
+
+    /// Who asks again in a moment hears of which flows something waits by then.
+    pub fn ask_held(&self) {
+        self.queue.asks_held.store(true, Ordering::Relaxed);
     }
 
     /// TCP packets that were let go.

@@ -122,6 +122,9 @@ impl Thread {
                 looked_around_ns = now;
                 self.pacer.tidy(now);
             }
+            if self.control.asks_held.swap(false, Ordering::Relaxed) {
+                self.pacer.tell_held();
+            }
             self.wait();
         }
         self.release_all()

@@ -51,8 +51,9 @@ pub struct Control {
     pub wait_dropped: AtomicU64,
     pub waiting: AtomicU64,
     pub caps: Published,
-    /// flows of which something waits, as of the latest second
+    /// flows of which something waits, as of the latest second, or since it was asked for
     pub held_flows: Mutex<HashSet<mp_flow_key>>,
+    pub asks_held: AtomicBool,
 }
 
 impl Control {
@@ -145,7 +146,7 @@ impl<W: World> Pacer<W> {
     }
 
     /// Of which flows something waits: their senders have more than they get.
-    fn tell_held(&self) {
+    pub fn tell_held(&self) {
         let held = self.flows.iter().filter(|(_, f)| !f.waiting.is_empty());
         *self.control.held_flows.lock().expect(ENDED) = held.map(|(key, _)| *key).collect();
     }

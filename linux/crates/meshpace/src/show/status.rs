@@ -69,6 +69,11 @@ pub struct Host {
     /// law `even`: what the host may get, payload; None: no cap
     pub cap_down_kbps: Option<f64>,
     pub cap_up_kbps: Option<f64>,
+    /// fairness `air`, `rate`: what the host gets when it is alone, payload, as learnt so far; None: not known
+    #[serde(default)]
+    pub alone_down_kbps: Option<f64>,
+    #[serde(default)]
+    pub alone_up_kbps: Option<f64>,
     /// of its first hop, under the law `map`
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub surroundings: Option<Box<Surroundings>>,
@@ -91,6 +96,13 @@ pub struct Status {
     pub goodput_control: bool,
     /// law `even`: hosts share evenly
     pub shares: bool,
+    /// law `even`: "trials", "air" or "rate"
+    #[serde(default)]
+    pub fairness: String,
+    /// fairness `air`, `rate`: the air that several hosts share, 1 where one frame is in it at a time; None: nobody
+    /// shares it
+    #[serde(default)]
+    pub air: Option<f64>,
     /// law `even`: hosts, each direction for itself, that share a mesh which loses routes; 0: it loses none
     pub active_hosts: u32,
     pub uptime_s: f64,
@@ -187,11 +199,13 @@ pub fn table(status: &Status, most: usize) -> String {
 
 fn headline(status: &Status) -> String {
     let total: f64 = status.flows.iter().map(|flow| flow.goodput_kbps).sum();
+    let air = status.air.map(|air| format!(" (air {air:.2})"));
     format!(
-        "meshpace {} on {}, law {}, release {}, up {:.0} s: {} flows, {total:.0} kbit/s\n{}\n",
+        "meshpace {} on {}, law {}{}, release {}, up {:.0} s: {} flows, {total:.0} kbit/s\n{}\n",
         status.version,
         status.mesh,
         status.law,
+        air.unwrap_or_default(),
         status.release,
         status.uptime_s,
         status.flows.len(),

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What is kept of the hosts that share the air (airtime.h), each in both directions: what they get, what they want, what
+ * they are held to; and of all of them together.
+ */
+#ifndef MESHPACE_AIR_H
+#define MESHPACE_AIR_H
+
+#include "path.h"
+
+#define MP_AIR_STEP_NS (MP_NS_PER_S / 10)
+#define MP_AIR_STEPS_PER_S 10u   /* over which rates are smoothed */
+#define MP_AIR_PRESENT 30u       /* steps without progress after which a host is not there, 3 s (active.h) */
+#define MP_AIR_STALLED 10u       /* after which its sender waits for its time-out, at least 1 s (RFC 6298) */
+#define MP_AIR_NEW 20u           /* steps of a newcomer, whose demand shows only when its slow start is over */
+#define MP_AIR_ALL_Q16 (1u << 20) /* a demand without bound, 16 */
+#define MP_AIR_SPARE_Q16 3277u   /* .05, beside twice what is used: who uses nothing can begin */
+#define MP_AIR_MAX_BYTES_PER_S 0xffffffffu /* 34 Gbit/s: products fit 64 bits */
+#define MP_AIR_LEAST_BYTES_PER_S 1000u     /* nobody is held to less */
+
+/* What w_i is. */
+enum mp_fairness { MP_FAIRNESS_AIR = 0, MP_FAIRNESS_RATE = 1 };
+
+/* From the wired network to a host, and the other way. */
+enum mp_air_direction { MP_AIR_DOWN = 0, MP_AIR_UP = 1 };
+
+/* A host's downloads, or its uploads. */
+struct mp_air_way {
+	/* The caller fills in, before each step: */
+	uint64_t delivered_bytes; /* ever */
+	uint32_t flows;           /* of which something is under way */
+	uint32_t wanting_flows;   /* of those, that want more (mp_flow_wants) */
+	uint64_t waits_ns;        /* W (endpoint/queueing.h), if heard */
+	bool heard;
+	bool held;                /* something waits here for what the host is held to */
+	/* The steps fill in: */
+	uint64_t cap_bytes_per_s;   /* what it is held to; 0: nothing */
+	uint64_t alone_bytes_per_s; /* C; 0: not known */
+	uint64_t before_bytes;      /* delivered at the previous step */
+	uint64_t rate_bytes_per_s;  /* r, smoothed */
+	uint32_t unsure_q16;        /* P */
+	uint32_t used_q16;          /* r / C */
+	uint32_t demand_q16;        /* d */
+	uint32_t quiet;             /* steps since its latest progress */
+	uint32_t age;               /* steps since the first */
+	bool present;
+	bool wants;
+};
+
+/* A host of the mesh. */
+struct mp_air_host {
+	uint32_t hops; /* the caller's; 0: not known, taken for 1 */
+	struct mp_air_way way[2]; /* by enum mp_air_direction */
+};
+
+struct mp_air {
+	enum mp_fairness fairness; /* the caller's */
+	uint64_t before_ns;        /* the previous step */
+	uint32_t air_q16;          /* L */
+	uint32_t present;          /* n */
+	int32_t error_q16;         /* e of the latest step */
+	bool shared;               /* more than one was there in it, and somebody wanted more */
+};
+
+/* Hops of a path in which one packet is in the air at a time. */
+MP_INLINE uint64_t mp_air_hops(const struct mp_air_host *host)
+{
+	return mp_min_u64(host->hops ? host->hops : 1, MP_REUSE_HOPS);
+}
+
+MP_INLINE bool mp_air_is_present(const struct mp_air_host *host)
+{
+	return host->way[0].present || host->way[1].present;
+}
+
+/* A step's progress of one way: its rate, and whether it is there. */
+MP_INLINE void mp_air_progress(struct mp_air_way *way, uint64_t elapsed_us)
+{
+	uint64_t bytes = mp_min_u64(way->delivered_bytes - way->before_bytes, 1ull << 44);
+	uint64_t bytes_per_s = mp_min_u64(bytes * 1000000 / elapsed_us, MP_AIR_MAX_BYTES_PER_S);
+	bool comes = bytes && !way->present;
+
+	way->before_bytes = way->delivered_bytes;
+	way->quiet = bytes ? 0 : way->quiet + 1;
+	way->present = bytes || (way->present && way->quiet < MP_AIR_PRESENT);
+	way->age = comes ? 0 : way->age + 1;
+	if (comes)
+		way->rate_bytes_per_s = bytes_per_s;
+	way->rate_bytes_per_s = ((MP_AIR_STEPS_PER_S - 1) * way->rate_bytes_per_s + bytes_per_s) / MP_AIR_STEPS_PER_S;
+}
+
+/* What each host has got since the previous step, and how many are there. */
+MP_INLINE void mp_air_measure(struct mp_air *air, struct mp_air_host *host, uint32_t n, uint64_t now_ns)
+{
+	uint64_t elapsed_us = mp_max_u64((now_ns - air->before_ns) / MP_NS_PER_US, 1);
+	uint32_t i;
+
+	air->before_ns = now_ns;
+	air->present = 0;
+	for (i = 0; i < n; i++) {
+		mp_air_progress(&host[i].way[0], elapsed_us);
+		mp_air_progress(&host[i].way[1], elapsed_us);
+		air->present += mp_air_is_present(&host[i]);
+	}
+}
+
+/* What a way uses and wants of the air; returns whether it wants all that it can get. */
+MP_INLINE bool mp_air_demand(struct mp_air_way *way)
+{
+	uint64_t used_q16 = way->alone_bytes_per_s ? (way->rate_bytes_per_s << 16) / way->alone_bytes_per_s : 0;
+	bool wants = way->present && way->wanting_flows && way->quiet < MP_AIR_STALLED;
+	bool begins = way->present && way->flows && way->age < MP_AIR_NEW;
+
+	way->wants = wants;
+	way->used_q16 = (uint32_t)mp_min_u64(used_q16, MP_AIR_ALL_Q16);
+	way->demand_q16 = way->present ? (uint32_t)mp_min_u64(2 * used_q16 + MP_AIR_SPARE_Q16, MP_AIR_ALL_Q16) : 0;
+	if (wants || begins)
+		way->demand_q16 = MP_AIR_ALL_Q16;
+	return wants;
+}
+
+#endif

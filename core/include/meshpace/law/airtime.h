@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What each host of the mesh gets (law `even`): a share of the air. All that the mesh carries for the Internet crosses
+ * one gateway, and around it one frame is in the air at a time. A byte of host i takes 1/C_i of it, where C_i is the rate
+ * that the host gets when it is alone in the same place. So rates x_i are carried as long as
+ *
+ *   sum of x_i / C_i <= 1                                                                     (1)
+ *
+ * and who has 1/n of the air has C_i / n, whatever its distance: that is what the law promises.
+ *
+ * Water-filling. A host's demand d_i is a share of the air, too. Level l is the greatest at which the sum of
+ * min(d_i, w_i l) is L, and every host is held to w_i l C_i: what one does not use is the others', and who wants more a
+ * moment later has its part at once. Under the policy `air` w_i is 1, under `rate` 1/C_i: then who wants more gets as
+ * many bytes as the others.
+ *
+ * L, the air that there is, is 1 where (1) is exact. It is more where branches do not hear each other, and less where C_i
+ * are taken for greater than they are; so it is sought, by what waits in the mesh. On the path of host i W_i waits and
+ * D*_i may:
+ *
+ *   e_i = (D*_i - W_i) / D*_i, cut to [-1, 1];  e: their mean
+ *   each step of tau:  L grows by k e;  L (1 + p e) is in force
+ *
+ * What waits is the integral of what is too much, W' = L (1 + p e) - 1. Around W = D* that is an oscillator of the frequency
+ * sqrt(k / (tau D*)) and the damping p sqrt(tau / (k D*)) / 2. With search.h's k = 1/100 and p = 1/10 the damping is 1/2
+ * where D* = tau, and a round trip, which is about D*, is short beside the period, 20 pi of them. While no host fills
+ * what it is held to, that nothing waits says nothing of more, and L does not grow.
+ *
+ * Somebody who wants more and lacks a tenth of his part at L = 1 shows that the air is used up where nothing can be seen
+ * waiting (uploads, losses): then L falls to 1, for the promise goes before the sum.
+ *
+ * C_i is learnt from (1), too: alone.h.
+ */
+#ifndef MESHPACE_AIRTIME_H
+#define MESHPACE_AIRTIME_H
+
+#include "alone.h"
+#include "search.h"
+
+/* What else may wait beside each other host: its two aggregates (mp_law_even). */
+#define MP_AIRTIME_OTHER_NS (2 * 5484 * MP_NS_PER_US)
+#define MP_AIRTIME_GAIN_Q16 655     /* k */
+#define MP_AIRTIME_DAMPING_Q16 6554 /* p */
+#define MP_AIRTIME_BOUND 2u         /* L and 1/L: C_i are wrong by no more, or what waits says nothing of the air */
+
+/* w of a host by one of its ways, Q16. */
+MP_INLINE uint64_t mp_airtime_weight_q16(const struct mp_air *air, const struct mp_air_way *way)
+{
+	if (air->fairness == MP_FAIRNESS_AIR || !way->alone_bytes_per_s)
+		return MP_ONE_Q16;
+	/* 1/C, of 2^24 bytes/s: what is far above counts a little, what is far below much. */
+	return mp_min_u64(((1ull << 40) / way->alone_bytes_per_s) + 1, 1ull << 30);
+}
+
+MP_INLINE uint64_t mp_airtime_part_q16(const struct mp_air *air, const struct mp_air_way *way, uint64_t level_q16)
+{
+	return mp_min_u64(level_q16 * mp_airtime_weight_q16(air, way) >> 16, MP_AIR_ALL_Q16);
+}
+
+/* min(d, w l) of a host: of both its ways, which take it in turn where each wants half of it. */
+MP_INLINE uint64_t mp_airtime_takes_q16(const struct mp_air *air, const struct mp_air_host *host, uint64_t level_q16)
+{
+	uint64_t down_q16 = mp_airtime_part_q16(air, &host->way[0], level_q16);
+	uint64_t up_q16 = mp_airtime_part_q16(air, &host->way[1], level_q16);
+	uint64_t demand_q16 = mp_min_u64(host->way[0].demand_q16, down_q16) + mp_min_u64(host->way[1].demand_q16, up_q16);
+
+	return mp_min_u64(demand_q16, mp_max_u64(down_q16, up_q16));
+}
+
+/* l: halvings find it to a thousandth. Without bound: not all of the air is wanted. */
+MP_INLINE uint64_t mp_airtime_level_q16(const struct mp_air *air, const struct mp_air_host *host, uint32_t n, uint64_t all_q16)
+{
+	uint64_t low_q16 = 0, high_q16 = 1ull << 32;
+	uint32_t round, i;
+
+	for (round = 0; round < 32; round++) {
+		uint64_t middle_q16 = (low_q16 + high_q16) / 2, sum_q16 = 0;
+
+		for (i = 0; i < n; i++)
+			sum_q16 += mp_airtime_takes_q16(air, &host[i], middle_q16);
+		if (sum_q16 > all_q16)
+			high_q16 = middle_q16;
+		else
+			low_q16 = middle_q16;
+	}
+	return low_q16;
+}
+
+/* D* of a host, in ns. */
+MP_INLINE uint64_t mp_airtime_wait_ns(const struct mp_air *air, const struct mp_air_host *host, uint64_t hop_wait_ns)
+{
+	return (host->hops ? host->hops : 1) * hop_wait_ns + (mp_max_u64(air->present, 1) - 1) * MP_AIRTIME_OTHER_NS;
+}
+
+/* e; returns whether anybody was heard. */
+MP_INLINE bool mp_airtime_error(struct mp_air *air, const struct mp_air_host *host, uint32_t n, uint64_t hop_wait_ns)
+{
+	int64_t sum_q16 = 0;
+	uint32_t i, heard = 0;
+
+	for (i = 0; i < 2 * n; i++) {
+		const struct mp_air_way *way = &host[i / 2].way[i % 2];
+		uint64_t wait_ns = mp_airtime_wait_ns(air, &host[i / 2], hop_wait_ns);
+
+		if (!way->heard || !way->present)
+			continue;
+		sum_q16 += mp_search_error_q16(wait_ns, way->waits_ns, wait_ns);
+		heard++;
+	}
+	air->error_q16 = heard ? (int32_t)(sum_q16 / (int64_t)heard) : 0;
+	return heard > 0;
+}
+
+/* Whether anybody fills what it is held to, or is held to nothing. */
+MP_INLINE bool mp_airtime_binds(const struct mp_air_host *host, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < 2 * n; i++) {
+		const struct mp_air_way *way = &host[i / 2].way[i % 2];
+
+		if (way->present && (way->held || way->rate_bytes_per_s * 4 >= way->cap_bytes_per_s * 3))
+			return true;
+	}
+	return false;
+}
+
+/* Whether somebody who wants more lacks a tenth of what it would have with L = 1. */
+MP_INLINE bool mp_airtime_lacks(const struct mp_air *air, const struct mp_air_host *host, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < 2 * n; i++) {
+		const struct mp_air_way *way = &host[i / 2].way[i % 2];
+
+		if (way->wants && way->age >= MP_AIR_NEW && (way->rate_bytes_per_s * air->air_q16 >> 16) * 10 < way->cap_bytes_per_s * 9)
+			return true;
+	}
+	return false;
+}
+
+/* x (1 + e gain), Q16. */
+MP_INLINE uint32_t mp_airtime_by_q16(uint32_t x_q16, int32_t error_q16, int64_t gain_q16)
+{
+	return (uint32_t)(x_q16 + ((int64_t)x_q16 * (error_q16 * gain_q16 >> 16) >> 16));
+}
+
+/* What each way is held to, at level l. Returns how many are. */
+MP_INLINE uint32_t mp_airtime_hold(const struct mp_air *air, struct mp_air_host *host, uint32_t n, uint64_t level_q16)
+{
+	uint32_t i, held = 0;
+
+	for (i = 0; i < 2 * n; i++) {
+		struct mp_air_way *way = &host[i / 2].way[i % 2];
+		const struct mp_air_way *other = &host[i / 2].way[1 - i % 2];
+		uint64_t part_q16 = mp_airtime_part_q16(air, way, level_q16);
+		uint64_t others_q16 = mp_min_u64(other->present ? other->demand_q16 : 0, part_q16 / 2);
+		uint64_t bytes_per_s = way->alone_bytes_per_s * (part_q16 - others_q16) >> 16;
+
+		way->cap_bytes_per_s = 0;
+		if (!air->shared || !way->present || !way->alone_bytes_per_s || part_q16 >= MP_AIR_ALL_Q16)
+			continue;
+		way->cap_bytes_per_s = mp_max_u64(mp_min_u64(bytes_per_s, MP_AIR_MAX_BYTES_PER_S), MP_AIR_LEAST_BYTES_PER_S);
+		held++;
+	}
+	return held;
+}
+
+/*
+ * A step at now_ns, MP_AIR_STEP_NS after the previous one, over all n hosts; sets what each is held to, and returns how
+ * many ways are. The array may change from step to step: who is new is all zero but for what the caller fills in.
+ */
+MP_INLINE uint32_t mp_airtime_step(struct mp_air *air, struct mp_air_host *host, uint32_t n, uint64_t hop_wait_ns,
+			       uint64_t now_ns)
+{
+	uint32_t i, want = 0;
+	bool heard, used_up;
+
+	mp_air_measure(air, host, n, now_ns);
+	mp_alone_guess(host, n);
+	for (i = 0; i < 2 * n; i++)
+		want += mp_air_demand(&host[i / 2].way[i % 2]);
+	heard = mp_airtime_error(air, host, n, hop_wait_ns);
+	if (!air->air_q16 || !air->shared)
+		air->air_q16 = MP_ONE_Q16;
+	mp_alone_forget(host, n);
+	used_up = air->present == 1 || (heard && air->error_q16 < (int32_t)(MP_ONE_Q16 / 2));
+	if (want && used_up)
+		mp_alone_learn(air, host, n);
+	if (air->air_q16 > MP_ONE_Q16 && air->shared && mp_airtime_lacks(air, host, n))
+		air->error_q16 = -(int32_t)MP_ONE_Q16;
+	if (air->error_q16 < 0 || mp_airtime_binds(host, n))
+		air->air_q16 = mp_airtime_by_q16(air->air_q16, air->error_q16, MP_AIRTIME_GAIN_Q16);
+	air->air_q16 = (uint32_t)mp_max_u64(mp_min_u64(air->air_q16, MP_AIRTIME_BOUND * MP_ONE_Q16), MP_ONE_Q16 / MP_AIRTIME_BOUND);
+	air->shared = air->present > 1 && want;
+	return mp_airtime_hold(air, host, n,
+			   mp_airtime_level_q16(air, host, n, mp_airtime_by_q16(air->air_q16, air->error_q16, MP_AIRTIME_DAMPING_Q16)));
+}
+
+#endif

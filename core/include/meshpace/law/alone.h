@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What each host gets when it is alone (airtime.h), learnt from what all of them get together:
+ *
+ *   sum of x_i / C_i <= 1                                                                     (1)
+ *
+ * While the air is used up, the sum of r_i / C_i, of the rates r_i that arrive, tells how much all C_i are too small;
+ * which of them, their uncertainty says. That is the Kalman filter of ln C_i with the measurement ln(sum), whose gradient
+ * is w_i = (r_i / C_i) / sum:
+ *
+ *   g_i = w_i P_i / (R + sum of w_j^2 P_j);  ln C_i += g_i ln(sum);  P_i -= g_i w_i P_i;  P_i += Q, at most P_0
+ *
+ * Who is alone has w = 1, and C_i is what arrives. Beside one whose C is known all of the correction is a newcomer's. Who
+ * has never been heard is taken to have the best known one's C, by their hops: a packet takes the air of min(h, 4) hops,
+ * for four hops away it is sent on while the next one begins (GAP, section 4.1). With nobody known, (1) tells C of all.
+ */
+#ifndef MESHPACE_ALONE_H
+#define MESHPACE_ALONE_H
+
+#include "air.h"
+
+#define MP_ALONE_UNKNOWN_Q16 7864u /* P_0, .12: twice the deviation is a factor of 2 */
+#define MP_ALONE_DRIFT_Q16 3u      /* Q: what is not measured any more is as unknown as that after four minutes */
+#define MP_ALONE_NOISE_Q16 26214u  /* R, .4: a second's rates are off by a fifth, and its ten steps tell one thing */
+
+/* C over one hop, of the way that is known best; 0: none is, and too little has arrived to tell by (1). */
+MP_INLINE uint64_t mp_alone_one_hop(const struct mp_air_host *host, uint32_t n)
+{
+	uint64_t best = 0, arrives = 0;
+	uint32_t i, unsure_q16 = MP_AIR_ALL_Q16;
+
+	for (i = 0; i < 2 * n; i++) {
+		const struct mp_air_way *way = &host[i / 2].way[i % 2];
+
+		if (way->alone_bytes_per_s && way->unsure_q16 < unsure_q16) {
+			unsure_q16 = way->unsure_q16;
+			best = way->alone_bytes_per_s * mp_air_hops(&host[i / 2]);
+		}
+		if (way->present && way->age >= MP_AIR_STEPS_PER_S)
+			arrives += way->rate_bytes_per_s * mp_air_hops(&host[i / 2]);
+	}
+	return best ? best : arrives;
+}
+
+/* C of those who have none yet. */
+MP_INLINE void mp_alone_guess(struct mp_air_host *host, uint32_t n)
+{
+	uint64_t one_hop = mp_alone_one_hop(host, n);
+	uint32_t i;
+
+	for (i = 0; one_hop && i < 2 * n; i++) {
+		struct mp_air_way *way = &host[i / 2].way[i % 2];
+
+		if (!way->present || way->alone_bytes_per_s)
+			continue;
+		way->alone_bytes_per_s = mp_max_u64(one_hop / mp_air_hops(&host[i / 2]), MP_AIR_LEAST_BYTES_PER_S);
+		way->unsure_q16 = MP_ALONE_UNKNOWN_Q16;
+	}
+}
+
+/* ln(x) by its first term, 2 (x - 1) / (x + 1), Q16. */
+MP_INLINE int64_t mp_alone_ln_q16(uint64_t x_q16)
+{
+	return 2 * (((int64_t)x_q16 - (int64_t)MP_ONE_Q16) * (int64_t)MP_ONE_Q16 / (int64_t)(x_q16 + MP_ONE_Q16));
+}
+
+/* w of the filter, Q16: a way's part of what is used. */
+MP_INLINE uint64_t mp_alone_gradient_q16(const struct mp_air_way *way, uint64_t sum_q16)
+{
+	return way->present && way->alone_bytes_per_s ? ((uint64_t)way->used_q16 << 16) / sum_q16 : 0;
+}
+
+/* The air is used up: C of all. */
+MP_INLINE void mp_alone_learn(struct mp_air *air, struct mp_air_host *host, uint32_t n)
+{
+	uint64_t sum_q16 = 1, spread_q16 = MP_ALONE_NOISE_Q16;
+	int64_t off_q16, moved_q16 = 0;
+	uint32_t i;
+
+	for (i = 0; i < 2 * n; i++)
+		sum_q16 += host[i / 2].way[i % 2].present ? host[i / 2].way[i % 2].used_q16 : 0;
+	off_q16 = mp_alone_ln_q16(sum_q16);
+	for (i = 0; i < 2 * n; i++) {
+		uint64_t w_q16 = mp_alone_gradient_q16(&host[i / 2].way[i % 2], sum_q16);
+
+		spread_q16 += (w_q16 * w_q16 >> 16) * host[i / 2].way[i % 2].unsure_q16 >> 16;
+	}
+	for (i = 0; i < 2 * n; i++) {
+		struct mp_air_way *way = &host[i / 2].way[i % 2];
+		uint64_t w_q16 = mp_alone_gradient_q16(way, sum_q16);
+		uint64_t gain_q16 = w_q16 * way->unsure_q16 / spread_q16;
+		int64_t step_q16 = (int64_t)gain_q16 * off_q16 >> 16;
+
+		if (!w_q16)
+			continue;
+		way->alone_bytes_per_s += (uint64_t)((int64_t)way->alone_bytes_per_s * step_q16 >> 16);
+		way->alone_bytes_per_s = mp_max_u64(mp_min_u64(way->alone_bytes_per_s, MP_AIR_MAX_BYTES_PER_S), MP_AIR_LEAST_BYTES_PER_S);
+		way->unsure_q16 -= (uint32_t)(gain_q16 * w_q16 * way->unsure_q16 >> 32);
+		moved_q16 += (int64_t)w_q16 * step_q16 >> 16;
+	}
+	/* What C_i say now L need not say any more. */
+	air->air_q16 -= (uint32_t)((int64_t)air->air_q16 * moved_q16 >> 16);
+}
+
+/* What was learnt is forgotten in time. */
+MP_INLINE void mp_alone_forget(struct mp_air_host *host, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < 2 * n; i++)
+		host[i / 2].way[i % 2].unsure_q16 = (uint32_t)mp_min_u64(host[i / 2].way[i % 2].unsure_q16 + MP_ALONE_DRIFT_Q16, MP_ALONE_UNKNOWN_Q16);
+}
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What waits on the path to a host, by those of its downloads that were heard lately. */
+#include "check.h"
+
+#include <meshpace/endpoint/queueing.h>
+
+#define MS (MP_NS_PER_S / 1000)
+
+static void test_the_mean_of_what_was_heard_lately(void)
+{
+	uint64_t now_ns = 100 * MP_NS_PER_S;
+	struct mp_queueing queueing = { 0 };
+	struct mp_air_way way = { .heard = true, .waits_ns = 1 };
+
+	mp_queueing_tell(&queueing, &way);
+	CHECK(!way.heard && !way.waits_ns, "nobody was heard");
+	mp_queueing_add(&queueing, 900 * MS, 0, now_ns);
+	mp_queueing_add(&queueing, 900 * MS, now_ns - MP_QUEUEING_RECENT_NS, now_ns);
+	mp_queueing_add(&queueing, 20 * MS, now_ns + 1, now_ns);
+	mp_queueing_add(&queueing, 50 * MS, now_ns - MP_QUEUEING_RECENT_NS + 1, now_ns);
+	mp_queueing_tell(&queueing, &way);
+	CHECK_EQUAL(way.heard, true);
+	CHECK_EQUAL(way.waits_ns, 35 * MS);
+}
+
+static void test_what_waits_is_what_is_longer_than_the_empty_path(void)
+{
+	struct mp_search search = { .base_ns = 20 * MS, .mean_ns = 50 * MS };
+
+	CHECK_EQUAL(mp_queueing_ns(&search), 30 * MS);
+	/* A shorter base is found in the middle of a round, and a longer one never. */
+	search.mean_ns = 10 * MS;
+	CHECK_EQUAL(mp_queueing_ns(&search), 0);
+}
+
+int main(int argc, char **argv)
+{
+	check_begin(argc, argv);
+	test_the_mean_of_what_was_heard_lately();
+	test_what_waits_is_what_is_longer_than_the_empty_path();
+	return check_end();
+}

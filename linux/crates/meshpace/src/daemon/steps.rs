@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! When shares of the air are reckoned between two seconds.
+use std::time::{Duration, Instant};
+
+/// A step may take this part of the processor's time. On a table of ten thousand flows a step takes longer than on ten,
+/// and is due less often instead.
+const PART: u32 = 20;
+
+/// When the next one is due, in the rounds of the main loop.
+pub struct Steps {
+    next: Instant,
+}
+
+impl Steps {
+    pub fn new(now: Instant) -> Self {
+        Self { next: now }
+    }
+
+    pub fn is_due(&self, now: Instant) -> bool {
+        now >= self.next
+    }
+
+    /// One that began then has taken so much of the processor's time.
+    pub fn took(&mut self, began: Instant, cpu: Duration) {
+        self.next = began + cpu * PART;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Else a flood of flows has the daemon do nothing else, and what it holds waits for the processor.
+    #[test]
+    fn a_step_on_a_large_table_is_due_less_often() {
+        let began = Instant::now();
+        let mut steps = Steps::new(began);
+        assert!(steps.is_due(began));
+        let ms = Duration::from_millis;
+        steps.took(began, ms(2));
+        assert!(steps.is_due(began + ms(100)), "in each round");
+        steps.took(began, ms(20));
+        assert!(!steps.is_due(began + ms(399)));
+        assert!(steps.is_due(began + ms(400)), "a twentieth of the time");
+    }
+}

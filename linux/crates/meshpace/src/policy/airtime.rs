@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `fairness = "air"` or `"rate"`: core/'s shares of the air (law/airtime.h). Unlike under trials both directions of a
+//! host are one: they use the same air.
+use std::collections::BTreeMap;
+
+use crate::hosts::identity::{Address, Aliases};
+use crate::kernel::intf::{
+    self, mp_air, mp_air_host, mp_air_way, mp_fairness, mp_host_share, mp_shares,
+    MP_ALONE_UNKNOWN_Q16,
+};
+use crate::kernel::law;
+use crate::policy::news::{AllNews, Member, News};
+use crate::policy::shares::Part;
+
+const WAYS: [u32; 2] = [intf::mp_direction_MP_DOWN, intf::mp_direction_MP_UP];
+
+pub struct Airtime {
+    state: mp_air,
+    hosts: BTreeMap<Address, mp_air_host>,
+    /// what hosts had got before the first step was not got in it
+    begun: bool,
+}
+
+fn is_present(host: &mp_air_host) -> bool {
+    host.way.iter().any(|way| way.present)
+}
+
+/// Whether more is known of what a way gets alone than of a newcomer's.
+fn is_known(way: &mp_air_way) -> bool {
+    way.alone_bytes_per_s > 0 && way.unsure_q16 < MP_ALONE_UNKNOWN_Q16
+}
+
+/// A host's news, as core/ wants them before a step.
+fn fill_in(host: &mut mp_air_host, news: [Option<&News>; 2]) {
+    let news = news.map(|news| news.copied().unwrap_or_default());
+    let hops = news[0].hops.max(news[1].hops);
+    // The path of who has no flow at the moment has not changed.
+    host.hops = if hops > 0 { hops } else { host.hops };
+    for (way, news) in host.way.iter_mut().zip(news) {
+        way.delivered_bytes += news.bytes;
+        way.flows = news.flows;
+        way.wanting_flows = news.wanting_flows;
+        law::queueing_tell(&news.queueing, way);
+        way.held = news.held;
+    }
+}
+
+/// What each flow of a member is told, bytes/s.
+fn told(way: &mp_air_way) -> u64 {
+    let share = mp_host_share {
+        cap_bytes_per_s: way.cap_bytes_per_s,
+        flows: way.flows,
+        ..Default::default()
+    };
+    law::feedback_of(&mp_shares::default(), &share).bytes_per_s
+}
+
+impl Airtime {
+    pub fn new(fairness: mp_fairness, now_ns: u64) -> Self {
+        let state = mp_air {
+            fairness,
+            before_ns: now_ns,
+            ..Default::default()
+        };
+        Self {
+            state,
+            hosts: BTreeMap::new(),
+            begun: false,
+        }
+    }
+
+    /// What is known of hosts stays.
+    pub fn set_fairness(&mut self, fairness: mp_fairness) {
+        self.state.fairness = fairness;
+    }
+
+    /// Who is another address's host now is none of its own.
+    pub fn join(&mut self, aliases: &Aliases) {
+        self.hosts
+            .retain(|address, _| aliases.standing(*address) == *address);
+    }
+
+    /// Some time has passed; returns those that have a cap.
+    pub fn step(&mut self, news: &AllNews, now_ns: u64) -> Vec<Part> {
+        self.meet(news);
+        let mut hosts: Vec<_> = self.hosts.values().copied().collect();
+        law::airtime_step(&mut self.state, &mut hosts, now_ns);
+        for (host, new) in self.hosts.values_mut().zip(hosts) {
+            *host = new;
+        }
+        self.forget(news);
+        self.parts()
+    }
+
+    /// Who has shown no progress yet takes no part: of addresses that nobody answers there may be thousands.
+    fn meet(&mut self, news: &AllNews) {
+        for ((address, _), _) in news.iter().filter(|(_, news)| news.bytes > 0) {
+            self.hosts.entry(*address).or_default();
+        }
+        for (address, host) in &mut self.hosts {
+            fill_in(host, WAYS.map(|way| news.get(&(*address, way))));
+        }
+        if !self.begun {
+            let ways = self.hosts.values_mut().flat_map(|host| &mut host.way);
+            ways.for_each(|way| way.before_bytes = way.delivered_bytes);
+            self.begun = true;
+        }
+    }
+
+    /// Who has no flow, is not there and of whom no more is known than of a newcomer is one.
+    fn forget(&mut self, news: &AllNews) {
+        self.hosts.retain(|address, host| {
+            let has_flows = || WAYS.iter().any(|way| news.contains_key(&(*address, *way)));
+            is_present(host) || host.way.iter().any(is_known) || has_flows()
+        });
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        let ways = self.hosts.iter().flat_map(|(address, host)| {
+            let members = WAYS.map(|way| (*address, way));
+            members.into_iter().zip(&host.way)
+        });
+        ways.filter(|(_, way)| way.cap_bytes_per_s > 0)
+            .map(|(member, way)| (member, way.cap_bytes_per_s, told(way)))
+            .collect()
+    }
+
+    fn way(&self, (address, direction): &Member) -> Option<&mp_air_way> {
+        let host = self.hosts.get(address);
+        host.map(|host| &host.way[*direction as usize])
+    }
+
+    pub fn is_active(&self, member: &Member) -> bool {
+        self.way(member).is_some_and(|way| way.present)
+    }
+
+    /// Whether anybody is there.
+    pub fn has_active(&self) -> bool {
+        self.state.present > 0
+    }
+
+    /// What a member gets when its host is alone, bytes/s; None: not known.
+    pub fn alone_bytes_per_s(&self, member: &Member) -> Option<u64> {
+        let alone = self.way(member).map_or(0, |way| way.alone_bytes_per_s);
+        (alone > 0).then_some(alone)
+    }
+
+    /// L, the air that there is, of what one host alone has; None: nobody shares it.
+    pub fn air(&self) -> Option<f64> {
+        let air = f64::from(self.state.air_q16) / 65536.0;
+        self.is_shared().then_some(air)
+    }
+
+    /// Whether shares bound hosts, and not the search of their flows.
+    pub fn is_shared(&self) -> bool {
+        self.state.shared
+    }
+}
+
+#[cfg(test)]
+#[path = "airtime_tests.rs"]
+mod tests;

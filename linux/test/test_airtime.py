@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The law `even` by shares of the air: each of n hosts has its part of what it has alone."""
+
+import signal
+import time
+
+import pytest
+from conftest import StartGateway
+from harness import air, net
+from harness.gateway import Gateway, host, until
+from harness.transfer import Transfer
+
+KBPS = 6000
+# Of which a full frame's payload is this part, with the ACKs of every other segment.
+PAYLOAD = 1448 / (1514 + 66 / 2)
+NEAR, FAR = net.host4(0), net.host4(1)
+# A newcomer's slow start, and what the law takes for its share; then what is measured.
+SETTLING_S, MEASURED_S = 3.0, 6.0
+
+
+def radio(far_hops: int) -> air.Radio:
+    return air.Radio(delay_ms=5.0, kbps=KBPS, queue=50, hops={FAR: far_hops})
+
+
+def begin(start: StartGateway, network: net.Network, far_hops: int, fairness: str) -> Gateway:
+    hosts = [host(NEAR, 11.0), host(FAR, 11.0, far_hops)]
+    return start(network, law="even", fairness=fairness, host=hosts)
+
+
+def kbps(*runs: Transfer) -> list[float]:
+    """What each gets in a while from now on."""
+    began, before = time.monotonic(), [run.received for run in runs]
+    time.sleep(MEASURED_S)
+    seconds = time.monotonic() - began
+    return [(r.received - b) * 8e-3 / seconds for r, b in zip(runs, before, strict=True)]
+
+
+def by_host(gateway: Gateway, field: str) -> dict[str, float | None]:
+    return {row["address"]: row[field] for row in gateway.fresh_status()["hosts"]}
+
+
+@pytest.mark.measured
+@pytest.mark.parametrize(
+    ("fairness", "far_hops"), [("air", 1), ("air", 3), ("rate", 3)], ids=["alike", "air", "rate"]
+)
+def test_who_comes_has_its_part_and_who_leaves_frees_it(
+    start: StartGateway, fairness: str, far_hops: int
+) -> None:
+    """Else a far user waits half a minute, or its packets have nearly all of the air."""
+    near_alone, far_alone = KBPS * PAYLOAD, KBPS * PAYLOAD / far_hops
+    with net.over_radio(radio(far_hops), hosts=2) as network:
+        gateway = begin(start, network, far_hops, fairness)
+        with Transfer(network.wired, network.hosts[0], NEAR) as near:
+            time.sleep(SETTLING_S)
+            (alone,) = kbps(near)
+            assert by_host(gateway, "cap_down_kbps") == {NEAR: None}
+            with Transfer(network.wired, network.hosts[1], FAR) as far:
+                time.sleep(SETTLING_S)
+                both = kbps(near, far)
+                learnt = by_host(gateway, "alone_down_kbps")
+                caps = by_host(gateway, "cap_down_kbps")
+                shared = gateway.fresh_status()["air"]
+            time.sleep(SETTLING_S)
+            (after,) = kbps(near)
+            left = by_host(gateway, "cap_down_kbps")[NEAR]
+    parts = both[0] / near_alone, both[1] / far_alone
+    print(
+        f"alone {alone:.0f}, then {both[0]:.0f} and {both[1]:.0f}, after {after:.0f} kbit/s; "
+        f"parts {parts[0]:.2f} and {parts[1]:.2f}, sum {sum(parts):.2f}; air {shared:.2f}, "
+        f"C {learnt}, caps {caps}"
+    )
+    assert alone >= 0.9 * near_alone
+    assert after >= 0.9 * near_alone
+    assert left is None
+    assert None not in caps.values()
+    assert sum(parts) >= 0.85
+    if fairness == "air":
+        assert min(parts) >= 0.8 / 2
+    else:
+        assert 0.75 <= both[0] / both[1] <= 1 / 0.75
+
+
+def test_another_fairness_comes_with_a_reload(start: StartGateway, network: net.Network) -> None:
+    """Else the operator restarts the gateway, and all it has learnt is gone."""
+    gateway = start(network, law="even")
+    assert gateway.status()["fairness"] == "trials"
+    for fairness in ("air", "rate", "trials"):
+        gateway.configure({"law": "even", "fairness": fairness})
+        gateway.send(signal.SIGHUP)
+        assert until(lambda: gateway.fresh_status()["fairness"] == fairness, 5, gateway)  # noqa: B023
+    gateway.configure({"law": "even", "fairness": "fair"})
+    gateway.send(signal.SIGHUP)
+    said = gateway.logged("the old configuration stays")
+    assert "fair" in said
+    assert "trials" in said
