@@ -27,6 +27,12 @@ namespace
 /** Frames wait as long as it takes. */
 constexpr double QUEUE_DELAY_S = 1000;
 
+/**
+ * But aggregates' no longer than by ns-3's default: as long as one lives ns-3 asks for its acknowledgement, and a node
+ * whose neighbour is gone would send nothing to anybody else. A device gives up after some retries.
+ */
+constexpr double AGGREGATED_DELAY_S = 0.5;
+
 /** Longer than any frame. */
 constexpr uint32_t NEVER_RTS_BYTES = 65535;
 
@@ -144,9 +150,10 @@ void
 SetQueue(Ptr<WifiNetDevice> device, uint32_t packets)
 {
     auto mac = device->GetMac();
-    auto queue = mac->GetTxopQueue(mac->GetQosSupported() ? AC_BE : AC_BE_NQOS);
+    const bool aggregates = mac->GetQosSupported();
+    auto queue = mac->GetTxopQueue(aggregates ? AC_BE : AC_BE_NQOS);
     queue->SetMaxSize(QueueSize(QueueSizeUnit::PACKETS, packets));
-    queue->SetAttribute("MaxDelay", TimeValue(Seconds(QUEUE_DELAY_S)));
+    queue->SetAttribute("MaxDelay", TimeValue(Seconds(aggregates ? AGGREGATED_DELAY_S : QUEUE_DELAY_S)));
 }
 
 } // namespace ns3

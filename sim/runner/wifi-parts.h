@@ -100,8 +100,8 @@ void SetBasicRates(Ptr<WifiNetDevice> device,
                    const std::vector<std::string>& modes);
 
 /**
- * Gives a device's best-effort queue its length, and no time limit: ns-2's interface queue has
- * none.
+ * Gives a device's best-effort queue its length, and no time limit, which ns-2's interface queue has
+ * not, unless it sends aggregates.
  *
  * @param device the device
  * @param packets its length

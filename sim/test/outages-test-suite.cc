@@ -110,6 +110,30 @@ class OutageTestCase : public TestCase
     bool m_tcp;
 };
 
+/** A node is gone for good: its neighbour goes on with all others. */
+class GoneTestCase : public TestCase
+{
+  public:
+    /** @param kind the radio */
+    explicit GoneTestCase(const Kind& kind)
+        : TestCase("The last node is gone, " + kind.name),
+          m_kind(kind)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        auto scenario = Chain(m_kind);
+        scenario.flows = {UdpFlow("B", "RL1", 300), FtpFlow("B", "A")};
+        scenario.outages = {{.node = "A", .at_s = 10, .for_s = 1000}};
+        const auto bins = Bins(scenario);
+        NS_TEST_EXPECT_MSG_GT(Rate(bins, 12, SECONDS), 36000, "its neighbour's, of 37.5 kB/s");
+    }
+
+    Kind m_kind;
+};
+
 /** Both radios of a node fail. */
 class TwoRadiosTestCase : public TestCase
 {
@@ -180,6 +204,10 @@ class OutagesTestSuite : public TestSuite
             add(new OutageTestCase(kind, "RL2", true));
         }
         add(new OutageTestCase(plain, "IG", true));
+        for (const auto& kind : {plain, n, ac})
+        {
+            add(new GoneTestCase(kind));
+        }
         add(new TwoRadiosTestCase);
         add(new IdleTestCase);
     }

@@ -40,7 +40,7 @@ Resolved()
         "nodes": [{"name": "IG", "x_m": 0.0, "y_m": 0.0, "gateway": true},
                   {"name": "A", "x_m": 200.0, "y_m": -1.5, "gateway": false}],
         "clients": [], "links": [], "wired_hosts": ["B"],
-        "gateway": {"law": "gap", "goodput_control": true, "local_retransmission": true,
+        "gateway": {"law": "gap", "goodput_control": true, "fairness": "trials", "local_retransmission": true,
                     "release": "nfqueue", "delay_bound_s": 0.5, "rate_kbps": 0.0, "host_kbps": {},
                     "bucket": 1, "queueing": "", "link_rates": "single", "omit": ""},
         "map": {"assumed_exponent": 3.0, "positions": false, "least_h_cs": 1, "past_end": false},

@@ -64,6 +64,7 @@ ChainScenario(uint32_t hops, const std::string& routing, double durationS)
                       .wired_hosts = {"B"},
                       .gateway = {.law = "off",
                                   .goodput_control = false,
+                                  .fairness = "trials",
                                   .local_retransmission = false,
                                   .release = "nfqueue",
                                   .delay_bound_s = 0,

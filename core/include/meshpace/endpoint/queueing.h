@@ -27,7 +27,7 @@ MP_INLINE uint64_t mp_queueing_ns(const struct mp_search *search)
 /* A download of which heard_ns is the latest sample; 0: none. It may have come a moment after now_ns, while a table was read. */
 MP_INLINE void mp_queueing_add(struct mp_queueing *queueing, uint64_t waits_ns, uint64_t heard_ns, uint64_t now_ns)
 {
-	if (!heard_ns || (int64_t)(now_ns - heard_ns) >= (int64_t)MP_QUEUEING_RECENT_NS)
+	if (!heard_ns || mp_max_u64(now_ns, heard_ns) - heard_ns >= MP_QUEUEING_RECENT_NS)
 		return;
 	queueing->sum_ns += mp_min_u64(waits_ns, 1ull << 40);
 	queueing->flows++;

@@ -76,7 +76,7 @@ MP_INLINE bool mp_air_is_present(const struct mp_air_host *host)
 /* A step's progress of one way: its rate, and whether it is there. */
 MP_INLINE void mp_air_progress(struct mp_air_way *way, uint64_t elapsed_us)
 {
-	uint64_t bytes = mp_min_u64(way->delivered_bytes - way->before_bytes, 1ull << 44);
+	uint64_t bytes = mp_min_u64(mp_max_u64(way->delivered_bytes, way->before_bytes) - way->before_bytes, 1ull << 44);
 	uint64_t bytes_per_s = mp_min_u64(bytes * 1000000 / elapsed_us, MP_AIR_MAX_BYTES_PER_S);
 	bool comes = bytes && !way->present;
 
@@ -92,7 +92,7 @@ MP_INLINE void mp_air_progress(struct mp_air_way *way, uint64_t elapsed_us)
 /* What each host has got since the previous step, and how many are there. */
 MP_INLINE void mp_air_measure(struct mp_air *air, struct mp_air_host *host, uint32_t n, uint64_t now_ns)
 {
-	uint64_t elapsed_us = mp_max_u64((now_ns - air->before_ns) / MP_NS_PER_US, 1);
+	uint64_t elapsed_us = mp_max_u64((mp_max_u64(now_ns, air->before_ns) - air->before_ns) / MP_NS_PER_US, 1);
 	uint32_t i;
 
 	air->before_ns = now_ns;

@@ -88,7 +88,9 @@ MP_INLINE uint64_t mp_airtime_level_q16(const struct mp_air *air, const struct m
 /* D* of a host, in ns. */
 MP_INLINE uint64_t mp_airtime_wait_ns(const struct mp_air *air, const struct mp_air_host *host, uint64_t hop_wait_ns)
 {
-	return (host->hops ? host->hops : 1) * hop_wait_ns + (mp_max_u64(air->present, 1) - 1) * MP_AIRTIME_OTHER_NS;
+	uint64_t hops = mp_min_u64(mp_max_u64(host->hops, 1), MP_TTL_HOPS_MAX);
+
+	return hops * hop_wait_ns + (mp_max_u64(air->present, 1) - 1) * MP_AIRTIME_OTHER_NS;
 }
 
 /* e; returns whether anybody was heard. */

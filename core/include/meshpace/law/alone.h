@@ -70,6 +70,14 @@ MP_INLINE uint64_t mp_alone_gradient_q16(const struct mp_air_way *way, uint64_t 
 	return way->present && way->alone_bytes_per_s ? ((uint64_t)way->used_q16 << 16) / sum_q16 : 0;
 }
 
+/* x (1 + by), at least so much. */
+MP_INLINE uint64_t mp_alone_by_q16(uint64_t x, int64_t by_q16, uint64_t least)
+{
+	int64_t moved = (int64_t)x + ((int64_t)x * by_q16 >> 16);
+
+	return mp_min_u64((uint64_t)(moved > (int64_t)least ? moved : (int64_t)least), MP_AIR_MAX_BYTES_PER_S);
+}
+
 /* The air is used up: C of all. */
 MP_INLINE void mp_alone_learn(struct mp_air *air, struct mp_air_host *host, uint32_t n)
 {
@@ -93,13 +101,12 @@ MP_INLINE void mp_alone_learn(struct mp_air *air, struct mp_air_host *host, uint
 
 		if (!w_q16)
 			continue;
-		way->alone_bytes_per_s += (uint64_t)((int64_t)way->alone_bytes_per_s * step_q16 >> 16);
-		way->alone_bytes_per_s = mp_max_u64(mp_min_u64(way->alone_bytes_per_s, MP_AIR_MAX_BYTES_PER_S), MP_AIR_LEAST_BYTES_PER_S);
+		way->alone_bytes_per_s = mp_alone_by_q16(way->alone_bytes_per_s, step_q16, MP_AIR_LEAST_BYTES_PER_S);
 		way->unsure_q16 -= (uint32_t)(gain_q16 * w_q16 * way->unsure_q16 >> 32);
 		moved_q16 += (int64_t)w_q16 * step_q16 >> 16;
 	}
 	/* What C_i say now L need not say any more. */
-	air->air_q16 -= (uint32_t)((int64_t)air->air_q16 * moved_q16 >> 16);
+	air->air_q16 = (uint32_t)mp_alone_by_q16(air->air_q16, -moved_q16, 1);
 }
 
 /* What was learnt is forgotten in time. */
