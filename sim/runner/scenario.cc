@@ -61,6 +61,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ClientConfig, name, to_x_m, to_y_m, speed_mps
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GatewayConfig,
                                    law,
                                    goodput_control,
+                                   fairness,
                                    local_retransmission,
                                    release,
                                    delay_bound_s,

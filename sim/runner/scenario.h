@@ -111,6 +111,7 @@ struct GatewayConfig
 {
     std::string law;          //!< "off", "gap", "map", "shaper", "even", "cake", "hosts"
     bool goodput_control;     //!< whether goodput control is on
+    std::string fairness;     //!< of even: trials, air or rate
     bool local_retransmission; //!< whether the gateway answers duplicate ACKs
     std::string release;      //!< "nfqueue": at its turn; "fq": departures fixed on arrival
     double delay_bound_s;     //!< RTT samples above are discarded; 0: none, also for senders

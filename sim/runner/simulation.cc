@@ -140,6 +140,10 @@ Simulation::CreateGateway() const
         {"map", MeshpaceGateway::MAP},
         {"shaper", MeshpaceGateway::SHAPER},
         {"even", MeshpaceGateway::EVEN}};
+    static const std::map<std::string, MeshpaceFairness> fairness = {
+        {"trials", MeshpaceFairness::TRIALS},
+        {"air", MeshpaceFairness::AIR},
+        {"rate", MeshpaceFairness::RATE}};
     return CreateObjectWithAttributes<MeshpaceGateway>(
         "BitRate",
         UintegerValue(DataKbps(m_scenario.radio)),
@@ -157,6 +161,8 @@ Simulation::CreateGateway() const
         UintegerValue(PartOmitted(m_scenario.gateway.omit)),
         "GoodputControl",
         BooleanValue(config.goodput_control),
+        "Fairness",
+        EnumValue(fairness.at(config.fairness)),
         "LocalRetransmission",
         BooleanValue(config.local_retransmission),
         "Release",

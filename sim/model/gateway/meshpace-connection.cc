@@ -400,12 +400,14 @@ void
 MeshpaceConnection::BeginAnew()
 {
     const auto activeHosts = m_down.estimate.search.active_hosts;
+    const bool shared = m_down.estimate.search.shared;
     const auto path = m_down.path;
     m_down = {};
     m_down.path = path;
     m_down.path.data_bytes = 0;
     m_down.path.ack_bytes = 0;
     mp_estimate_active_hosts(&m_down.estimate, activeHosts);
+    mp_estimate_set_shared(&m_down.estimate, shared);
     m_cache = {};
     m_upload.BeginAnew();
     m_probe = {};

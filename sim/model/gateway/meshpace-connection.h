@@ -241,6 +241,9 @@ class MeshpaceConnection
      */
     void Share(const mp_feedback& down, const mp_feedback& up);
 
+    /** @param shared whether its host's share of the air bounds it, and not a rate of its own */
+    void SetShared(bool shared);
+
     /**
      * Looks at a segment's flags: learns the window scale, notices that a connection begins anew under the same
      * ports, breaks, or ends.
@@ -277,8 +280,6 @@ class MeshpaceConnection
 
     /** @return the down data's endpoint, to look at */
     const mp_endpoint& Down() const;
-
-    void SetShared(bool shared);
 
     /** @return the data the other way, to look at */
     const MeshpaceUpload& Upload() const;

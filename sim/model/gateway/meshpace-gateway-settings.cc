@@ -77,6 +77,17 @@ MeshpaceGateway::GetTypeId()
                           MakeBooleanAccessor(
                               &MeshpaceGateway::Set<bool, &MeshpaceSettings::goodputControl>),
                           MakeBooleanChecker())
+            .AddAttribute("Fairness",
+                          "Under the law even, how hosts come by their caps: equal rates by trials "
+                          "each second, equal parts of the air, or equal rates by parts of the air.",
+                          EnumValue(MeshpaceFairness::TRIALS),
+                          MakeEnumAccessor<MeshpaceFairness>(&MeshpaceGateway::SetFairness),
+                          MakeEnumChecker(MeshpaceFairness::TRIALS,
+                                          "trials",
+                                          MeshpaceFairness::AIR,
+                                          "air",
+                                          MeshpaceFairness::RATE,
+                                          "rate"))
             .AddAttribute("LocalRetransmission",
                           "Whether the gateway answers duplicate ACKs from the mesh itself.",
                           BooleanValue(true),
@@ -164,6 +175,12 @@ MeshpaceGateway::NotifyConstructionCompleted()
         m_settings.law.delay_bound_ns = m_delayBound.GetNanoSeconds();
     }
     m_settings.goodput = mp_goodput_law_gap();
+}
+
+void
+MeshpaceGateway::SetFairness(MeshpaceFairness fairness)
+{
+    m_hostShares.SetFairness(fairness);
 }
 
 void

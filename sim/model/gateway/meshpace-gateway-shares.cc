@@ -19,8 +19,6 @@ namespace ns3
 namespace
 {
 
-const bool AIR = getenv("MESHPACE_AIR") != nullptr;
-
 uint64_t
 NowNs()
 {
@@ -159,31 +157,10 @@ MeshpaceGateway::ShareStep()
         {
             m_hostShares.Demands({key.meshAddress, true}, connection->DownDemand(NowNs()));
             m_hostShares.Demands({key.meshAddress, false}, connection->Upload().Demand(NowNs()));
+            m_hostShares.Hears(key.meshAddress, connection->Down(), connection->Holds(), NowNs());
         }
     }
-    if (AIR)
-    {
-        for (const auto& [key, connection] : m_connections)
-        {
-            const auto& search = connection->Down().estimate.search;
-            const bool heard = search.mean_ns > 0 && NowNs() - search.heard_ns < 1000000000ull;
-            m_hostShares.Path({key.meshAddress, true},
-                              connection->Down().path.hops,
-                              heard,
-                              search.mean_ns - std::min(search.base_ns, search.mean_ns),
-                              connection->Holds());
-            m_hostShares.Path({key.meshAddress, false}, connection->Down().path.hops, false, 0, false);
-        }
-        m_throttles += m_hostShares.AirStep(NowNs());
-        for (const auto& [key, connection] : m_connections)
-        {
-            connection->SetShared(m_hostShares.CapBps({key.meshAddress, true}) > 0);
-        }
-    }
-    else
-    {
-        m_throttles += m_hostShares.Step(NowNs());
-    }
+    m_throttles += m_hostShares.Step(NowNs());
     TellConnections();
     TellDue();
 }
@@ -201,6 +178,7 @@ void
 MeshpaceGateway::TellConnection(const MeshpaceKey& key, MeshpaceConnection& connection)
 {
     const bool tells = m_lawName == EVEN && m_settings.paces;
+    connection.SetShared(m_hostShares.Shared());
     connection.Share(m_hostShares.Feedback({key.meshAddress, true}),
                      tells ? m_hostShares.Feedback({key.meshAddress, false}) : mp_feedback{});
 }
@@ -283,16 +261,16 @@ void
 MeshpaceGateway::EvenStep()
 {
     LawClock clock;
-    static uint32_t steps = 0;
-    if (!AIR || ++steps % 10 == 0)
+    if (NowNs() >= m_probesNs)
     {
+        m_probesNs = NowNs() + MP_SHARE_STEP_NS;
         ProbeStalledPaths();
     }
     if (SharesHosts())
     {
         ShareStep();
     }
-    m_evenEvent = Simulator::Schedule(NanoSeconds(AIR ? MP_AIR_STEP_NS : MP_SHARE_STEP_NS),
+    m_evenEvent = Simulator::Schedule(NanoSeconds(m_hostShares.StepNs()),
                                       &MeshpaceGateway::EvenStep,
                                       this);
 }

@@ -237,6 +237,7 @@ class MeshpaceGateway : public Object
     Next NextDatagram(uint32_t radio, uint64_t nowNs);
     MeshpaceConnection* FindOrCreate(const MeshpaceKey& key, const TcpSegment& segment);
     bool SharesHosts() const;
+    void SetFairness(MeshpaceFairness fairness);
     bool IsDatagramForMesh(Ptr<const QueueDiscItem> item) const;
     ToMeshVerdict DatagramToMesh(Ptr<QueueDiscItem> item, uint32_t radio);
     ToMeshVerdict Hold(const MeshpaceKey& key,
@@ -281,7 +282,7 @@ class MeshpaceGateway : public Object
     void TellConnection(const MeshpaceKey& key, MeshpaceConnection& connection);
     void TellConnections();
     void TellDue();
-    /** Each second under the law even: stalled paths are asked, hosts are compared. */
+    /** Under the law even: stalled paths are asked each second, hosts get their shares in steps of their own. */
     void EvenStep();
     void ProbeStalledPaths();
     /**
@@ -320,6 +321,7 @@ class MeshpaceGateway : public Object
     MeshpaceHosts m_hostShares;
     EventId m_evenEvent;
     MeshpaceAsks m_probes;                   //!< of downloads
+    uint64_t m_probesNs{0};                  //!< when stalled paths are asked again
     MeshpaceAsks m_wakeUps;                  //!< of uploads
     std::map<uint32_t, uint32_t> m_lastHost; //!< served, by radio
     StampedPackets m_stamped;

@@ -49,8 +49,62 @@ MeshpaceHosts::Demands(const Key& key, const mp_demand& demand)
     }
 }
 
+void
+MeshpaceHosts::SetFairness(MeshpaceFairness fairness)
+{
+    m_fairness = fairness;
+    m_air.SetFairness(fairness);
+}
+
+uint64_t
+MeshpaceHosts::StepNs() const
+{
+    return m_fairness == MeshpaceFairness::TRIALS ? MP_SHARE_STEP_NS : MP_AIR_STEP_NS;
+}
+
+void
+MeshpaceHosts::Hears(uint32_t address, const mp_endpoint& down, bool held, uint64_t nowNs)
+{
+    m_air.Hears(address, down, held, nowNs);
+}
+
+bool
+MeshpaceHosts::Shared() const
+{
+    return m_air.Shared();
+}
+
 uint32_t
 MeshpaceHosts::Step(uint64_t nowNs)
+{
+    const auto capped =
+        m_fairness == MeshpaceFairness::TRIALS ? StepOfTrials(nowNs) : StepOfAir(nowNs);
+    for (auto& [key, host] : m_hosts)
+    {
+        host.feedback = mp_feedback_of(&m_shares, &host.share);
+        host.share.flows = 0;
+        host.share.wanting_flows = 0;
+    }
+    return capped;
+}
+
+uint32_t
+MeshpaceHosts::StepOfAir(uint64_t nowNs)
+{
+    for (const auto& [key, host] : m_hosts)
+    {
+        m_air.Counts(key.address, key.down, host.share);
+    }
+    const auto capped = m_air.Step(nowNs);
+    for (auto& [key, host] : m_hosts)
+    {
+        Cap(host, m_air.CapBps(key.address, key.down));
+    }
+    return capped;
+}
+
+uint32_t
+MeshpaceHosts::StepOfTrials(uint64_t nowNs)
 {
     std::vector<mp_host_share> shares;
     for (auto& [key, host] : m_hosts)
@@ -63,86 +117,6 @@ MeshpaceHosts::Step(uint64_t nowNs)
     {
         Cap(host, share->cap_bytes_per_s);
         host.share = *share++;
-        host.feedback = mp_feedback_of(&m_shares, &host.share);
-        host.share.flows = 0;
-        host.share.wanting_flows = 0;
-    }
-    return capped;
-}
-
-void
-MeshpaceHosts::Path(const Key& key, uint32_t hops, bool heard, uint64_t waitsNs, bool held)
-{
-    const auto found = m_hosts.find(key);
-    if (found == m_hosts.end())
-    {
-        return;
-    }
-    auto& host = found->second;
-    auto& air = m_airHosts[key.address];
-    air.hops = hops;
-    auto& way = air.way[!key.down];
-    way.held = way.held || held;
-    if (heard)
-    {
-        way.waits_ns = (way.waits_ns * host.heardFlows + waitsNs) / (host.heardFlows + 1);
-        host.heardFlows++;
-        way.heard = true;
-    }
-}
-
-uint32_t
-MeshpaceHosts::AirStep(uint64_t nowNs)
-{
-    static const char* policy = getenv("MESHPACE_AIR");
-    m_air.fairness = policy && std::string(policy) == "rate" ? MP_FAIRNESS_RATE : MP_FAIRNESS_AIR;
-    std::vector<mp_air_host> air;
-    for (auto& [key, host] : m_hosts)
-    {
-        auto& way = m_airHosts[key.address].way[!key.down];
-        way.delivered_bytes = host.share.delivered_bytes;
-        way.flows = host.share.flows;
-        way.wanting_flows = host.share.wanting_flows;
-    }
-    for (auto& [address, host] : m_airHosts)
-    {
-        air.push_back(host);
-    }
-    const auto capped = mp_airtime_step(&m_air, air.data(), air.size(), mp_law_even().hop_wait_ns, nowNs);
-    static const bool log = getenv("MESHPACE_AIR_LOG") != nullptr;
-    static uint32_t steps = 0;
-    if (log && ++steps % (getenv("MESHPACE_AIR_ALL") ? 1 : 5) == 0)
-    {
-        fprintf(stderr, "%.1f L %.2f e %.2f n %u shared %d:", nowNs * 1e-9, m_air.air_q16 / 65536., m_air.error_q16 / 65536., m_air.present, m_air.shared);
-        for (auto& h : air)
-        {
-            for (int i = 0; i < 2; i++)
-            {
-                auto& w = h.way[i];
-                if (w.present)
-                {
-                    fprintf(stderr, " [%s%u r %.2f C %.2f P %.3f cap %.2f d %.2f W %.0f%s]", i ? "u" : "d", h.hops, w.rate_bytes_per_s * 8e-6, w.alone_bytes_per_s * 8e-6, w.unsure_q16 / 65536., w.cap_bytes_per_s * 8e-6, w.demand_q16 / 65536., w.waits_ns * 1e-6, w.held ? " held" : "");
-                }
-            }
-        }
-        fprintf(stderr, "\n");
-    }
-    auto each = air.begin();
-    for (auto& [address, host] : m_airHosts)
-    {
-        host = *each++;
-        for (auto& way : host.way)
-        {
-            way.held = false;
-        }
-    }
-    for (auto& [key, host] : m_hosts)
-    {
-        Cap(host, m_airHosts[key.address].way[!key.down].cap_bytes_per_s);
-        host.heardFlows = 0;
-        host.feedback = mp_feedback_of(&m_shares, &host.share);
-        host.share.flows = 0;
-        host.share.wanting_flows = 0;
     }
     return capped;
 }

@@ -5,6 +5,8 @@
 #ifndef MESHPACE_HOSTS_H
 #define MESHPACE_HOSTS_H
 
+#include "meshpace-air.h"
+
 #include "meshpace/meshpace.h"
 
 #include "ns3/ptr.h"
@@ -57,17 +59,30 @@ class MeshpaceHosts
      */
     mp_feedback Feedback(const Key& key) const;
 
+    /** @param fairness how hosts come by their caps; TRIALS, if nothing is said */
+    void SetFairness(MeshpaceFairness fairness);
+
+    /** @return how long a step of the shares lasts, ns */
+    uint64_t StepNs() const;
+
     /**
-     * A step of the shares, MP_SHARE_STEP_NS after the previous one; forgets who wanted what.
+     * What a download tells of its path, before each step.
+     * @param address its host
+     * @param down the download's endpoint
+     * @param held whether something of it waits
+     * @param nowNs now, ns
+     */
+    void Hears(uint32_t address, const mp_endpoint& down, bool held, uint64_t nowNs);
+
+    /** @return whether hosts are held to shares of the air, and flows not to rates of their own */
+    bool Shared() const;
+
+    /**
+     * A step of the shares, StepNs() after the previous one; forgets who wanted what.
      * @param nowNs now, ns
      * @return how many are capped
      */
     uint32_t Step(uint64_t nowNs);
-
-    /** Air prototype. */
-    uint32_t AirStep(uint64_t nowNs);
-    void Path(const Key& key, uint32_t hops, bool heard, uint64_t waitsNs, bool held);
-    bool Shared() const { return m_air.shared; }
 
     /**
      * @param key the host
@@ -213,9 +228,6 @@ class MeshpaceHosts
     struct Host
     {
         mp_host_share share{};
-        uint32_t heardFlows{0};
-        mp_air_way way{};
-        uint32_t hops{0};
         mp_feedback feedback{}; //!< to its flows
         mp_police police{};     //!< of what it sends
         mp_host_pace pace{};
@@ -225,14 +237,16 @@ class MeshpaceHosts
         std::array<DatagramBucket, MP_UDP_BUCKETS> buckets;
     };
 
+    uint32_t StepOfTrials(uint64_t nowNs);
+    uint32_t StepOfAir(uint64_t nowNs);
     static void Cap(Host& host, uint64_t capBps);
     static uint64_t DueNs(const Key& key, const Host& host, uint64_t readyNs);
     static void Leaves(const Key& key, Host& host, uint32_t bytes, uint64_t readyNs, uint64_t nowNs);
 
     std::map<Key, Host> m_hosts;
     mp_shares m_shares{};
-    mp_air m_air{};
-    std::map<uint32_t, mp_air_host> m_airHosts;
+    MeshpaceFairness m_fairness{MeshpaceFairness::TRIALS};
+    MeshpaceAir m_air;
 };
 
 } // namespace ns3

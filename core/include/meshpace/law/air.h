@@ -21,14 +21,17 @@
 /* What w_i is. */
 enum mp_fairness { MP_FAIRNESS_AIR = 0, MP_FAIRNESS_RATE = 1 };
 
+/* From the wired network to a host, and the other way. */
+enum mp_air_direction { MP_AIR_DOWN = 0, MP_AIR_UP = 1 };
+
 /* A host's downloads, or its uploads. */
 struct mp_air_way {
 	/* The caller fills in, before each step: */
 	uint64_t delivered_bytes; /* ever */
 	uint32_t flows;           /* of which something is under way */
 	uint32_t wanting_flows;   /* of those, that want more (mp_flow_wants) */
-	uint64_t waits_ns;        /* W, if heard */
-	bool heard;               /* a round trip was measured lately */
+	uint64_t waits_ns;        /* W (endpoint/queueing.h), if heard */
+	bool heard;
 	bool held;                /* something waits here for what the host is held to */
 	/* The steps fill in: */
 	uint64_t cap_bytes_per_s;   /* what it is held to; 0: nothing */
@@ -47,7 +50,7 @@ struct mp_air_way {
 /* A host of the mesh. */
 struct mp_air_host {
 	uint32_t hops; /* the caller's; 0: not known, taken for 1 */
-	struct mp_air_way way[2]; /* by enum mp_direction */
+	struct mp_air_way way[2]; /* by enum mp_air_direction */
 };
 
 struct mp_air {

@@ -157,7 +157,6 @@ MP_INLINE uint32_t mp_airtime_hold(const struct mp_air *air, struct mp_air_host 
 		uint64_t bytes_per_s = way->alone_bytes_per_s * (part_q16 - others_q16) >> 16;
 
 		way->cap_bytes_per_s = 0;
-		way->heard = false;
 		if (!air->shared || !way->present || !way->alone_bytes_per_s || part_q16 >= MP_AIR_ALL_Q16)
 			continue;
 		way->cap_bytes_per_s = mp_max_u64(mp_min_u64(bytes_per_s, MP_AIR_MAX_BYTES_PER_S), MP_AIR_LEAST_BYTES_PER_S);

@@ -20,7 +20,7 @@
 #include "air.h"
 
 #define MP_ALONE_UNKNOWN_Q16 7864u /* P_0, .12: twice the deviation is a factor of 2 */
-#define MP_ALONE_DRIFT_Q16 13u     /* Q: what is not measured any more is as unknown as that after a minute */
+#define MP_ALONE_DRIFT_Q16 3u      /* Q: what is not measured any more is as unknown as that after four minutes */
 #define MP_ALONE_NOISE_Q16 26214u  /* R, .4: a second's rates are off by a fifth, and its ten steps tell one thing */
 
 /* C over one hop, of the way that is known best; 0: none is, and too little has arrived to tell by (1). */

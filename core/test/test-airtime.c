@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What each host gets under `even` by shares of the air, on a model mesh: with n hosts 1/n of what it has alone. */
+#include "air-model.h"
+
+#define ALL 1e12
+static const double one_hop = 4.2e6;
+
+/* Each of n hosts gets so much of its part, 1/n of what it has alone. */
+static void check_parts(uint32_t n, const double *mean, double least)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		CHECK(mean[i] >= least * truth[i] / n, "host %u of %u: %.0f of %.0f alone", i, n, mean[i], truth[i]);
+}
+
+static void place_four(void)
+{
+	uint32_t i;
+
+	begin();
+	for (i = 0; i < 4; i++) {
+		place(i, i + 1, one_hop / (i + 1));
+		wants[i] = ALL;
+	}
+}
+
+/* Nothing is known of anybody, and all begin at once. */
+static void together(void)
+{
+	double mean[HOSTS];
+
+	place_four();
+	run(4, 5, mean);
+	run(4, 10, mean);
+	check_parts(4, mean, 0.9);
+}
+
+/* The near host has been alone; who comes has its part at once, and nobody less than its own. */
+static void who_comes(void)
+{
+	double mean[HOSTS];
+
+	begin();
+	place(0, 1, one_hop);
+	place(1, 4, one_hop / 4.7);
+	wants[0] = ALL;
+	run(2, 20, mean);
+	CHECK(mean[0] > 0.8 * one_hop, "alone %.0f", mean[0]);
+	CHECK_NEAR(host[0].way[0].alone_bytes_per_s, one_hop, 0.15, 0);
+	wants[1] = ALL;
+	run(2, 3, mean);
+	check_parts(2, mean, 0.7);
+	run(2, 10, mean);
+	check_parts(2, mean, 0.9);
+}
+
+/* Who stops, and who dies with data under way, leaves its part to the other. */
+static void who_leaves(bool dies)
+{
+	double mean[HOSTS];
+
+	begin();
+	place(0, 1, one_hop);
+	place(1, 4, one_hop / 4);
+	wants[0] = wants[1] = ALL;
+	run(2, 20, mean);
+	dead[1] = dies;
+	wants[1] = dies ? ALL : 0;
+	run(2, dies ? 4 : 2, mean);
+	run(2, 5, mean);
+	CHECK(mean[0] > 0.9 * one_hop, "%.0f of %.0f, dies %d", mean[0], one_hop, dies);
+}
+
+/*
+ * What is known is wrong by 2: of all, which L absorbs at once; or of one beside one who is known well, of which the
+ * filter, that keeps no covariances, mends all but a sixth.
+ */
+static void wrong(double first, double second, uint32_t first_unsure_q16, double least)
+{
+	double mean[HOSTS];
+
+	begin();
+	place(0, 1, one_hop);
+	place(1, 4, one_hop / 4);
+	wants[0] = wants[1] = ALL;
+	host[0].way[0].alone_bytes_per_s = (uint64_t)(first * one_hop);
+	host[1].way[0].alone_bytes_per_s = (uint64_t)(second * one_hop / 4);
+	host[0].way[0].unsure_q16 = first_unsure_q16;
+	host[1].way[0].unsure_q16 = MP_ALONE_UNKNOWN_Q16;
+	run(2, 10, mean);
+	run(2, 20, mean);
+	check_parts(2, mean, least);
+}
+
+/* What the application of one does not use is the other's. */
+static void bound_by_application(void)
+{
+	double mean[HOSTS];
+
+	begin();
+	place(0, 1, one_hop);
+	place(1, 4, one_hop / 4);
+	wants[0] = ALL;
+	wants[1] = 0.1 * truth[1];
+	run(2, 10, mean);
+	run(2, 10, mean);
+	CHECK(mean[1] > 0.95 * wants[1], "%.0f of %.0f", mean[1], wants[1]);
+	CHECK(mean[0] > 0.85 * 0.9 * one_hop, "%.0f of %.0f", mean[0], one_hop);
+}
+
+/* Equal rates, whatever the hops. */
+static void equal_rates(void)
+{
+	double mean[HOSTS], each = one_hop / (1 + 2 + 3 + 4);
+	uint32_t i;
+
+	place_four();
+	air.fairness = MP_FAIRNESS_RATE;
+	run(4, 10, mean);
+	run(4, 20, mean);
+	for (i = 0; i < 4; i++)
+		CHECK_NEAR(mean[i], each, 0.12, 0);
+}
+
+/* Branches that do not hear each other carry twice as much: it is found. */
+static void spatial_reuse(void)
+{
+	double mean[HOSTS];
+
+	begin();
+	place(0, 2, one_hop / 2);
+	place(1, 2, one_hop / 2);
+	wants[0] = wants[1] = ALL;
+	carries = 1.6;
+	run(2, 30, mean);
+	run(2, 20, mean);
+	check_parts(2, mean, 1.4);
+}
+
+/* A host with a download and an upload is one host: it does not get two parts. */
+static void both_directions(void)
+{
+	double mean[HOSTS], other = 0;
+	uint32_t i;
+
+	begin();
+	place(0, 1, one_hop);
+	place(1, 1, one_hop);
+	wants[0] = wants[1] = ALL;
+	run(2, 10, mean);
+	for (i = 0; i < 200; i++) {
+		struct mp_air_way *up = &host[0].way[MP_AIR_UP];
+
+		up->flows = up->wanting_flows = 1;
+		up->delivered_bytes += up->cap_bytes_per_s ? up->cap_bytes_per_s / MP_AIR_STEPS_PER_S : 10000;
+		/* What the upload takes is missing to the downloads. */
+		carries = 1 - (double)up->cap_bytes_per_s / one_hop;
+		step(2, NULL);
+		if (i >= 100)
+			other += (double)host[1].way[0].rate_bytes_per_s / 100;
+	}
+	CHECK(other > 0.85 * one_hop / 2, "beside both directions of another: %.0f of %.0f", other, one_hop);
+}
+
+/* Uploads tell nothing of what waits: one that lacks its part brings L back to 1. */
+static void what_is_lacking(void)
+{
+	double mean[HOSTS];
+
+	begin();
+	place(0, 1, one_hop);
+	place(1, 4, one_hop / 4);
+	wants[0] = wants[1] = ALL;
+	direction[1] = MP_AIR_UP;
+	run(2, 10, mean);
+	air.air_q16 = 2 * MP_ONE_Q16;
+	run(2, 10, mean);
+	check_parts(2, mean, 0.8);
+}
+
+/* Whatever is told, everybody may send something, and nothing wraps. */
+static void anything(void)
+{
+	static struct mp_air_host many[1000];
+	uint32_t round, i;
+
+	begin();
+	for (round = 0; round < 300; round++) {
+		uint32_t n = (uint32_t)(random_u64() % 1000);
+
+		air.fairness = random_u64() & 1;
+		now_ns += random_u64() >> (30 + (random_u64() & 31));
+		for (i = 0; i < 2 * n; i++) {
+			struct mp_air_way *way = &many[i / 2].way[i % 2];
+
+			many[i / 2].hops = (uint32_t)(random_u64() >> (32 + (random_u64() & 31)));
+			way->delivered_bytes += random_u64() >> (20 + (random_u64() & 43));
+			way->flows = random_u64() & 3;
+			way->wanting_flows = random_u64() & 1;
+			way->heard = random_u64() & 1;
+			way->waits_ns = random_u64() >> (24 + (random_u64() & 31));
+			way->held = random_u64() & 1;
+		}
+		mp_airtime_step(&air, many, n, HOP_WAIT_NS, now_ns);
+		CHECK(air.air_q16 >= MP_ONE_Q16 / MP_AIRTIME_BOUND && air.air_q16 <= MP_AIRTIME_BOUND * MP_ONE_Q16, "L %u",
+		      air.air_q16);
+		for (i = 0; i < 2 * n; i++) {
+			const struct mp_air_way *way = &many[i / 2].way[i % 2];
+
+			CHECK(!way->cap_bytes_per_s || way->cap_bytes_per_s >= MP_AIR_LEAST_BYTES_PER_S, "held to nothing");
+			CHECK(way->unsure_q16 <= MP_ALONE_UNKNOWN_Q16, "P %u", way->unsure_q16);
+		}
+	}
+}
+
+int main(int argc, char **argv)
+{
+	check_begin(argc, argv);
+	together();
+	who_comes();
+	who_leaves(false);
+	who_leaves(true);
+	wrong(2, 2, MP_ALONE_UNKNOWN_Q16, 0.9);
+	wrong(0.5, 0.5, MP_ALONE_UNKNOWN_Q16, 0.9);
+	wrong(1, 2, 600, 0.8);
+	wrong(1, 0.5, 600, 0.8);
+	bound_by_application();
+	equal_rates();
+	spatial_reuse();
+	both_directions();
+	what_is_lacking();
+	anything();
+	return check_end();
+}

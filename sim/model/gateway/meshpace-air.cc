@@ -1,0 +1,85 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#include "meshpace-air.h"
+
+#include <vector>
+
+namespace ns3
+{
+
+namespace
+{
+
+mp_air_direction
+DirectionOf(bool down)
+{
+    return down ? MP_AIR_DOWN : MP_AIR_UP;
+}
+
+} // namespace
+
+void
+MeshpaceAir::SetFairness(MeshpaceFairness fairness)
+{
+    m_air.fairness = fairness == MeshpaceFairness::RATE ? MP_FAIRNESS_RATE : MP_FAIRNESS_AIR;
+}
+
+void
+MeshpaceAir::Counts(uint32_t address, bool down, const mp_host_share& share)
+{
+    auto& way = m_hosts[address].air.way[DirectionOf(down)];
+    way.delivered_bytes = share.delivered_bytes;
+    way.flows = share.flows;
+    way.wanting_flows = share.wanting_flows;
+}
+
+void
+MeshpaceAir::Hears(uint32_t address, const mp_endpoint& down, bool held, uint64_t nowNs)
+{
+    const auto& search = down.estimate.search;
+    auto& host = m_hosts[address];
+    host.air.hops = down.path.hops;
+    host.held = host.held || held;
+    mp_queueing_add(&host.queueing, mp_queueing_ns(&search), search.heard_ns, nowNs);
+}
+
+uint32_t
+MeshpaceAir::Step(uint64_t nowNs)
+{
+    std::vector<mp_air_host> hosts;
+    for (auto& [address, host] : m_hosts)
+    {
+        auto& download = host.air.way[MP_AIR_DOWN];
+        mp_queueing_tell(&host.queueing, &download);
+        download.held = host.held;
+        host.queueing = {};
+        host.held = false;
+        hosts.push_back(host.air);
+    }
+    const auto law = mp_law_even();
+    const auto capped =
+        mp_airtime_step(&m_air, hosts.data(), hosts.size(), law.hop_wait_ns, nowNs);
+    auto each = hosts.begin();
+    for (auto& [address, host] : m_hosts)
+    {
+        host.air = *each++;
+    }
+    return capped;
+}
+
+uint64_t
+MeshpaceAir::CapBps(uint32_t address, bool down) const
+{
+    const auto found = m_hosts.find(address);
+    return found == m_hosts.end() ? 0 : found->second.air.way[DirectionOf(down)].cap_bytes_per_s;
+}
+
+bool
+MeshpaceAir::Shared() const
+{
+    return m_air.shared;
+}
+
+} // namespace ns3

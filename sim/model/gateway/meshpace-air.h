@@ -1,0 +1,89 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef MESHPACE_AIR_HOSTS_H
+#define MESHPACE_AIR_HOSTS_H
+
+#include "meshpace/meshpace.h"
+
+#include <cstdint>
+#include <map>
+
+namespace ns3
+{
+
+/**
+ * @ingroup meshpace
+ *
+ * How the hosts of a mesh come by their caps under the law `even`.
+ */
+enum class MeshpaceFairness
+{
+    TRIALS, //!< equal rates, by trials each second (share.h)
+    AIR,    //!< equal parts of the air (airtime.h)
+    RATE    //!< equal rates, by parts of the air
+};
+
+/**
+ * @ingroup meshpace
+ *
+ * The hosts of the mesh and their shares of the air (airtime.h): a host around core/ that collects what each
+ * step is told.
+ */
+class MeshpaceAir
+{
+  public:
+    /** @param fairness AIR or RATE */
+    void SetFairness(MeshpaceFairness fairness);
+
+    /**
+     * What is known of a direction of a host, before each step.
+     * @param address the host
+     * @param down from the wired network to it, else the other way
+     * @param share its bytes and flows
+     */
+    void Counts(uint32_t address, bool down, const mp_host_share& share);
+
+    /**
+     * What a download tells of its path, before each step.
+     * @param address its host
+     * @param down the download's endpoint
+     * @param held whether something of it waits at the gateway
+     * @param nowNs now, ns
+     */
+    void Hears(uint32_t address, const mp_endpoint& down, bool held, uint64_t nowNs);
+
+    /**
+     * A step, MP_AIR_STEP_NS after the previous one.
+     * @param nowNs now, ns
+     * @return how many directions are capped
+     */
+    uint32_t Step(uint64_t nowNs);
+
+    /**
+     * @param address a host
+     * @param down from the wired network to it, else the other way
+     * @return its cap in bytes/s, 0: none
+     */
+    uint64_t CapBps(uint32_t address, bool down) const;
+
+    /** @return whether hosts are held to shares, and flows not to rates of their own */
+    bool Shared() const;
+
+  private:
+    /** One host, and what is collected of it for the next step. */
+    struct Host
+    {
+        mp_air_host air{};
+        mp_queueing queueing{}; //!< of its downloads
+        bool held{false};       //!< something of one waits here
+    };
+
+    std::map<uint32_t, Host> m_hosts; //!< by address
+    mp_air m_air{};
+};
+
+} // namespace ns3
+
+#endif // MESHPACE_AIR_HOSTS_H
