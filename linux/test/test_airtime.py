@@ -35,34 +35,43 @@ def kbps(*runs: Transfer) -> list[float]:
     return [(r.received - b) * 8e-3 / seconds for r, b in zip(runs, before, strict=True)]
 
 
+def transfer(network: net.Network, n: int, way: str) -> Transfer:
+    """To or from the nth host; no sender knows of the law."""
+    if way == "up":
+        return Transfer(network.hosts[n], network.wired, net.WIRED4)
+    return Transfer(network.wired, network.hosts[n], net.host4(n))
+
+
 def by_host(gateway: Gateway, field: str) -> dict[str, float | None]:
     return {row["address"]: row[field] for row in gateway.fresh_status()["hosts"]}
 
 
 @pytest.mark.measured
 @pytest.mark.parametrize(
-    ("fairness", "far_hops"), [("air", 1), ("air", 3), ("rate", 3)], ids=["alike", "air", "rate"]
+    ("fairness", "far_hops", "way"),
+    [("air", 1, "down"), ("air", 3, "down"), ("air", 3, "up"), ("rate", 3, "down")],
+    ids=["alike", "air", "air-up", "rate"],
 )
 def test_who_comes_has_its_part_and_who_leaves_frees_it(
-    start: StartGateway, fairness: str, far_hops: int
+    start: StartGateway, fairness: str, far_hops: int, way: str
 ) -> None:
     """Else a far user waits half a minute, or its packets have nearly all of the air."""
     near_alone, far_alone = KBPS * PAYLOAD, KBPS * PAYLOAD / far_hops
     with net.over_radio(radio(far_hops), hosts=2) as network:
         gateway = begin(start, network, far_hops, fairness)
-        with Transfer(network.wired, network.hosts[0], NEAR) as near:
+        with transfer(network, 0, way) as near:
             time.sleep(SETTLING_S)
             (alone,) = kbps(near)
-            assert by_host(gateway, "cap_down_kbps") == {NEAR: None}
-            with Transfer(network.wired, network.hosts[1], FAR) as far:
+            assert by_host(gateway, f"cap_{way}_kbps") == {NEAR: None}
+            with transfer(network, 1, way) as far:
                 time.sleep(SETTLING_S)
                 both = kbps(near, far)
-                learnt = by_host(gateway, "alone_down_kbps")
-                caps = by_host(gateway, "cap_down_kbps")
+                learnt = by_host(gateway, f"alone_{way}_kbps")
+                caps = by_host(gateway, f"cap_{way}_kbps")
                 shared = gateway.fresh_status()["air"]
             time.sleep(SETTLING_S)
             (after,) = kbps(near)
-            left = by_host(gateway, "cap_down_kbps")[NEAR]
+            left = by_host(gateway, f"cap_{way}_kbps")[NEAR]
     parts = both[0] / near_alone, both[1] / far_alone
     print(
         f"alone {alone:.0f}, then {both[0]:.0f} and {both[1]:.0f}, after {after:.0f} kbit/s; "

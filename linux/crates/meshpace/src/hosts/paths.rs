@@ -155,16 +155,22 @@ impl Hosts {
         }
     }
 
-    /// Whether a host is on another port of this box. Who has no flow has no entry, and is looked up: as one who
-    /// is on-link, since of the others there may be many, and none is at this box.
-    pub fn is_outside(&self, config: &Config, address: &[u8; 16]) -> bool {
+    /// What configuration or mesh tell of the hops to a host; 0: it is on another port of this box. Who has no
+    /// flow, or none yet, has no entry, and is looked up: as one who is on-link, since of the others there may be
+    /// many, and none is at this box.
+    pub fn known_hops(&self, config: &Config, address: &[u8; 16]) -> Option<u32> {
         if let Some(host) = self.written.get(address) {
-            return host.outside != 0;
+            return (host.hops > 0 || host.outside != 0).then_some(host.hops);
         }
         let address = address_of(address);
         let on_link = matches!(self.sources.place(address), Place::OnLink(_));
         let link = on_link.then(|| self.sources.lookup(address)).flatten();
-        known_hops(config.host_of(address), link.as_ref()) == Some(0)
+        known_hops(config.host_of(address), link.as_ref())
+    }
+
+    /// Whether a host is on another port of this box.
+    pub fn is_outside(&self, config: &Config, address: &[u8; 16]) -> bool {
+        self.known_hops(config, address) == Some(0)
     }
 
     /// Who is as any other has no entry: of addresses of which nothing is known there may be many.

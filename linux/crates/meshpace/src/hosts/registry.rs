@@ -11,8 +11,9 @@ use crate::hosts::flows::{self, Meter};
 use crate::hosts::identity::{self, Address, Aliases, Identities};
 use crate::hosts::paths::{HostPath, Hosts};
 use crate::hosts::radio::Lack;
-use crate::kernel::flow_state::Table;
+use crate::kernel::flow_state::{FlowState, Table};
 use crate::kernel::intf::{mp_flow_key, mp_host_key, mp_link};
+use crate::kernel::law;
 use crate::kernel::programs::Maps;
 
 pub struct Registry {
@@ -37,6 +38,12 @@ type Sums = Vec<(mp_host_key, u64)>;
 fn across(mut sums: Sums, is_outside: impl Fn(&Address) -> bool) -> Sums {
     sums.retain(|(key, _)| !is_outside(&key.address));
     sums
+}
+
+/// Hops to a flow's host as the kernel reckons them, which does so for downloads alone: what is known, else by TTL.
+fn hops(known: Option<u32>, flow: &FlowState, default: u32) -> u32 {
+    let told = [known.unwrap_or(0), flow.hops, law::hops_of_ttl(flow.ttl)];
+    told.into_iter().find(|hops| *hops > 0).unwrap_or(default)
 }
 
 impl Registry {
@@ -84,7 +91,9 @@ impl Registry {
         held: &HashSet<mp_flow_key>,
     ) -> Result<Seen> {
         for (key, flow) in &mut table {
-            flow.outside |= self.paths.is_outside(config, &key.mesh);
+            let known = self.paths.known_hops(config, &key.mesh);
+            flow.outside |= known == Some(0);
+            flow.hops = hops(known, flow, config.default_path.hops);
             flow.waits = held.contains(key);
         }
         let others = maps.other_bytes().context("what is not TCP")?;
@@ -181,6 +190,27 @@ impl Registry {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Else who is far and sends is taken for near, and gets more of the air than others.
+    #[test]
+    fn an_upload_has_its_host_s_hops() {
+        let upload = |ttl| FlowState {
+            ttl,
+            ..Default::default()
+        };
+        assert_eq!(
+            hops(Some(3), &upload(63), 1),
+            3,
+            "the configuration's, or the mesh's"
+        );
+        assert_eq!(hops(None, &upload(63), 1), 2, "by TTL");
+        assert_eq!(hops(None, &upload(0), 5), 5, "by default");
+        let download = FlowState {
+            hops: 4,
+            ..upload(63)
+        };
+        assert_eq!(hops(None, &download, 1), 4, "the kernel's");
+    }
 
     /// Else the mesh is shared with hosts that are not in it, by their UDP and by what they have sent.
     #[test]

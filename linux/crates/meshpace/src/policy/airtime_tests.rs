@@ -5,7 +5,10 @@ use std::sync::Arc;
 use crate::config::Fairness;
 use crate::hosts::identity::Aliases;
 use crate::kernel::flow_state::{FlowState, Table};
-use crate::kernel::intf::{self, mp_flow_key, mp_host_key, mp_progress, MP_AIR_STEP_NS};
+use crate::kernel::intf::{
+    self, mp_flow_key, mp_host_key, mp_progress, MP_AIR_STEP_NS, MP_ALONE_DRIFT_Q16,
+    MP_ALONE_UNKNOWN_Q16,
+};
 use crate::policy::shares::{Member, Shares};
 
 const DOWN: u32 = intf::mp_direction_MP_DOWN;
@@ -208,7 +211,8 @@ fn who_has_ended_or_died_frees_its_part_within_seconds() {
         assert!(air.has_active() && !air.is_shared() && air.air().is_none());
         // What it gets alone is known for a while, and forgotten with its flows.
         assert!(air.alone_bytes_per_s(&(address(2), DOWN)).is_some());
-        mesh.run(90);
+        let forgets = u64::from(MP_ALONE_UNKNOWN_Q16 / MP_ALONE_DRIFT_Q16);
+        mesh.run(forgets / STEPS_PER_S + 1);
         assert_eq!(
             mesh.shares.air().unwrap().hosts.len(),
             if dies { 2 } else { 1 }
