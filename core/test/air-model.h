@@ -20,6 +20,7 @@ static double carries;       /* what the mesh carries of the air: 1, or more wit
 static double noise;         /* of what it carries, from step to step */
 static enum mp_air_direction direction[HOSTS];
 static uint64_t now_ns;
+static uint32_t late;         /* the law is asked at each so many steps; 0: at each */
 
 static void begin(void)
 {
@@ -30,6 +31,7 @@ static void begin(void)
 	waits_s = 0;
 	carries = 1;
 	noise = 0.1;
+	late = 0;
 	for (i = 0; i < HOSTS; i++) {
 		host[i] = (struct mp_air_host){ .hops = 1 };
 		wants[i] = 0;
@@ -86,7 +88,8 @@ static void step(uint32_t n, double *sum)
 	}
 	/* Windows and queues end somewhere: what is beyond is lost, and its sender sends less. */
 	waits_s = fmin(fmax(0, waits_s + used - air_s), 0.3);
-	mp_airtime_step(&air, host, n, HOP_WAIT_NS, now_ns);
+	if (!late || now_ns / MP_AIR_STEP_NS % late == 0)
+		mp_airtime_step(&air, host, n, HOP_WAIT_NS, now_ns);
 }
 
 /* So many seconds; mean[i]: what each gets, bytes/s. */

@@ -25,12 +25,13 @@ static void place_four(void)
 	}
 }
 
-/* Nothing is known of anybody, and all begin at once. */
-static void together(void)
+/* Nothing is known of anybody, and all begin at once; also where the law is asked four times too seldom. */
+static void together(uint32_t asked_late)
 {
 	double mean[HOSTS];
 
 	place_four();
+	late = asked_late;
 	run(4, 5, mean);
 	run(4, 10, mean);
 	check_parts(4, mean, 0.9);
@@ -217,7 +218,8 @@ static void anything(void)
 int main(int argc, char **argv)
 {
 	check_begin(argc, argv);
-	together();
+	together(0);
+	together(4);
 	who_comes();
 	who_leaves(false);
 	who_leaves(true);

@@ -76,6 +76,12 @@ MeshpaceAir::CapBps(uint32_t address, bool down) const
     return found == m_hosts.end() ? 0 : found->second.air.way[DirectionOf(down)].cap_bytes_per_s;
 }
 
+void
+MeshpaceAir::SetShared(bool shared)
+{
+    m_air.shared = shared;
+}
+
 bool
 MeshpaceAir::Shared() const
 {

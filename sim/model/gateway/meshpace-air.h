@@ -71,6 +71,9 @@ class MeshpaceAir
     /** @return whether hosts are held to shares, and flows not to rates of their own */
     bool Shared() const;
 
+    /** @param shared the same, where no Step() says it */
+    void SetShared(bool shared);
+
   private:
     /** One host, and what is collected of it for the next step. */
     struct Host

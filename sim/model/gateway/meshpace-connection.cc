@@ -275,13 +275,12 @@ MeshpaceConnection::AckFromMesh(const TcpSegment& segment, uint64_t nowNs)
     }
     m_cache.DropAcknowledged(ack);
     const auto activeHosts = m_down.estimate.search.active_hosts;
-    const bool shared = m_down.estimate.search.shared;
     const bool taken = mp_endpoint_down_learn(&m_down,
                                               &m_settings.law,
                                               &at,
                                               acked.rtt_ticks,
                                               activeHosts,
-                                              shared);
+                                              m_shared);
     m_down.interval_ns =
         m_settings.paces ? mp_interval_ns(&m_down.estimate, &m_settings.law, m_down.floor_ns) : 0;
     if (acked.rtt_ticks)
@@ -294,7 +293,7 @@ MeshpaceConnection::AckFromMesh(const TcpSegment& segment, uint64_t nowNs)
 void
 MeshpaceConnection::SetShared(bool shared)
 {
-    mp_estimate_set_shared(&m_down.estimate, shared);
+    m_shared = shared;
 }
 
 bool
@@ -400,14 +399,12 @@ void
 MeshpaceConnection::BeginAnew()
 {
     const auto activeHosts = m_down.estimate.search.active_hosts;
-    const bool shared = m_down.estimate.search.shared;
     const auto path = m_down.path;
     m_down = {};
     m_down.path = path;
     m_down.path.data_bytes = 0;
     m_down.path.ack_bytes = 0;
     mp_estimate_active_hosts(&m_down.estimate, activeHosts);
-    mp_estimate_set_shared(&m_down.estimate, shared);
     m_cache = {};
     m_upload.BeginAnew();
     m_probe = {};

@@ -241,7 +241,10 @@ class MeshpaceConnection
      */
     void Share(const mp_feedback& down, const mp_feedback& up);
 
-    /** @param shared whether its host's share of the air bounds it, and not a rate of its own */
+    /**
+     * From the next acknowledgement on:
+     * @param shared whether its host's share of the air bounds it, and not a rate of its own
+     */
     void SetShared(bool shared);
 
     /**
@@ -360,6 +363,7 @@ class MeshpaceConnection
     uint32_t m_radio{0};
     std::array<std::optional<uint32_t>, 2> m_syns; //!< unanswered, of the wired and of the mesh end
     bool m_elsewhere{false};
+    bool m_shared{false};
     bool m_finFromMesh{false};
     bool m_finFromWired{false};
     bool m_reset{false};

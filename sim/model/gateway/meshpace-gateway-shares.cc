@@ -207,6 +207,13 @@ MeshpaceGateway::SetActiveHosts(uint32_t activeHosts)
     TellConnections();
 }
 
+void
+MeshpaceGateway::SetShared(bool shared)
+{
+    m_hostShares.SetShared(shared);
+    TellConnections();
+}
+
 std::vector<std::pair<const MeshpaceKey*, MeshpaceConnection*>>
 MeshpaceGateway::DueAsks(bool down)
 {
@@ -258,21 +265,20 @@ MeshpaceGateway::ProbeStalledPaths()
 }
 
 void
+MeshpaceGateway::ProbeStep()
+{
+    LawClock clock;
+    ProbeStalledPaths();
+    m_probeEvent = Simulator::Schedule(NanoSeconds(MP_SHARE_STEP_NS), &MeshpaceGateway::ProbeStep, this);
+}
+
+void
 MeshpaceGateway::EvenStep()
 {
     LawClock clock;
-    if (NowNs() >= m_probesNs)
-    {
-        m_probesNs = NowNs() + MP_SHARE_STEP_NS;
-        ProbeStalledPaths();
-    }
-    if (SharesHosts())
-    {
-        ShareStep();
-    }
-    m_evenEvent = Simulator::Schedule(NanoSeconds(m_hostShares.StepNs()),
-                                      &MeshpaceGateway::EvenStep,
-                                      this);
+    ShareStep();
+    m_evenEvent =
+        Simulator::Schedule(NanoSeconds(m_hostShares.StepNs()), &MeshpaceGateway::EvenStep, this);
 }
 
 } // namespace ns3

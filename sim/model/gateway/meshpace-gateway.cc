@@ -38,7 +38,12 @@ MeshpaceGateway::DoInitialize()
     ResetGoodputControl();
     if (m_lawName == EVEN)
     {
-        m_evenEvent = Simulator::Schedule(NanoSeconds(MP_SHARE_STEP_NS),
+        m_probeEvent =
+            Simulator::Schedule(NanoSeconds(MP_SHARE_STEP_NS), &MeshpaceGateway::ProbeStep, this);
+    }
+    if (SharesHosts())
+    {
+        m_evenEvent = Simulator::Schedule(NanoSeconds(m_hostShares.StepNs()),
                                           &MeshpaceGateway::EvenStep,
                                           this);
     }
@@ -48,6 +53,7 @@ void
 MeshpaceGateway::DoDispose()
 {
     m_goodputEvent.Cancel();
+    m_probeEvent.Cancel();
     m_evenEvent.Cancel();
     m_connections.clear();
     m_urgent.clear();

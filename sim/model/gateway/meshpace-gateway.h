@@ -100,6 +100,12 @@ class MeshpaceGateway : public Object
     void SetActiveHosts(uint32_t activeHosts);
 
     /**
+     * Likewise whether hosts are held to shares of the air.
+     * @param shared whether they are
+     */
+    void SetShared(bool shared);
+
+    /**
      * Likewise the least interval of a connection's down data.
      * @param key the connection's ends; unknown: without effect
      * @param floorNs the interval, ns; 0: none
@@ -282,8 +288,9 @@ class MeshpaceGateway : public Object
     void TellConnection(const MeshpaceKey& key, MeshpaceConnection& connection);
     void TellConnections();
     void TellDue();
-    /** Under the law even: stalled paths are asked each second, hosts get their shares in steps of their own. */
+    /** Under the law even: hosts get their shares, in steps of their own; each second stalled paths are asked. */
     void EvenStep();
+    void ProbeStep();
     void ProbeStalledPaths();
     /**
      * @param down whether downloads are meant, else uploads
@@ -321,7 +328,7 @@ class MeshpaceGateway : public Object
     MeshpaceHosts m_hostShares;
     EventId m_evenEvent;
     MeshpaceAsks m_probes;                   //!< of downloads
-    uint64_t m_probesNs{0};                  //!< when stalled paths are asked again
+    EventId m_probeEvent;                    //!< stalled paths are asked
     MeshpaceAsks m_wakeUps;                  //!< of uploads
     std::map<uint32_t, uint32_t> m_lastHost; //!< served, by radio
     StampedPackets m_stamped;

@@ -158,6 +158,12 @@ MeshpaceHosts::SetActiveHosts(uint32_t activeHosts)
     }
 }
 
+void
+MeshpaceHosts::SetShared(bool shared)
+{
+    m_air.SetShared(shared);
+}
+
 uint64_t
 MeshpaceHosts::OnArrivalNs(const Key& key,
                            uint64_t readyNs,

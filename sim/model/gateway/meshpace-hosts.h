@@ -105,6 +105,12 @@ class MeshpaceHosts
     void SetActiveHosts(uint32_t activeHosts);
 
     /**
+     * Likewise whether hosts are held to shares of the air.
+     * @param shared whether they are
+     */
+    void SetShared(bool shared);
+
+    /**
      * Fixes when a packet leaves by its host's cap, as it comes.
      * @param key the host
      * @param readyNs since when it is ready, ns

@@ -57,6 +57,7 @@ struct mp_air {
 	enum mp_fairness fairness; /* the caller's */
 	uint64_t before_ns;        /* the previous step */
 	uint32_t air_q16;          /* L */
+	uint32_t steps;            /* that the latest one was */
 	uint32_t present;          /* n */
 	int32_t error_q16;         /* e of the latest step */
 	bool shared;               /* more than one was there in it, and somebody wanted more */
@@ -73,20 +74,29 @@ MP_INLINE bool mp_air_is_present(const struct mp_air_host *host)
 	return host->way[0].present || host->way[1].present;
 }
 
+/* Steps that so much time is: a host that is busy may be late, by no more than the rates' memory. */
+MP_INLINE uint32_t mp_air_steps(uint64_t elapsed_us)
+{
+	uint64_t step_us = MP_AIR_STEP_NS / MP_NS_PER_US;
+
+	return (uint32_t)mp_max_u64(mp_min_u64((elapsed_us + step_us / 2) / step_us, MP_AIR_STEPS_PER_S), 1);
+}
+
 /* A step's progress of one way: its rate, and whether it is there. */
 MP_INLINE void mp_air_progress(struct mp_air_way *way, uint64_t elapsed_us)
 {
 	uint64_t bytes = mp_min_u64(mp_max_u64(way->delivered_bytes, way->before_bytes) - way->before_bytes, 1ull << 44);
 	uint64_t bytes_per_s = mp_min_u64(bytes * 1000000 / elapsed_us, MP_AIR_MAX_BYTES_PER_S);
 	bool comes = bytes && !way->present;
+	uint32_t steps = mp_air_steps(elapsed_us);
 
 	way->before_bytes = way->delivered_bytes;
-	way->quiet = bytes ? 0 : way->quiet + 1;
+	way->quiet = bytes ? 0 : (uint32_t)mp_min_u64((uint64_t)way->quiet + steps, 0xffffffffu);
 	way->present = bytes || (way->present && way->quiet < MP_AIR_PRESENT);
-	way->age = comes ? 0 : way->age + 1;
+	way->age = comes ? 0 : (uint32_t)mp_min_u64((uint64_t)way->age + steps, 0xffffffffu);
 	if (comes)
 		way->rate_bytes_per_s = bytes_per_s;
-	way->rate_bytes_per_s = ((MP_AIR_STEPS_PER_S - 1) * way->rate_bytes_per_s + bytes_per_s) / MP_AIR_STEPS_PER_S;
+	way->rate_bytes_per_s = ((MP_AIR_STEPS_PER_S - steps) * way->rate_bytes_per_s + steps * bytes_per_s) / MP_AIR_STEPS_PER_S;
 }
 
 /* What each host has got since the previous step, and how many are there. */
@@ -96,6 +106,7 @@ MP_INLINE void mp_air_measure(struct mp_air *air, struct mp_air_host *host, uint
 	uint32_t i;
 
 	air->before_ns = now_ns;
+	air->steps = mp_air_steps(elapsed_us);
 	air->present = 0;
 	for (i = 0; i < n; i++) {
 		mp_air_progress(&host[i].way[0], elapsed_us);

@@ -168,8 +168,9 @@ MP_INLINE uint32_t mp_airtime_hold(const struct mp_air *air, struct mp_air_host 
 }
 
 /*
- * A step at now_ns, MP_AIR_STEP_NS after the previous one, over all n hosts; sets what each is held to, and returns how
- * many ways are. The array may change from step to step: who is new is all zero but for what the caller fills in.
+ * A step at now_ns, MP_AIR_STEP_NS after the previous one, or a few of them, over all n hosts; sets what each is held to,
+ * and returns how many ways are. The array may change from step to step: who is new is all zero but for what the caller
+ * fills in.
  */
 MP_INLINE uint32_t mp_airtime_step(struct mp_air *air, struct mp_air_host *host, uint32_t n, uint64_t hop_wait_ns,
 			       uint64_t now_ns)
@@ -184,14 +185,14 @@ MP_INLINE uint32_t mp_airtime_step(struct mp_air *air, struct mp_air_host *host,
 	heard = mp_airtime_error(air, host, n, hop_wait_ns);
 	if (!air->air_q16 || !air->shared)
 		air->air_q16 = MP_ONE_Q16;
-	mp_alone_forget(host, n);
+	mp_alone_forget(air, host, n);
 	used_up = air->present == 1 || (heard && air->error_q16 < (int32_t)(MP_ONE_Q16 / 2));
 	if (want && used_up)
 		mp_alone_learn(air, host, n);
 	if (air->air_q16 > MP_ONE_Q16 && air->shared && mp_airtime_lacks(air, host, n))
 		air->error_q16 = -(int32_t)MP_ONE_Q16;
 	if (air->error_q16 < 0 || mp_airtime_binds(host, n))
-		air->air_q16 = mp_airtime_by_q16(air->air_q16, air->error_q16, MP_AIRTIME_GAIN_Q16);
+		air->air_q16 = mp_airtime_by_q16(air->air_q16, air->error_q16, (int64_t)air->steps * MP_AIRTIME_GAIN_Q16);
 	air->air_q16 = (uint32_t)mp_max_u64(mp_min_u64(air->air_q16, MP_AIRTIME_BOUND * MP_ONE_Q16), MP_ONE_Q16 / MP_AIRTIME_BOUND);
 	air->shared = air->present > 1 && want;
 	return mp_airtime_hold(air, host, n,

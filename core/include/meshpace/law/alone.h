@@ -81,7 +81,7 @@ MP_INLINE uint64_t mp_alone_by_q16(uint64_t x, int64_t by_q16, uint64_t least)
 /* The air is used up: C of all. */
 MP_INLINE void mp_alone_learn(struct mp_air *air, struct mp_air_host *host, uint32_t n)
 {
-	uint64_t sum_q16 = 1, spread_q16 = MP_ALONE_NOISE_Q16;
+	uint64_t sum_q16 = 1, spread_q16 = MP_ALONE_NOISE_Q16 / mp_max_u64(air->steps, 1);
 	int64_t off_q16, moved_q16 = 0;
 	uint32_t i;
 
@@ -110,12 +110,16 @@ MP_INLINE void mp_alone_learn(struct mp_air *air, struct mp_air_host *host, uint
 }
 
 /* What was learnt is forgotten in time. */
-MP_INLINE void mp_alone_forget(struct mp_air_host *host, uint32_t n)
+MP_INLINE void mp_alone_forget(const struct mp_air *air, struct mp_air_host *host, uint32_t n)
 {
 	uint32_t i;
 
-	for (i = 0; i < 2 * n; i++)
-		host[i / 2].way[i % 2].unsure_q16 = (uint32_t)mp_min_u64(host[i / 2].way[i % 2].unsure_q16 + MP_ALONE_DRIFT_Q16, MP_ALONE_UNKNOWN_Q16);
+	for (i = 0; i < 2 * n; i++) {
+		struct mp_air_way *way = &host[i / 2].way[i % 2];
+
+		way->unsure_q16 = (uint32_t)mp_min_u64((uint64_t)way->unsure_q16 + air->steps * MP_ALONE_DRIFT_Q16,
+						       MP_ALONE_UNKNOWN_Q16);
+	}
 }
 
 #endif
