@@ -1,0 +1,169 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+// Shares of the air at the gateway, in whole simulations: with two hosts each gets half of what it has alone.
+
+#include "test-scenarios.h"
+
+#include "../runner/simulation.h"
+
+#include "ns3/rng-seed-manager.h"
+#include "ns3/test.h"
+
+#include <numeric>
+#include <string>
+#include <vector>
+
+using namespace ns3;
+
+namespace
+{
+
+constexpr double SECONDS = 60;
+constexpr double FAR_COMES_S = 20;
+constexpr double FAR_DIES_S = 40;
+
+using Bins = std::vector<uint64_t>; //!< bytes delivered in each second
+
+/** @return of each flow what it delivers in each second */
+std::vector<Bins>
+Delivered(const Scenario& scenario)
+{
+    RngSeedManager::ResetNextStreamIndex();
+    Simulation simulation(scenario, 1);
+    simulation.Run();
+    std::vector<Bins> bins;
+    for (const auto& flow : simulation.Flows())
+    {
+        bins.push_back(flow->Delivery().Bins(Seconds(scenario.duration_s)));
+    }
+    return bins;
+}
+
+/** @return bytes/s from one second to another */
+double
+Rate(const Bins& bins, uint32_t from, uint32_t to)
+{
+    return std::accumulate(bins.begin() + from, bins.begin() + to, 0.0) / (to - from);
+}
+
+/** @return a chain of four hops whose gateway shares the air */
+Scenario
+Chain(const std::string& fairness)
+{
+    auto scenario = ChainScenario(4, "static", SECONDS);
+    scenario.gateway.law = "even";
+    scenario.gateway.goodput_control = true;
+    scenario.gateway.fairness = fairness;
+    return scenario;
+}
+
+/** @return a bulk transfer as today's hosts begin one, with BBR: a share is not to wait for a window that grows slowly */
+FlowConfig
+Bulk(const std::string& from, const std::string& to)
+{
+    auto flow = FtpFlow(from, to);
+    flow.variant = "bbr";
+    flow.initial_window = 10;
+    flow.advertised_window = 400;
+    flow.min_rto_s = 0.2;
+    return flow;
+}
+
+/** @return a download over one hop, or an upload */
+FlowConfig
+Near(bool down)
+{
+    return down ? Bulk("B", "RL3") : Bulk("RL3", "B");
+}
+
+/** @return likewise over four hops */
+FlowConfig
+Far(bool down)
+{
+    return down ? Bulk("B", "A") : Bulk("A", "B");
+}
+
+/** @return what a flow has alone, bytes/s */
+double
+Alone(const FlowConfig& flow)
+{
+    auto scenario = Chain("air");
+    scenario.flows = {flow};
+    return Rate(Delivered(scenario).front(), 10, SECONDS);
+}
+
+/** Near is there, far comes, and dies: while both are there each has half of what it has alone. */
+class LifeTestCase : public TestCase
+{
+  public:
+    /** @param down whether they load down */
+    explicit LifeTestCase(bool down)
+        : TestCase(std::string("Near, then far, ") + (down ? "down" : "up")),
+          m_near(Near(down)),
+          m_far(Far(down))
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const auto near = Alone(m_near);
+        const auto far = Alone(m_far);
+        auto scenario = Chain("air");
+        m_far.start_s = FAR_COMES_S;
+        scenario.flows = {m_near, m_far};
+        scenario.outages = {{.node = "A", .at_s = FAR_DIES_S, .for_s = 1000}};
+        const auto bins = Delivered(scenario);
+        const uint32_t from = FAR_COMES_S + 5;
+        NS_TEST_EXPECT_MSG_GT(Rate(bins[0], from, FAR_DIES_S), 0.8 * near / 2, "who was there");
+        NS_TEST_EXPECT_MSG_GT(Rate(bins[1], from, FAR_DIES_S), 0.8 * far / 2, "who came");
+        NS_TEST_EXPECT_MSG_GT(Rate(bins[0], FAR_DIES_S + 6, SECONDS), 0.9 * near, "who is left");
+    }
+
+    FlowConfig m_near;
+    FlowConfig m_far;
+};
+
+/** The same goodput, whatever the hops. */
+class RateTestCase : public TestCase
+{
+  public:
+    RateTestCase()
+        : TestCase("Equal rates")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        auto scenario = Chain("rate");
+        scenario.flows = {Near(true), Far(true)};
+        const auto bins = Delivered(scenario);
+        const auto near = Rate(bins[0], 20, SECONDS);
+        const auto far = Rate(bins[1], 20, SECONDS);
+        const auto part = Alone(Far(true)) / 5; // of 1/C + 4/C each takes as many bytes
+        NS_TEST_EXPECT_MSG_EQ_TOL(near, far, 0.15 * far, "near and far");
+        NS_TEST_EXPECT_MSG_GT(far, 0.8 * 4 * part, "no less than the air holds");
+    }
+};
+
+/** The suite. */
+class AirTestSuite : public TestSuite
+{
+  public:
+    AirTestSuite()
+        : TestSuite("meshpace-air", Type::SYSTEM)
+    {
+        for (const bool down : {true, false})
+        {
+            AddTestCase(new LifeTestCase(down), Duration::QUICK);
+        }
+        AddTestCase(new RateTestCase, Duration::QUICK);
+    }
+};
+
+AirTestSuite g_airTestSuite; //!< the suite
+
+} // namespace
