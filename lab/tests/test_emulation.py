@@ -69,9 +69,9 @@ def test_the_gateways_configuration_is_the_scenarios() -> None:
 
 def test_evens_shares_are_switched_with_the_simulated_ones() -> None:
     """Else a comparison without them would have them on one side."""
-    law = {"law": "even", "goodput_control": False}
+    law = {"law": "even", "goodput_control": False, "fairness": "air"}
     there = tomllib.loads(plan.gateway_toml(resolved(gateway=law), [HOST]))
-    assert (there["law"], there["shares"]) == ("even", False)
+    assert (there["law"], there["shares"], there["fairness"]) == ("even", False, "air")
     assert "goodput_control" not in there
 
 

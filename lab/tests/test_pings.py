@@ -60,7 +60,7 @@ def test_bad_keys_are_one_line(
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [(PING, "ping"), (OUTAGE, "outage"), (f"{FLOW}idle_s = 1.0\n", "flow.0.idle_s")],
+    [(PING, "ping"), (f"{FLOW}idle_s = 1.0\n", "flow.0.idle_s")],
 )
 def test_they_are_simulated_only(
     text: str, words: str, write: Callable[[str], str], capsys: pytest.CaptureFixture[str]

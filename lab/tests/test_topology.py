@@ -254,7 +254,7 @@ def test_emulation_refuses_what_it_has_not(write: Callable[[str], str]) -> None:
     for text, word in (
         (TWO + TO_M, "gateways"),
         (f"[radio]\nradios = 2\n{chain}", "radios"),
-        (f"{chain}stop_s = 20.0\n", "stop_s"),
+        (f"{chain}idle_s = 20.0\n", "idle_s"),
     ):
         with pytest.raises(InputError, match=word) as error:
             plan.check(load(write(text), emulated=True))

@@ -237,6 +237,7 @@ def gateway_toml(scenario: Scenario, hosts: list[Port]) -> str:
     lines = [
         f'law = "{gateway.law}"',
         f"{control} = {str(gateway.goodput_control).lower()}",
+        *([f'fairness = "{gateway.fairness}"'] if gateway.law == "even" else []),
         f"local_retransmission = {str(gateway.local_retransmission).lower()}",
         f"delay_bound_ms = {gateway.delay_bound_s * 1e3:.3f}",
     ]
