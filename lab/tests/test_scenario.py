@@ -175,6 +175,11 @@ BAD = {
         "gateway.host_kbps",
         "remove it",
     ),
+    "fairness without even": (
+        f'[gateway]\nlaw = "gap"\nfairness = "air"\n{FLOW}',
+        "gateway.fairness",
+        "remove it",
+    ),
     "gateway's queueing under a law": (
         f'[gateway]\nlaw = "gap"\nqueueing = "codel"\n{FLOW}',
         "gateway.queueing",

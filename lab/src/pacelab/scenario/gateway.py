@@ -95,7 +95,12 @@ LAW_DEFAULTS: dict[str, dict[str, Any]] = {
 }
 
 # Keys that only some laws know.
-KEY_LAWS = {"rate_kbps": ("shaper", "cake"), "host_kbps": ("hosts",), "bucket": ("shaper",)}
+KEY_LAWS = {
+    "rate_kbps": ("shaper", "cake"),
+    "host_kbps": ("hosts",),
+    "bucket": ("shaper",),
+    "fairness": ("even",),
+}
 
 # Laws beside which a gateway's radios have queues of their own.
 QUEUEING_LAWS = ("off", "cake", "hosts")
