@@ -8,6 +8,7 @@
 #include "sinr-phy.h"
 #include "wifi-parts.h"
 
+#include "../model/radio/block-ack-mac.h"
 #include "../model/radio/shadowing-loss.h"
 
 #include "ns3/boolean.h"
@@ -22,6 +23,7 @@
 #include "ns3/yans-wifi-helper.h"
 
 #include <cmath>
+#include <memory>
 #include <sstream>
 #include <string>
 
@@ -141,24 +143,25 @@ SetStations(WifiHelper& wifi, const RadioConfig& config, const SinrPhy& about)
                                  UintegerValue(RtsThresholdBytes(config)));
 }
 
-WifiMacHelper
+std::unique_ptr<WifiMacHelper>
 CreateMacHelper(const RadioConfig& config, const SinrPhy& about)
 {
-    WifiMacHelper mac;
     if (!about.qos)
     {
-        mac.SetType("ns3::AdhocWifiMac", "QosSupported", BooleanValue(false));
+        auto mac = std::make_unique<WifiMacHelper>();
+        mac->SetType("ns3::AdhocWifiMac", "QosSupported", BooleanValue(false));
         return mac;
     }
-    mac.SetType("ns3::AdhocWifiMac",
-                "QosSupported",
-                BooleanValue(true),
-                "BE_MaxAmpduSize",
-                UintegerValue(config.aggregation ? AGGREGATE_BYTES : 0),
-                "BE_MaxAmsduSize",
-                UintegerValue(0),
-                "FrameRetryLimit",
-                UintegerValue(DataAttempts(config)));
+    auto mac = std::make_unique<BlockAckMacHelper>();
+    mac->SetType("ns3::AdhocWifiMac",
+                 "QosSupported",
+                 BooleanValue(true),
+                 "BE_MaxAmpduSize",
+                 UintegerValue(config.aggregation ? AGGREGATE_BYTES : 0),
+                 "BE_MaxAmsduSize",
+                 UintegerValue(0),
+                 "FrameRetryLimit",
+                 UintegerValue(DataAttempts(config)));
     return mac;
 }
 
@@ -174,7 +177,7 @@ InstallSinrRadio(const NodeContainer& nodes, const RadioConfig& config)
     SetStations(wifi, config, about);
     wifi.ConfigHeOptions("GuardInterval", TimeValue(SinrGuardInterval()));
     const auto devices =
-        wifi.Install(CreatePhyHelper(nodes, config), CreateMacHelper(config, about), nodes);
+        wifi.Install(CreatePhyHelper(nodes, config), *CreateMacHelper(config, about), nodes);
     for (uint32_t i = 0; i < devices.GetN(); i++)
     {
         const auto device = DynamicCast<WifiNetDevice>(devices.Get(i));

@@ -45,6 +45,22 @@ PapersRadio()
             .aql_us = 0};
 }
 
+RadioConfig
+TodaysRadio(const std::string& standard)
+{
+    auto radio = PapersRadio();
+    radio.model = "sinr";
+    radio.standard = standard;
+    radio.rts_cts = false;
+    radio.path_loss_exponent = 3.3;
+    radio.sense_dbm = -89;
+    radio.lock_dbm = -89;
+    radio.queue_packets = 500;
+    radio.capture = true;
+    radio.rate_control = "minstrel";
+    return radio;
+}
+
 Scenario
 ChainScenario(uint32_t hops, const std::string& routing, double durationS)
 {

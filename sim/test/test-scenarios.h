@@ -17,6 +17,12 @@ namespace ns3
 RadioConfig PapersRadio();
 
 /**
+ * @param standard IEEE's, of those with aggregates
+ * @return the radio that people have: rate control, capture, no RTS
+ */
+RadioConfig TodaysRadio(const std::string& standard = "802.11n");
+
+/**
  * Lays out the papers' chain, without flows: IG, relays, A, 200 m apart, one wired host B.
  *
  * @param hops wireless hops from IG to A, at least 1

@@ -31,23 +31,6 @@ using namespace ns3;
 namespace
 {
 
-/** The radio that people have. */
-RadioConfig
-TodaysRadio(const std::string& standard = "802.11n")
-{
-    auto radio = PapersRadio();
-    radio.model = "sinr";
-    radio.standard = standard;
-    radio.rts_cts = false;
-    radio.path_loss_exponent = 3.3;
-    radio.sense_dbm = -89;
-    radio.lock_dbm = -89;
-    radio.queue_packets = 500;
-    radio.capture = true;
-    radio.rate_control = "minstrel";
-    return radio;
-}
-
 RadioConfig
 FixedRadio(uint32_t mcs)
 {

@@ -4,18 +4,17 @@
 
 #include "range-mac.h"
 
+#include "mac-parts.h"
+
 #include "ns3/adhoc-wifi-mac.h"
 #include "ns3/boolean.h"
 #include "ns3/channel-access-manager.h"
 #include "ns3/enum.h"
-#include "ns3/fcfs-wifi-queue-scheduler.h"
 #include "ns3/frame-exchange-manager.h"
 #include "ns3/pointer.h"
 #include "ns3/simulator.h"
 #include "ns3/txop.h"
 #include "ns3/uinteger.h"
-#include "ns3/wifi-default-ack-manager.h"
-#include "ns3/wifi-default-protection-manager.h"
 #include "ns3/wifi-net-device.h"
 #include "ns3/wifi-phy.h"
 #include "ns3/wifi-psdu.h"
@@ -272,13 +271,6 @@ BackoffTxop::NotifyAccessRequested(uint8_t linkId)
     }
 }
 
-namespace
-{
-
-constexpr uint8_t ONLY_LINK = 0;
-
-} // namespace
-
 RangeMacHelper::RangeMacHelper(const RangeMacRules& rules)
     : m_rules(rules)
 {
@@ -301,24 +293,9 @@ RangeMacHelper::Create(Ptr<WifiNetDevice> device, WifiStandard /* standard */) c
                                                                 BooleanValue(false),
                                                                 "Txop",
                                                                 PointerValue(txop));
-    mac->SetDevice(device);
-    mac->SetAddress(Mac48Address::Allocate());
-    device->SetMac(mac);
-    mac->SetChannelAccessManagers({CreateObject<ChannelAccessManager>()});
-
     auto exchange = CreateObject<RangeFrameExchangeManager>();
     exchange->SetRules(m_rules);
-    auto protection = CreateObject<WifiDefaultProtectionManager>();
-    protection->SetWifiMac(mac);
-    protection->SetLinkId(ONLY_LINK);
-    exchange->SetProtectionManager(protection);
-    auto ack = CreateObject<WifiDefaultAckManager>();
-    ack->SetWifiMac(mac);
-    ack->SetLinkId(ONLY_LINK);
-    exchange->SetAckManager(ack);
-    exchange->SetAddress(mac->GetAddress());
-    mac->SetFrameExchangeManagers({exchange});
-    mac->SetMacQueueScheduler(CreateObject<FcfsWifiQueueScheduler>());
+    SetUpMac(mac, device, exchange);
     return mac;
 }
 
