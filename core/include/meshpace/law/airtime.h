@@ -25,7 +25,9 @@
  * where D* = tau, and a round trip, which is about D*, is short beside the period, 20 pi of them. Far from the target,
  * |e| > 1/2, k is three times as great, as it is there. While no host fills what it is held to, that nothing waits says
  * nothing of more, and L does not grow. L is 5/4 at most: by so much a sum of rates stands out of their noise, a fifth, and
- * from there on C_i rise (alone.h). Uploads, of which nothing is seen waiting, have no part in e.
+ * from there on C_i rise (alone.h). While somebody who wants more lacks a quarter of what it is held to, L falls to 1 and no C
+ * rises: others may be in its way, where nothing is seen waiting (hidden terminals, uploads), and the promise goes before the
+ * sum. Uploads have no part in e.
  *
  * C_i is learnt from (1), too: alone.h.
  */
@@ -112,7 +114,13 @@ MP_INLINE bool mp_airtime_error(struct mp_air *air, const struct mp_air_host *ho
 	return heard > 0;
 }
 
-/* Whether anybody fills what it is held to, or is held to nothing. */
+/* Whether a way fills what it is held to, or is held to nothing. */
+MP_INLINE bool mp_airtime_fills(const struct mp_air_way *way)
+{
+	return way->rate_bytes_per_s * 4 >= way->held_bytes_per_s * 3;
+}
+
+/* Whether anybody does, or something waits here for it to be sent. */
 MP_INLINE bool mp_airtime_binds(const struct mp_air_host *host, uint32_t n)
 {
 	uint32_t i;
@@ -120,7 +128,21 @@ MP_INLINE bool mp_airtime_binds(const struct mp_air_host *host, uint32_t n)
 	for (i = 0; i < 2 * n; i++) {
 		const struct mp_air_way *way = &host[i / 2].way[i % 2];
 
-		if (way->present && (way->held || way->rate_bytes_per_s * 4 >= way->cap_bytes_per_s * 3))
+		if (way->present && (way->held || mp_airtime_fills(way)))
+			return true;
+	}
+	return false;
+}
+
+/* Whether somebody who wants more does not: the air that others have beyond their parts may be what it lacks. */
+MP_INLINE bool mp_airtime_lacks(const struct mp_air_host *host, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < 2 * n; i++) {
+		const struct mp_air_way *way = &host[i / 2].way[i % 2];
+
+		if (way->wants && way->age >= MP_AIR_NEW && !mp_airtime_fills(way))
 			return true;
 	}
 	return false;
@@ -170,7 +192,7 @@ MP_INLINE uint32_t mp_airtime_step(struct mp_air *air, struct mp_air_host *host,
 			       uint64_t now_ns)
 {
 	uint32_t i, want = 0;
-	bool heard, used_up;
+	bool heard, used_up, lacks;
 
 	mp_air_measure(air, host, n, now_ns);
 	for (i = 0; i < 2 * n; i++)
@@ -181,10 +203,13 @@ MP_INLINE uint32_t mp_airtime_step(struct mp_air *air, struct mp_air_host *host,
 		air->air_q16 = MP_ONE_Q16;
 	mp_alone_forget(air, host, n);
 	used_up = heard ? air->error_q16 < (int32_t)(MP_ONE_Q16 / 2) : air->present == 1;
+	lacks = mp_airtime_lacks(host, n);
 	if (want && used_up)
 		mp_alone_learn(air, host, n);
-	else if (want)
+	else if (want && !lacks)
 		mp_alone_rise(air, host, n);
+	if (lacks && air->air_q16 > MP_ONE_Q16)
+		air->error_q16 = -(int32_t)MP_ONE_Q16;
 	if (air->error_q16 < 0 || mp_airtime_binds(host, n))
 		air->air_q16 = mp_airtime_by_q16(air->air_q16, air->error_q16, (int64_t)air->steps * mp_airtime_gain_q16(air->error_q16));
 	air->air_q16 = (uint32_t)mp_max_u64(mp_min_u64(air->air_q16, MP_AIRTIME_MOST_Q16), MP_AIRTIME_LEAST_Q16);
