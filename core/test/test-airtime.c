@@ -164,8 +164,8 @@ static void both_directions(void)
 	CHECK(other > 0.85 * one_hop / 2, "beside both directions of another: %.0f of %.0f", other, one_hop);
 }
 
-/* Uploads tell nothing of what waits: one that lacks its part brings L back to 1. */
-static void what_is_lacking(void)
+/* Uploads tell nothing of what waits: one beside a download has its part though L was too great. */
+static void beside_an_upload(void)
 {
 	double mean[HOSTS];
 
@@ -175,9 +175,76 @@ static void what_is_lacking(void)
 	wants[0] = wants[1] = ALL;
 	direction[1] = MP_AIR_UP;
 	run(2, 10, mean);
-	air.air_q16 = 2 * MP_ONE_Q16;
+	air.air_q16 = MP_AIRTIME_MOST_Q16;
 	run(2, 10, mean);
 	check_parts(2, mean, 0.8);
+}
+
+/* C of all eight are a tenth of what they should be, as of hosts that began while their cards knew no bit rate: they rise. */
+static void far_too_small(void)
+{
+	double mean[HOSTS];
+	uint32_t i;
+
+	begin();
+	for (i = 0; i < HOSTS; i++) {
+		place(i, i % 4 + 1, one_hop / (i % 4 + 1));
+		wants[i] = ALL;
+		host[i].way[0].alone_bytes_per_s = (uint64_t)(truth[i] / 10);
+		host[i].way[0].unsure_q16 = MP_ALONE_UNKNOWN_Q16;
+	}
+	run(HOSTS, 15, mean);
+	run(HOSTS, 10, mean);
+	check_parts(HOSTS, mean, 0.9);
+}
+
+/* Nobody is held before it is known what the air carries, however many come at once, and whoever is the first of them. */
+static void nobody_known(void)
+{
+	double mean[HOSTS];
+	uint32_t i;
+
+	place_four();
+	wants[3] = 0;
+	run(4, 1, mean);
+	wants[3] = ALL;
+	run(4, 1.9, mean);
+	for (i = 0; i < 4; i++)
+		CHECK(host[i].way[0].cap_bytes_per_s == 0, "host %u is held to %llu", i,
+		      (unsigned long long)host[i].way[0].cap_bytes_per_s);
+	run(4, 2, mean);
+	run(4, 10, mean);
+	check_parts(4, mean, 0.9);
+}
+
+/* An acknowledgement that fills a hole brings a second's bytes at once: it says nothing of C. */
+static void hole_is_filled(void)
+{
+	double mean[HOSTS];
+	uint64_t before_bytes_per_s;
+
+	place_four();
+	run(4, 20, mean);
+	before_bytes_per_s = host[1].way[0].alone_bytes_per_s;
+	host[1].way[0].delivered_bytes += (uint64_t)(2 * truth[1]);
+	run(4, 2, mean);
+	CHECK_NEAR(host[1].way[0].alone_bytes_per_s, before_bytes_per_s, 0.1, 0);
+}
+
+/* Who is alone and sends little, without a pause that shows it, is not taken for one whose path carries no more. */
+static void little_alone(void)
+{
+	double mean[HOSTS];
+
+	begin();
+	place(0, 1, one_hop);
+	place(1, 4, one_hop / 4);
+	wants[0] = 0.05 * one_hop;
+	run(2, 60, mean);
+	wants[0] = wants[1] = ALL;
+	run(2, 10, mean);
+	run(2, 10, mean);
+	check_parts(2, mean, 0.85);
 }
 
 /* Whatever is told, everybody may send something, and nothing wraps. */
@@ -204,8 +271,7 @@ static void anything(void)
 			way->held = random_u64() & 1;
 		}
 		mp_airtime_step(&air, many, n, HOP_WAIT_NS, now_ns);
-		CHECK(air.air_q16 >= MP_ONE_Q16 / MP_AIRTIME_BOUND && air.air_q16 <= MP_AIRTIME_BOUND * MP_ONE_Q16, "L %u",
-		      air.air_q16);
+		CHECK(air.air_q16 >= MP_AIRTIME_LEAST_Q16 && air.air_q16 <= MP_AIRTIME_MOST_Q16, "L %u", air.air_q16);
 		for (i = 0; i < 2 * n; i++) {
 			const struct mp_air_way *way = &many[i / 2].way[i % 2];
 
@@ -231,7 +297,11 @@ int main(int argc, char **argv)
 	equal_rates();
 	spatial_reuse();
 	both_directions();
-	what_is_lacking();
+	beside_an_upload();
+	far_too_small();
+	nobody_known();
+	hole_is_filled();
+	little_alone();
 	anything();
 	return check_end();
 }

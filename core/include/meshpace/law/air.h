@@ -38,6 +38,7 @@ struct mp_air_way {
 	uint64_t alone_bytes_per_s; /* C; 0: not known */
 	uint64_t before_bytes;      /* delivered at the previous step */
 	uint64_t rate_bytes_per_s;  /* r, smoothed */
+	uint64_t held_bytes_per_s;  /* what it was held to meanwhile, smoothed likewise; 0: nothing */
 	uint32_t unsure_q16;        /* P */
 	uint32_t used_q16;          /* r / C */
 	uint32_t demand_q16;        /* d */
@@ -82,6 +83,12 @@ MP_INLINE uint32_t mp_air_steps(uint64_t elapsed_us)
 	return (uint32_t)mp_max_u64(mp_min_u64((elapsed_us + step_us / 2) / step_us, MP_AIR_STEPS_PER_S), 1);
 }
 
+/* A mean over the latest second. */
+MP_INLINE uint64_t mp_air_smoothed(uint64_t mean, uint64_t latest, uint32_t steps)
+{
+	return ((MP_AIR_STEPS_PER_S - steps) * mean + steps * latest) / MP_AIR_STEPS_PER_S;
+}
+
 /* A step's progress of one way: its rate, and whether it is there. */
 MP_INLINE void mp_air_progress(struct mp_air_way *way, uint64_t elapsed_us)
 {
@@ -96,7 +103,10 @@ MP_INLINE void mp_air_progress(struct mp_air_way *way, uint64_t elapsed_us)
 	way->age = comes ? 0 : (uint32_t)mp_min_u64((uint64_t)way->age + steps, 0xffffffffu);
 	if (comes)
 		way->rate_bytes_per_s = bytes_per_s;
-	way->rate_bytes_per_s = ((MP_AIR_STEPS_PER_S - steps) * way->rate_bytes_per_s + steps * bytes_per_s) / MP_AIR_STEPS_PER_S;
+	way->rate_bytes_per_s = mp_air_smoothed(way->rate_bytes_per_s, bytes_per_s, steps);
+	way->held_bytes_per_s = !way->cap_bytes_per_s ? 0
+				: !way->held_bytes_per_s ? mp_max_u64(way->rate_bytes_per_s, way->cap_bytes_per_s)
+				: mp_air_smoothed(way->held_bytes_per_s, way->cap_bytes_per_s, steps);
 }
 
 /* What each host has got since the previous step, and how many are there. */
@@ -115,10 +125,16 @@ MP_INLINE void mp_air_measure(struct mp_air *air, struct mp_air_host *host, uint
 	}
 }
 
+/* What the air carried of a way: where an acknowledgement fills a hole, more arrives than the way was held to. */
+MP_INLINE uint64_t mp_air_carried(const struct mp_air_way *way)
+{
+	return way->held_bytes_per_s ? mp_min_u64(way->rate_bytes_per_s, way->held_bytes_per_s) : way->rate_bytes_per_s;
+}
+
 /* What a way uses and wants of the air; returns whether it wants all that it can get. */
 MP_INLINE bool mp_air_demand(struct mp_air_way *way)
 {
-	uint64_t used_q16 = way->alone_bytes_per_s ? (way->rate_bytes_per_s << 16) / way->alone_bytes_per_s : 0;
+	uint64_t used_q16 = way->alone_bytes_per_s ? (mp_air_carried(way) << 16) / way->alone_bytes_per_s : 0;
 	bool wants = way->present && way->wanting_flows && way->quiet < MP_AIR_STALLED;
 	bool begins = way->present && way->flows && way->age < MP_AIR_NEW;
 

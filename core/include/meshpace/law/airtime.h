@@ -22,11 +22,12 @@
  *
  * What waits is the integral of what is too much, W' = L (1 + p e) - 1. Around W = D* that is an oscillator of the frequency
  * sqrt(k / (tau D*)) and the damping p sqrt(tau / (k D*)) / 2. With search.h's k = 1/100 and p = 1/10 the damping is 1/2
- * where D* = tau, and a round trip, which is about D*, is short beside the period, 20 pi of them. While no host fills
- * what it is held to, that nothing waits says nothing of more, and L does not grow.
- *
- * Somebody who wants more and lacks a tenth of his part at L = 1 shows that the air is used up where nothing can be seen
- * waiting (uploads, losses): then L falls to 1, for the promise goes before the sum.
+ * where D* = tau, and a round trip, which is about D*, is short beside the period, 20 pi of them. Far from the target,
+ * |e| > 1/2, k is three times as great, as it is there. While no host fills what it is held to, that nothing waits says
+ * nothing of more, and L does not grow. L is 5/4 at most: by so much a sum of rates stands out of their noise, a fifth, and
+ * from there on C_i rise (alone.h). While somebody who wants more lacks a quarter of what it is held to, L falls to 1 and no C
+ * rises: others may be in its way, where nothing is seen waiting (hidden terminals, uploads), and the promise goes before the
+ * sum. Uploads have no part in e.
  *
  * C_i is learnt from (1), too: alone.h.
  */
@@ -40,7 +41,8 @@
 #define MP_AIRTIME_OTHER_NS (2 * 5484 * MP_NS_PER_US)
 #define MP_AIRTIME_GAIN_Q16 655     /* k */
 #define MP_AIRTIME_DAMPING_Q16 6554 /* p */
-#define MP_AIRTIME_BOUND 2u         /* L and 1/L: C_i are wrong by no more, or what waits says nothing of the air */
+#define MP_AIRTIME_LEAST_Q16 (1u << 15) /* of L, 1/2: C_i are wrong by no more, or what waits says nothing of the air */
+#define MP_AIRTIME_MOST_Q16 81920u      /* of L, 5/4 */
 
 /* w of a host by one of its ways, Q16. */
 MP_INLINE uint64_t mp_airtime_weight_q16(const struct mp_air *air, const struct mp_air_way *way)
@@ -112,7 +114,13 @@ MP_INLINE bool mp_airtime_error(struct mp_air *air, const struct mp_air_host *ho
 	return heard > 0;
 }
 
-/* Whether anybody fills what it is held to, or is held to nothing. */
+/* Whether a way fills what it is held to, or is held to nothing. */
+MP_INLINE bool mp_airtime_fills(const struct mp_air_way *way)
+{
+	return way->rate_bytes_per_s * 4 >= way->held_bytes_per_s * 3;
+}
+
+/* Whether anybody does, or something waits here for it to be sent. */
 MP_INLINE bool mp_airtime_binds(const struct mp_air_host *host, uint32_t n)
 {
 	uint32_t i;
@@ -120,21 +128,21 @@ MP_INLINE bool mp_airtime_binds(const struct mp_air_host *host, uint32_t n)
 	for (i = 0; i < 2 * n; i++) {
 		const struct mp_air_way *way = &host[i / 2].way[i % 2];
 
-		if (way->present && (way->held || way->rate_bytes_per_s * 4 >= way->cap_bytes_per_s * 3))
+		if (way->present && (way->held || mp_airtime_fills(way)))
 			return true;
 	}
 	return false;
 }
 
-/* Whether somebody who wants more lacks a tenth of what it would have with L = 1. */
-MP_INLINE bool mp_airtime_lacks(const struct mp_air *air, const struct mp_air_host *host, uint32_t n)
+/* Whether somebody who wants more does not: the air that others have beyond their parts may be what it lacks. */
+MP_INLINE bool mp_airtime_lacks(const struct mp_air_host *host, uint32_t n)
 {
 	uint32_t i;
 
 	for (i = 0; i < 2 * n; i++) {
 		const struct mp_air_way *way = &host[i / 2].way[i % 2];
 
-		if (way->wants && way->age >= MP_AIR_NEW && (way->rate_bytes_per_s * air->air_q16 >> 16) * 10 < way->cap_bytes_per_s * 9)
+		if (way->wants && way->age >= MP_AIR_NEW && !mp_airtime_fills(way))
 			return true;
 	}
 	return false;
@@ -144,6 +152,14 @@ MP_INLINE bool mp_airtime_lacks(const struct mp_air *air, const struct mp_air_ho
 MP_INLINE uint32_t mp_airtime_by_q16(uint32_t x_q16, int32_t error_q16, int64_t gain_q16)
 {
 	return (uint32_t)(x_q16 + ((int64_t)x_q16 * (error_q16 * gain_q16 >> 16) >> 16));
+}
+
+/* k, three times as much far from the target (search.h). */
+MP_INLINE int64_t mp_airtime_gain_q16(int32_t error_q16)
+{
+	int32_t far_q16 = MP_ONE_Q16 / 2;
+
+	return error_q16 > far_q16 || error_q16 < -far_q16 ? 3 * MP_AIRTIME_GAIN_Q16 : MP_AIRTIME_GAIN_Q16;
 }
 
 /* What each way is held to, at level l. Returns how many are. */
@@ -176,24 +192,27 @@ MP_INLINE uint32_t mp_airtime_step(struct mp_air *air, struct mp_air_host *host,
 			       uint64_t now_ns)
 {
 	uint32_t i, want = 0;
-	bool heard, used_up;
+	bool heard, used_up, lacks;
 
 	mp_air_measure(air, host, n, now_ns);
-	mp_alone_guess(host, n);
 	for (i = 0; i < 2 * n; i++)
 		want += mp_air_demand(&host[i / 2].way[i % 2]);
+	mp_alone_guess(host, n);
 	heard = mp_airtime_error(air, host, n, hop_wait_ns);
 	if (!air->air_q16 || !air->shared)
 		air->air_q16 = MP_ONE_Q16;
 	mp_alone_forget(air, host, n);
-	used_up = air->present == 1 || (heard && air->error_q16 < (int32_t)(MP_ONE_Q16 / 2));
+	used_up = heard ? air->error_q16 < (int32_t)(MP_ONE_Q16 / 2) : air->present == 1;
+	lacks = mp_airtime_lacks(host, n);
 	if (want && used_up)
 		mp_alone_learn(air, host, n);
-	if (air->air_q16 > MP_ONE_Q16 && air->shared && mp_airtime_lacks(air, host, n))
+	else if (want && !lacks)
+		mp_alone_rise(air, host, n);
+	if (lacks && air->air_q16 > MP_ONE_Q16)
 		air->error_q16 = -(int32_t)MP_ONE_Q16;
 	if (air->error_q16 < 0 || mp_airtime_binds(host, n))
-		air->air_q16 = mp_airtime_by_q16(air->air_q16, air->error_q16, (int64_t)air->steps * MP_AIRTIME_GAIN_Q16);
-	air->air_q16 = (uint32_t)mp_max_u64(mp_min_u64(air->air_q16, MP_AIRTIME_BOUND * MP_ONE_Q16), MP_ONE_Q16 / MP_AIRTIME_BOUND);
+		air->air_q16 = mp_airtime_by_q16(air->air_q16, air->error_q16, (int64_t)air->steps * mp_airtime_gain_q16(air->error_q16));
+	air->air_q16 = (uint32_t)mp_max_u64(mp_min_u64(air->air_q16, MP_AIRTIME_MOST_Q16), MP_AIRTIME_LEAST_Q16);
 	air->shared = air->present > 1 && want;
 	return mp_airtime_hold(air, host, n,
 			   mp_airtime_level_q16(air, host, n, mp_airtime_by_q16(air->air_q16, air->error_q16, MP_AIRTIME_DAMPING_Q16)));

@@ -12,7 +12,15 @@
  *
  * Who is alone has w = 1, and C_i is what arrives. Beside one whose C is known all of the correction is a newcomer's. Who
  * has never been heard is taken to have the best known one's C, by their hops: a packet takes the air of min(h, 4) hops,
- * for four hops away it is sent on while the next one begins (GAP, section 4.1). With nobody known, (1) tells C of all.
+ * for four hops away it is sent on while the next one begins (GAP, section 4.1).
+ *
+ * With nobody known, nobody is held to anything, until somebody has wanted more for three seconds: two of slow start, in which
+ * the cards find their bit rates, and one over which rates are smoothed. Then (1) tells C of all.
+ *
+ * While little waits the air is not used up, and what each has tells nothing of the ratios: who does not fill its part is held
+ * up by something else. But a sum above 1 was carried, so C_i are too small. Their errors are taken for one and the same:
+ *
+ *   ln C_i += P_i ln(sum) / (R + sum of w_j P_j)
  */
 #ifndef MESHPACE_ALONE_H
 #define MESHPACE_ALONE_H
@@ -20,6 +28,7 @@
 #include "air.h"
 
 #define MP_ALONE_UNKNOWN_Q16 7864u /* P_0, .12: twice the deviation is a factor of 2 */
+#define MP_ALONE_SHOWS (MP_AIR_NEW + MP_AIR_STEPS_PER_S) /* steps: a mean of what arrives after slow start */
 #define MP_ALONE_DRIFT_Q16 3u      /* Q: what is not measured any more is as unknown as that after four minutes */
 #define MP_ALONE_NOISE_Q16 26214u  /* R, .4: a second's rates are off by a fifth, and its ten steps tell one thing */
 
@@ -28,6 +37,7 @@ MP_INLINE uint64_t mp_alone_one_hop(const struct mp_air_host *host, uint32_t n)
 {
 	uint64_t best = 0, arrives = 0;
 	uint32_t i, unsure_q16 = MP_AIR_ALL_Q16;
+	bool shows = false;
 
 	for (i = 0; i < 2 * n; i++) {
 		const struct mp_air_way *way = &host[i / 2].way[i % 2];
@@ -36,10 +46,10 @@ MP_INLINE uint64_t mp_alone_one_hop(const struct mp_air_host *host, uint32_t n)
 			unsure_q16 = way->unsure_q16;
 			best = way->alone_bytes_per_s * mp_air_hops(&host[i / 2]);
 		}
-		if (way->present && way->age >= MP_AIR_STEPS_PER_S)
-			arrives += way->rate_bytes_per_s * mp_air_hops(&host[i / 2]);
+		arrives += way->present ? way->rate_bytes_per_s * mp_air_hops(&host[i / 2]) : 0;
+		shows = shows || (way->wants && way->age >= MP_ALONE_SHOWS);
 	}
-	return best ? best : arrives;
+	return best ? best : shows ? arrives : 0;
 }
 
 /* C of those who have none yet. */
@@ -78,16 +88,24 @@ MP_INLINE uint64_t mp_alone_by_q16(uint64_t x, int64_t by_q16, uint64_t least)
 	return mp_min_u64((uint64_t)(moved > (int64_t)least ? moved : (int64_t)least), MP_AIR_MAX_BYTES_PER_S);
 }
 
-/* The air is used up: C of all. */
-MP_INLINE void mp_alone_learn(struct mp_air *air, struct mp_air_host *host, uint32_t n)
+/* Sum of r / C over all who are there; at least 1, Q16. */
+MP_INLINE uint64_t mp_alone_sum_q16(const struct mp_air_host *host, uint32_t n)
 {
-	uint64_t sum_q16 = 1, spread_q16 = MP_ALONE_NOISE_Q16 / mp_max_u64(air->steps, 1);
-	int64_t off_q16, moved_q16 = 0;
+	uint64_t sum_q16 = 1;
 	uint32_t i;
 
 	for (i = 0; i < 2 * n; i++)
 		sum_q16 += host[i / 2].way[i % 2].present ? host[i / 2].way[i % 2].used_q16 : 0;
-	off_q16 = mp_alone_ln_q16(sum_q16);
+	return sum_q16;
+}
+
+/* The air is used up: C of all. */
+MP_INLINE void mp_alone_learn(struct mp_air *air, struct mp_air_host *host, uint32_t n)
+{
+	uint64_t sum_q16 = mp_alone_sum_q16(host, n), spread_q16 = MP_ALONE_NOISE_Q16 / mp_max_u64(air->steps, 1);
+	int64_t off_q16 = mp_alone_ln_q16(sum_q16), moved_q16 = 0;
+	uint32_t i;
+
 	for (i = 0; i < 2 * n; i++) {
 		uint64_t w_q16 = mp_alone_gradient_q16(&host[i / 2].way[i % 2], sum_q16);
 
@@ -107,6 +125,27 @@ MP_INLINE void mp_alone_learn(struct mp_air *air, struct mp_air_host *host, uint
 	}
 	/* What C_i say now L need not say any more. */
 	air->air_q16 = (uint32_t)mp_alone_by_q16(air->air_q16, -moved_q16, 1);
+}
+
+/* Little waits: C that (1) shows to be too small rise, all of them. */
+MP_INLINE void mp_alone_rise(const struct mp_air *air, struct mp_air_host *host, uint32_t n)
+{
+	uint64_t sum_q16 = mp_alone_sum_q16(host, n), spread_q16 = MP_ALONE_NOISE_Q16 / mp_max_u64(air->steps, 1);
+	uint32_t i;
+
+	if (sum_q16 <= MP_ONE_Q16)
+		return;
+	for (i = 0; i < 2 * n; i++)
+		spread_q16 += mp_alone_gradient_q16(&host[i / 2].way[i % 2], sum_q16) * host[i / 2].way[i % 2].unsure_q16 >> 16;
+	for (i = 0; i < 2 * n; i++) {
+		struct mp_air_way *way = &host[i / 2].way[i % 2];
+		uint64_t gain_q16 = ((uint64_t)way->unsure_q16 << 16) / spread_q16;
+
+		if (way->present && way->alone_bytes_per_s)
+			way->alone_bytes_per_s = mp_alone_by_q16(way->alone_bytes_per_s,
+								 (int64_t)gain_q16 * mp_alone_ln_q16(sum_q16) >> 16,
+								 MP_AIR_LEAST_BYTES_PER_S);
+	}
 }
 
 /* What was learnt is forgotten in time. */
