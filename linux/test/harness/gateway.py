@@ -95,14 +95,22 @@ class Gateway:
             check=False,
         )
 
-    def watch(self, *words: str, seconds: float) -> str:
-        """What a command that goes on prints in so long, ended by Ctrl-C."""
+    def watch(self, *words: str, until: str, times: int, within_s: float = 30.0) -> str:
+        """What a command that goes on prints, ended by Ctrl-C once a text came so often."""
         process = subprocess.Popen(
             self._command(*words), env=self._environment, stdout=subprocess.PIPE, text=True
         )
-        time.sleep(seconds)
+        assert process.stdout
+        shown, patience = "", threading.Timer(within_s, process.kill)
+        patience.start()
+        while shown.count(until) < times:
+            line = process.stdout.readline()
+            assert line, f"it ended, or not within {within_s} s:\n{shown}"
+            shown += line
         process.send_signal(signal.SIGINT)
-        return process.communicate(timeout=5)[0]
+        shown += process.communicate()[0]
+        patience.cancel()
+        return shown
 
     @property
     def pid(self) -> int:
