@@ -224,6 +224,7 @@ def test_udp_to_one_host_leaves_the_other_its_share(start: StartGateway) -> None
     tcp, udp = ((b - a) * 8e-3 / seconds for a, b in zip(before, after, strict=True))
     print(f"TCP {tcp:.0f}, UDP {udp:.0f} kbit/s, caps {capped}")
     assert tcp >= 0.6 * (tcp + udp) / 2
+    assert udp >= 0.6 * (tcp + udp) / 2, "datagrams up to their host's share are no flood"
     assert counters["udp_dropped"] > 0
 
 
