@@ -16,11 +16,12 @@ import argparse
 import contextlib
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
@@ -57,23 +58,34 @@ def run(words: list[str]) -> Round:
         environment = {"ATTEMPTS": attempts.name, "PYTHONPATH": str(REPOSITORY / "scripts")}
         command = [*PYTEST, *words] if words else [str(REPOSITORY / "scripts" / "test.sh"), "smoke"]
         began = time.monotonic()
-        done = subprocess.run(
-            command,
-            env=os.environ | environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
+        status, output = finished(command, os.environ | environment)
         seconds = time.monotonic() - began
         first = FIRST.findall(attempts.read())
-    if done.returncode:
-        print(done.stdout)
+    if status:
+        print(output)
     counts: dict[str, int] = {}
-    for line in LAST.findall(done.stdout):
+    for line in LAST.findall(output):
         for count, outcome in COUNTED.findall(line):
             counts[outcome] = counts.get(outcome, 0) + int(count)
-    return Round(done.returncode == 0, seconds, counts, first)
+    return Round(status == 0, seconds, counts, first)
+
+
+def finished(command: list[str], environment: Mapping[str, str]) -> tuple[int, str]:
+    """Exit status and output; who ends this program ends the tests, and they clear away."""
+    with subprocess.Popen(
+        command,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            output = process.communicate()[0]
+        except BaseException:
+            os.killpg(process.pid, signal.SIGINT)
+            raise
+    return process.returncode, output
 
 
 @contextlib.contextmanager
@@ -128,6 +140,7 @@ def main() -> int:
     arguments, words = parser.parse_known_args()
     if arguments.rounds < 1:
         parser.error(f"ROUNDS is {arguments.rounds}; it has to be 1 or more")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     rounds: list[Round] = []
     with load():
         for number in range(1, arguments.rounds + 1):

@@ -53,7 +53,7 @@ def by_host(gateway: Gateway, field: str) -> dict[str, float | None]:
         pytest.param("air", 1, "down", id="alike"),
         pytest.param("air", 3, "down", id="air", marks=pytest.mark.smoke),
         pytest.param("air", 3, "up", id="air-up"),
-        pytest.param("rate", 3, "down", id="rate", marks=pytest.mark.smoke),
+        pytest.param("rate", 3, "down", id="rate"),
     ],
 )
 def test_who_comes_has_its_part_and_who_leaves_frees_it(

@@ -224,6 +224,8 @@ def test_status_tells_what_is(network: net.Network, start: StartGateway) -> None
     assert flows["up"]["mesh"] == f"[{net.host6(0)}]:{up.sender_port}"
     assert_bytes(flows["up"])
     assert flows["up"]["rtt_wired_ms"] > 0
+    printed = gateway.call("status", "--mesh", "mesh0", "--json").stdout
+    assert set(json.loads(printed)) == set(status)
     table = gateway.call("status", "--mesh", "mesh0").stdout
     assert net.host4(0) in table
 
