@@ -8,9 +8,6 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 tier=${1:-test}
 case $tier in check | test | full | smoke) ;; *) sed -n '/^# usage/,/^#  /s/^# //p' "$0" >&2; exit 2 ;; esac
-# Background jobs get process groups of their own, so that what they start can be ended with them.
-set -m
-
 # Seconds after which a test, further attempts included, counts as stuck and says where it stands; the
 # longest needs a third, at its full length more.
 patience=900
@@ -41,12 +38,15 @@ trap 'exit 143' TERM INT HUP
 beside() {
     local name=$1
     shift
+    # In a process group of its own, so that what it starts can be ended with it.
+    set -m
     (
         SECONDS=0
         "$@"
         echo "($name took $SECONDS s)"
     ) >"$logs/$name.log" 2>&1 </dev/null &
     group[$name]=$!
+    set +m
 }
 
 # ended NAME...: waits for each and shows what it printed; the first that failed ends everything.

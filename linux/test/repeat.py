@@ -78,12 +78,15 @@ def finished(command: list[str], environment: Mapping[str, str]) -> tuple[int, s
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        start_new_session=True,
+        # Of one session with the load: Linux gives sessions equal parts of a core (autogroup).
+        process_group=0,
     ) as process:
         try:
             output = process.communicate()[0]
         except BaseException:
+            # A script in the background ignores Ctrl-C, while pytest clears away.
             os.killpg(process.pid, signal.SIGINT)
+            process.terminate()
             raise
     return process.returncode, output
 
