@@ -108,7 +108,8 @@ python() {
 # tests FOLDER ARGUMENT...
 tests() (
     pytest=("$PWD/.venv/bin/python" -m pytest -p attempts -q -rfE --timeout "$patience" --durations 8)
-    export PYTHONPATH=$PWD/scripts
+    # pacelab of this checkout, in whichever .venv was made.
+    export PYTHONPATH=$PWD/scripts:$PWD/lab/src
     cd "$1"
     shift
     "${pytest[@]}" "$@"

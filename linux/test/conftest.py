@@ -19,7 +19,7 @@ SENDER = "sender: has `meshpace sender` on, of which a machine has one; such tes
 LONG = "long: not in `make test`; runs with --full"
 ALONE = "alone: measures the machine, or changes what belongs to all of it; nothing runs beside it"
 # The longest begin first, else one of them is left to run while other workers have nothing to do.
-LONGEST = ("test_shares", "test_airtime", "test_even_probe", "test_identity", "test_content")
+LONGEST = ("test_shares", "test_airtime", "test_identity", "test_content")
 StartGateway = Callable[..., Gateway]
 
 

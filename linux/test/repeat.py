@@ -34,23 +34,26 @@ PYTEST = [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider",
 LAST = re.compile(r"^.*\d+ [a-z]+.* in [\d.]+s\b.*$", re.MULTILINE)
 COUNTED = re.compile(r"(\d+) (passed|failed|errors?|skipped)")
 # A line of scripts/attempts.py.
-FIRST = re.compile(r"^(\S+\.py::.+?)(?: \((?:setup|call|teardown); .*)?: ", re.MULTILINE)
+FIRST = re.compile(
+    r"^(\S+\.py::.+?)(?: \((?:setup|call|teardown); [a-z ]+\))?: (.*)$", re.MULTILINE
+)
 
 
 @dataclass(frozen=True)
 class Round:
-    """What a round came to: how often each outcome, and which tests failed at a first attempt."""
+    """What a round came to: how often each outcome; what failed at a first attempt, and why."""
 
     held: bool
     seconds: float
     counts: dict[str, int]
-    first: list[str]
+    first: dict[str, str]
 
     def __str__(self) -> str:
         counts = ", ".join(f"{count} {outcome}" for outcome, count in self.counts.items())
         outcome = "held" if self.held else "FAILED"
         lines = [f"{outcome}, {counts or 'nothing ran'}, {self.seconds:.0f} s"]
-        return "\n".join(lines + [f"  failed at the first attempt: {test}" for test in self.first])
+        lines += [f"  failed at the first attempt: {one}: {why}" for one, why in self.first.items()]
+        return "\n".join(lines)
 
 
 def run(words: list[str]) -> Round:
@@ -60,7 +63,7 @@ def run(words: list[str]) -> Round:
         began = time.monotonic()
         status, output = finished(command, os.environ | environment)
         seconds = time.monotonic() - began
-        first = FIRST.findall(attempts.read())
+        first = dict(FIRST.findall(attempts.read()))
     if status:
         print(output)
     counts: dict[str, int] = {}

@@ -10,7 +10,7 @@ from harness import lossy, net
 from harness.gateway import Gateway, host
 from harness.transfer import Transfer
 
-pytestmark = [pytest.mark.measured, pytest.mark.smoke]
+pytestmark = pytest.mark.measured
 
 RADIO = lossy.Radio(delay_ms=10.0, kbps=5000)
 HOST = "10.2.0.2"

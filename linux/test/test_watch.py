@@ -83,25 +83,34 @@ def state(gateway: Gateway, text: str, within_s: float = PATIENCE_S) -> dict[str
     return found
 
 
-@pytest.mark.measured
-@pytest.mark.smoke
-def test_programs_taken_off_are_put_back(
-    mesh: net.Network, start: StartGateway, record: Recorder, full: bool
-) -> None:
-    """`bpftool link detach`, again and again, under load."""
-    gateway = start(mesh, law="even")
+def programs_taken_off(mesh: net.Network, gateway: Gateway, times: int, within_s: float) -> float:
+    """Detaches them again and again, under load; seconds until packets were held, at most."""
     with download(mesh) as transfer:
         paces(gateway)
         slowest_s = 0.0
-        for n in range(rounds(full)):
+        for n in range(times):
             assert hooks.detach(gateway.pid) == 2
-            slowest_s = max(slowest_s, paces(gateway, PACED_S))
+            slowest_s = max(slowest_s, paces(gateway, within_s))
             assert gateway.status()["counters"]["put_back"] == n + 1
-        record("paced again after, at most", "s", slowest_s, "3")
         assert transfer.finish().intact
     lines = [line for line in gateway.log if "took the programs off" in line]
-    assert len(lines) == rounds(full)
+    assert len(lines) == times
     assert gateway.status()["attached"] == "tcx"
+    return slowest_s
+
+
+def test_programs_taken_off_come_back(mesh: net.Network, start: StartGateway) -> None:
+    """`bpftool link detach`, else nothing is paced any more; how soon stands below."""
+    programs_taken_off(mesh, start(mesh, law="even"), 3, PATIENCE_S)
+
+
+@pytest.mark.measured
+def test_programs_taken_off_are_put_back(
+    mesh: net.Network, start: StartGateway, record: Recorder, full: bool
+) -> None:
+    """In time. Of the three seconds two are status's: as of the latest look, before and after."""
+    slowest_s = programs_taken_off(mesh, start(mesh, law="even"), rounds(full), PACED_S)
+    record("paced again after, at most", "s", slowest_s, "3")
 
 
 def test_filters_taken_off_are_put_back(mesh: net.Network, start: StartGateway) -> None:
@@ -140,28 +149,42 @@ def test_what_cannot_be_put_back_is_told(mesh: net.Network, start: StartGateway)
     assert len([line for line in gateway.log if "programs are not attached" in line]) == 1
 
 
-@pytest.mark.measured
-@pytest.mark.smoke
-def test_an_interface_made_anew_is_paced_again(
-    mesh: net.Network, start: StartGateway, record: Recorder, full: bool
-) -> None:
-    """As `batctl if destroy` and `create`, or a reload of the network does; under load."""
-    gateway = start(mesh, law="even")
+def made_anew(
+    mesh: net.Network, gateway: Gateway, times: int, noticed_s: float, paced_s: float
+) -> float:
+    """
+    As `batctl if destroy` and `create`, or a reload of the network does, under load; seconds until
+    packets were held, at most.
+    """
     with download(mesh) as transfer:
         paces(gateway)
         slowest_s = 0.0
-        for n in range(rounds(full)):
+        for n in range(times):
             mesh.gateway.ip("link", "del", "mesh0")
             if n == 0:
-                found = state(gateway, "waiting for mesh0", NOTICED_S)
+                found = state(gateway, "waiting for mesh0", noticed_s)
                 assert (found["attached"], found["release"]) == ("none", "observe")
             mesh_interface(mesh)
-            slowest_s = max(slowest_s, paces(gateway, PACED_S))
-        record("paced again after, at most", "s", slowest_s, "3")
+            slowest_s = max(slowest_s, paces(gateway, paced_s))
         assert transfer.finish().intact
-    assert len([line for line in gateway.log if "waiting for mesh0" in line]) <= rounds(full)
+    assert len([line for line in gateway.log if "waiting for mesh0" in line]) <= times
     assert gateway.stop() == 0
     assert hooks.count(mesh.gateway, "mesh0") == 0
+    return slowest_s
+
+
+def test_an_interface_made_anew_is_taken_up(mesh: net.Network, start: StartGateway) -> None:
+    """Else nothing is paced any more; how soon stands below."""
+    made_anew(mesh, start(mesh, law="even"), 3, PATIENCE_S, PATIENCE_S)
+
+
+@pytest.mark.measured
+def test_an_interface_made_anew_is_paced_again(
+    mesh: net.Network, start: StartGateway, record: Recorder, full: bool
+) -> None:
+    """In time."""
+    slowest_s = made_anew(mesh, start(mesh, law="even"), rounds(full), NOTICED_S, PACED_S)
+    record("paced again after, at most", "s", slowest_s, "3")
 
 
 def test_down_and_up_and_renamed(mesh: net.Network, start: StartGateway) -> None:
