@@ -45,13 +45,17 @@ class Round:
 
     held: bool
     seconds: float
+    # Programs that wanted to run over its last minute, on average.
+    load: float
     counts: dict[str, int]
     first: dict[str, str]
 
     def __str__(self) -> str:
         counts = ", ".join(f"{count} {outcome}" for outcome, count in self.counts.items())
         outcome = "held" if self.held else "FAILED"
-        lines = [f"{outcome}, {counts or 'nothing ran'}, {self.seconds:.0f} s"]
+        lines = [
+            f"{outcome}, {counts or 'nothing ran'}, {self.seconds:.0f} s, load {self.load:.0f}"
+        ]
         lines += [f"  failed at the first attempt: {one}: {why}" for one, why in self.first.items()]
         return "\n".join(lines)
 
@@ -70,7 +74,7 @@ def run(words: list[str]) -> Round:
     for line in LAST.findall(output):
         for count, outcome in COUNTED.findall(line):
             counts[outcome] = counts.get(outcome, 0) + int(count)
-    return Round(status == 0, seconds, counts, first)
+    return Round(status == 0, seconds, os.getloadavg()[0], counts, first)
 
 
 def finished(command: list[str], environment: Mapping[str, str]) -> tuple[int, str]:
@@ -119,6 +123,7 @@ def keep(folder: Path, rounds: list[Round]) -> None:
             len(one.first) for one in rounds
         ],
         ("all", "a round takes", "s", ""): [one.seconds for one in rounds],
+        ("all", "load average", "", ""): [one.load for one in rounds],
     }
     for test in sorted({test for one in rounds for test in one.first}):
         name = record.variant(test.split("::")[-1])
