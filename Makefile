@@ -18,7 +18,7 @@ check:
 test:
 	@scripts/test.sh test
 
-# And long counts, whole test sets in all other kernels: before a release.
+# And all that goes by the clock, long counts, whole test sets in all other kernels: before a release.
 test-full:
 	@scripts/test.sh full
 

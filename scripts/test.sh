@@ -1,25 +1,29 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Sets up, builds once, and runs the tests of a tier (linux/test/README.md says what is in which).
-# usage: scripts/test.sh [check|test|full]     check: no root and no clock, minutes; test (the default): all
-#                                              that must hold; full: and long counts, all other kernels
+# usage: scripts/test.sh [check|test|full|smoke]    check: no root and no clock, minutes; test (the default): all that
+#                                                   must hold; full: and long counts, all that goes by the clock, all
+#                                                   other kernels; smoke: of test what goes by the clock, without a build
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tier=${1:-test}
-case $tier in check | test | full) ;; *) sed -n '/^# usage/,/^#  /s/^# //p' "$0" >&2; exit 2 ;; esac
-# Background jobs get process groups of their own, so that what they start can be ended with them.
-set -m
-
+case $tier in check | test | full | smoke) ;; *) sed -n '/^# usage/,/^#  /s/^# //p' "$0" >&2; exit 2 ;; esac
 # Seconds after which a test, further attempts included, counts as stuck and says where it stands; the
 # longest needs a third, at its full length more.
 patience=900
 [ "$tier" = full ] && patience=3600
 
+# Which tests a tier has, as pytest's -m. Those that go by the clock have virtual time's beside them, but for a
+# few of the real thing (marked smoke).
+chosen='smoke or not measured'
+[ "$tier" = full ] && chosen='measured or not measured'
+[ "$tier" = smoke ] && chosen=smoke
+
 step() { echo "== $1 ($((SECONDS / 60)) min $((SECONDS % 60)) s)"; }
 
 logs=$PWD/build/test
 mkdir -p "$logs"
-export ATTEMPTS=$logs/first-attempts
+export ATTEMPTS=${ATTEMPTS:-$logs/first-attempts}
 : >"$ATTEMPTS"
 declare -A group
 finish() {
@@ -34,12 +38,15 @@ trap 'exit 143' TERM INT HUP
 beside() {
     local name=$1
     shift
+    # In a process group of its own, so that what it starts can be ended with it.
+    set -m
     (
         SECONDS=0
         "$@"
         echo "($name took $SECONDS s)"
     ) >"$logs/$name.log" 2>&1 </dev/null &
     group[$name]=$!
+    set +m
 }
 
 # ended NAME...: waits for each and shows what it printed; the first that failed ends everything.
@@ -101,7 +108,8 @@ python() {
 # tests FOLDER ARGUMENT...
 tests() (
     pytest=("$PWD/.venv/bin/python" -m pytest -p attempts -q -rfE --timeout "$patience" --durations 8)
-    export PYTHONPATH=$PWD/scripts
+    # pacelab of this checkout, in whichever .venv was made.
+    export PYTHONPATH=$PWD/scripts:$PWD/lab/src
     cd "$1"
     shift
     "${pytest[@]}" "$@"
@@ -128,7 +136,21 @@ check() {
 simulated() {
     build_core_and_sim
     core_and_sim
-    lab 'not emulates'
+    lab "($chosen) and not emulates"
+}
+
+# native OPTION...: the gateway and the sender, in network namespaces
+native() {
+    step 'gateway and sender, in network namespaces'
+    # They mostly wait for packets, so two for each processor share it well.
+    tests linux/test --ignore=vm -m "($chosen) and not alone" -n "$((2 * $(nproc)))" --dist loadgroup "$@"
+    step 'what measures the machine itself, and other kernels'
+    tests linux/test --ignore=vm -m "($chosen) and alone" "$@"
+}
+
+emulated() {
+    step 'emulated runs'
+    tests lab -m "($chosen) and emulates"
 }
 
 everything() {
@@ -142,14 +164,18 @@ everything() {
     beside simulated idly simulated
     beside rust idly rust
     beside python idly python
-    step 'gateway and sender, in network namespaces'
-    # They mostly wait for packets, so two for each processor share it well.
-    tests linux/test --ignore=vm -m 'not alone' -n "$((2 * $(nproc)))" --dist loadgroup "${long[@]}"
+    native "${long[@]}"
     ended rust python simulated
-    step 'what measures the machine itself, and other kernels'
-    tests linux/test --ignore=vm -m alone "${long[@]}"
-    step 'emulated runs'
-    tests lab -m emulates
+    emulated
 }
 
-if [ "$tier" = check ]; then check; else everything; fi
+smoke() {
+    native
+    emulated
+}
+
+case $tier in
+check) check ;;
+smoke) smoke ;;
+*) everything ;;
+esac

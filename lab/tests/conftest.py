@@ -13,6 +13,8 @@ from pacelab import cli, simulator
 
 # A fault of the code fails three times, a busy machine does not. Nothing else is ever run again.
 MEASURED = "measured: goes by the clock, which a busy machine may spoil; has two more attempts"
+# `make test` leaves the others that are measured to `make test-full` (scripts/test.sh).
+SMOKE = "smoke: of what is measured one of the few that are in `make test`, too"
 SIMULATES = "simulates: runs the built simulator; who asks for `real` is marked so"
 EMULATES = "emulates: runs the mesh in real time with this machine's kernel, as root; stands alone"
 DOUBLE = '''#!/usr/bin/env python3
@@ -58,7 +60,7 @@ print(json.dumps({
 def pytest_configure(config: pytest.Config) -> None:
     """A script's background job ignores Ctrl-C, and so would all programs that tests start."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    for marker in (MEASURED, SIMULATES, EMULATES):
+    for marker in (MEASURED, SMOKE, SIMULATES, EMULATES):
         config.addinivalue_line("markers", marker)
 
 

@@ -145,7 +145,6 @@ def test_unreachable_scheduler(
     assert double() == 0
 
 
-@pytest.mark.measured
 def test_interrupt_keeps_what_is_done(
     double: Callable[[], int], write: Callable[[str], str]
 ) -> None:

@@ -13,18 +13,20 @@ from harness.gateway import PROGRAM, Gateway
 HERE = Path(__file__).parent
 # A fault of the code fails three times, a busy machine does not. Nothing else is ever run again.
 MEASURED = "measured: goes by the clock, which a busy machine may spoil; has two more attempts"
+# `make test` leaves the others that are measured to `make test-full` (scripts/test.sh).
+SMOKE = "smoke: of what is measured one of the few that are in `make test`, too"
 SENDER = "sender: has `meshpace sender` on, of which a machine has one; such tests take turns"
 LONG = "long: not in `make test`; runs with --full"
 ALONE = "alone: measures the machine, or changes what belongs to all of it; nothing runs beside it"
 # The longest begin first, else one of them is left to run while other workers have nothing to do.
-LONGEST = ("test_shares", "test_identity", "test_content")
+LONGEST = ("test_shares", "test_airtime", "test_identity", "test_content")
 StartGateway = Callable[..., Gateway]
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """A script's background job ignores Ctrl-C, and so would all programs that tests start."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    for marker in (MEASURED, SENDER, LONG, ALONE):
+    for marker in (MEASURED, SMOKE, SENDER, LONG, ALONE):
         config.addinivalue_line("markers", marker)
     folder = config.getoption("--record")
     # Processes that tests are spread over report to the first, which alone writes.

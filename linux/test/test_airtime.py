@@ -49,8 +49,12 @@ def by_host(gateway: Gateway, field: str) -> dict[str, float | None]:
 @pytest.mark.measured
 @pytest.mark.parametrize(
     ("fairness", "far_hops", "way"),
-    [("air", 1, "down"), ("air", 3, "down"), ("air", 3, "up"), ("rate", 3, "down")],
-    ids=["alike", "air", "air-up", "rate"],
+    [
+        pytest.param("air", 1, "down", id="alike"),
+        pytest.param("air", 3, "down", id="air", marks=pytest.mark.smoke),
+        pytest.param("air", 3, "up", id="air-up"),
+        pytest.param("rate", 3, "down", id="rate"),
+    ],
 )
 def test_who_comes_has_its_part_and_who_leaves_frees_it(
     start: StartGateway, fairness: str, far_hops: int, way: str

@@ -17,6 +17,8 @@ from harness.traces import Traces, left_behind
 from harness.transfer import Transfer, window
 
 SEGMENT = 1448  # payload of a packet with timestamps
+# What takes longer never comes: the daemon looks once a second.
+PATIENCE_S = 20.0
 
 
 def one_line(text: str) -> str:
@@ -25,34 +27,33 @@ def one_line(text: str) -> str:
     return lines[0]
 
 
-def steady_us(gateway: Gateway, port: int) -> float:
-    """FHD of GAP eq. (1), without its 1 + 2 CoV: round trips vary on a busy machine."""
+def paced_by(gateway: Gateway, port: int) -> float:
+    """The bit rate in Mbit/s by which a flow has got an interval; 0 while it has none."""
     flow = gateway.flow(port)
-    return flow["interval_us"] / (1 + 2 * flow["cov"]) if flow else 0.0
+    return float(flow["mbps"]) if flow and flow["interval_us"] else 0.0
 
 
-@pytest.mark.measured
 def test_a_reload_takes_effect(network: net.Network, start: StartGateway) -> None:
-    gateway = start(network, host=[host(net.host4(0), mbps_for(1))])
+    gateway = start(network, host=[host(net.host4(0), 5.5)])
     with Transfer(network.wired, network.host, net.host4(0), options=window(65536)) as transfer:
         port = transfer.receiver_port
-        until(lambda: 900 < steady_us(gateway, port) < 1500, 10, gateway)
-        gateway.configure({"host": [host(net.host4(0), mbps_for(4))]})
+        until(lambda: paced_by(gateway, port) == 5.5, PATIENCE_S, gateway)
+        gateway.configure({"host": [host(net.host4(0), 2.0)]})
         gateway.send(signal.SIGHUP)
-        until(lambda: 3600 < steady_us(gateway, port) < 6000, 10, gateway)
+        until(lambda: paced_by(gateway, port) == 2.0, PATIENCE_S, gateway)
         assert transfer.finish().intact
 
 
-@pytest.mark.measured
 def test_a_bad_file_changes_nothing(network: net.Network, start: StartGateway) -> None:
     """The old configuration stays in force, and the log says what is wrong where."""
-    gateway = start(network, host=[host(net.host4(0), mbps_for(1))])
+    gateway = start(network, host=[host(net.host4(0), 5.5)])
     gateway.file.write_text("mesh_iface = 'x'\n")
     gateway.send(signal.SIGHUP)
     line = gateway.logged("mesh_iface")
     assert gateway.file.name in line
     with Transfer(network.wired, network.host, net.host4(0), options=window(65536)) as transfer:
-        until(lambda: 900 < steady_us(gateway, transfer.receiver_port) < 1500, 10, gateway)
+        until(lambda: paced_by(gateway, transfer.receiver_port), PATIENCE_S, gateway)
+        assert paced_by(gateway, transfer.receiver_port) == 5.5
         assert transfer.finish().intact
 
 
@@ -223,18 +224,18 @@ def test_status_tells_what_is(network: net.Network, start: StartGateway) -> None
     assert flows["up"]["mesh"] == f"[{net.host6(0)}]:{up.sender_port}"
     assert_bytes(flows["up"])
     assert flows["up"]["rtt_wired_ms"] > 0
+    printed = gateway.call("status", "--mesh", "mesh0", "--json").stdout
+    assert set(json.loads(printed)) == set(status)
     table = gateway.call("status", "--mesh", "mesh0").stdout
     assert net.host4(0) in table
 
 
-@pytest.mark.measured
 def test_top_is_a_table_that_is_renewed(network: net.Network, start: StartGateway) -> None:
     gateway = start(network, host=[host(net.host4(0), mbps_for(1))])
     with Transfer(network.wired, network.host, net.host4(0), options=window(64 * 1024)) as transfer:
         until(lambda: gateway.flow(transfer.receiver_port), 10, gateway)
-        shown = gateway.watch("top", "--mesh", "mesh0", seconds=2.5)
+        shown = gateway.watch("top", "--mesh", "mesh0", until="RTT ms", times=3)
     tables = shown.count("RTT ms")
-    assert 2 <= tables <= 4, shown
     assert shown.count(f":{transfer.receiver_port}") == tables, shown
 
 

@@ -18,6 +18,8 @@ from harness.traces import Traces, left_behind
 from harness.transfer import SO_MAX_PACING_RATE, Result, Transfer, window
 
 STALL_S = 1.0
+# Where it is not asked how soon: a sender's time-outs, doubled again and again, are shorter.
+PATIENCE_S = 20.0
 # Bytes a second of each transfer, less under emulation; the gateway's pace is a little slower.
 LOAD = int(os.environ.get("MESHPACE_TEST_LOAD", 3_000_000))
 PACED_MBPS = 11.0 * LOAD / 3_000_000
@@ -52,13 +54,11 @@ def load(network: net.Network) -> list[Transfer]:
     ]
 
 
-def check(runs: list[Transfer], pulse: Pulse) -> list[Result]:
+def check(runs: list[Transfer]) -> list[Result]:
     results = [run.finish() for run in runs]
-    print(f"late by {pulse.worst_s:.3f} s", results)
+    print(results)
     assert all(result.intact for result in results)
     assert all(result.received_bytes > 100_000 for result in results)
-    # A sender or receiver that the machine did not let run has not been stalled by the gateway.
-    assert max(result.stall_s for result in results) <= STALL_S + pulse.worst_s
     return results
 
 
@@ -67,10 +67,11 @@ def close(runs: list[Transfer]) -> None:
         run.close()
 
 
-def progresses(runs: list[Transfer], within_s: float = STALL_S) -> None:
-    """Every transfer moves on, by default within a second."""
+def progresses(runs: list[Transfer]) -> None:
+    """Every transfer moves on."""
     before = [run.received for run in runs]
-    until(lambda: all(run.received > was for run, was in zip(runs, before, strict=True)), within_s)
+    within = PATIENCE_S
+    until(lambda: all(run.received > was for run, was in zip(runs, before, strict=True)), within)
 
 
 def killed_and_restarted(gateway: Gateway) -> None:
@@ -109,28 +110,40 @@ def stopped_and_started(gateway: Gateway) -> None:
 BLOWS = [killed_and_restarted, killed_and_cleaned, replaced, stopped_and_started]
 
 
-@pytest.mark.measured
+def dealt(network: net.Network, gateway: Gateway, count: int) -> list[Result]:
+    """What became of transfers under which the gateway has had every blow so many times."""
+    runs = load(network)
+    try:
+        for blow in BLOWS * count:
+            time.sleep(PAUSE_S)
+            blow(gateway)
+            progresses(runs)
+        time.sleep(PAUSE_S)
+        assert gateway.stop() == 0
+        return check(runs)
+    finally:
+        close(runs)
+
+
 def test_transfers_live_on(
     network: net.Network, start: StartGateway, release: str, law: str, full: bool
 ) -> None:
     before = Traces.of(network.gateway)
-    gateway = start(network, release=release, **config(law))
-    runs = load(network)
-    try:
-        with Pulse() as pulse:
-            for blow in BLOWS * rounds(full):
-                time.sleep(PAUSE_S)
-                blow(gateway)
-                progresses(runs, STALL_S + pulse.worst_s)
-            time.sleep(PAUSE_S)
-            assert gateway.stop() == 0
-            check(runs, pulse)
-    finally:
-        close(runs)
+    dealt(network, start(network, release=release, **config(law)), rounds(full))
     assert not left_behind(network.gateway, before)
 
 
 @pytest.mark.measured
+def test_no_stall_is_longer_than_a_second(
+    network: net.Network, start: StartGateway, release: str, law: str
+) -> None:
+    with Pulse() as pulse:
+        results = dealt(network, start(network, release=release, **config(law)), 1)
+    print(f"late by {pulse.worst_s:.3f} s")
+    # A sender or receiver that the machine did not let run has not been stalled by the gateway.
+    assert max(result.stall_s for result in results) <= STALL_S + pulse.worst_s
+
+
 def test_clean_removes_every_trace(
     network: net.Network, start: StartGateway, release: str, law: str, full: bool
 ) -> None:
@@ -140,13 +153,13 @@ def test_clean_removes_every_trace(
         gateway = start(network, release=release, **config(law))
         runs = load(network)
         try:
-            with Pulse() as pulse:
-                time.sleep(PAUSE_S)
-                gateway.kill()
-                cleaned = gateway.clean()
-                assert cleaned.returncode == 0, cleaned.stderr
-                assert not left_behind(network.gateway, before)
-                check(runs, pulse)
+            time.sleep(PAUSE_S)
+            gateway.kill()
+            cleaned = gateway.clean()
+            assert cleaned.returncode == 0, cleaned.stderr
+            assert not left_behind(network.gateway, before)
+            progresses(runs)
+            check(runs)
         finally:
             close(runs)
 

@@ -44,6 +44,7 @@ def test_transfers_survive_loss_and_reordering(
 
 
 @pytest.mark.measured
+@pytest.mark.parametrize("law", [pytest.param("even", marks=pytest.mark.smoke), "gap"])
 def test_the_gateway_fills_holes_itself(start: StartGateway, law: str) -> None:
     """Losses on the radio are answered from the retransmit cache; the sender hears of few."""
     with net.over_radio(ALONE) as network:

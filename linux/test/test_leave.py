@@ -91,7 +91,7 @@ def process_stopped(network: net.Network, reader: Reader) -> None:
 @pytest.mark.parametrize(
     ("leave", "stay"),
     [
-        pytest.param(interface_down, 1, id="interface down"),
+        pytest.param(interface_down, 1, id="interface down", marks=pytest.mark.smoke),
         # In `make test` core's test-presence.c has three who stay.
         pytest.param(interface_down, 2, id="interface down, two stay", marks=pytest.mark.long),
         pytest.param(out_of_range, 1, id="out of range"),

@@ -162,7 +162,6 @@ def test_what_nobody_tells_is_named(network: net.Network, start: StartGateway) -
     assert "signal -60 dBm (configured)" in lines[0]["found"]
 
 
-@pytest.mark.measured
 def test_a_reload_changes_the_law(mesh: net.Network, start: StartGateway) -> None:
     """From gap to map and back while a flow is under way; distances are read again too."""
     entry = host(net.host4(0), SLOW_MBPS, HOPS)
@@ -171,7 +170,9 @@ def test_a_reload_changes_the_law(mesh: net.Network, start: StartGateway) -> Non
         port = transfer.receiver_port
 
         def interval_ms() -> float:
-            return float((gateway.flow(port) or {}).get("interval_us", 0)) / 1e3
+            """Without its 1 + 2 CoV: round trips vary on a busy machine."""
+            flow = gateway.flow(port)
+            return flow["interval_us"] / 1e3 / (1 + 2 * flow["cov"]) if flow else 0.0
 
         until(lambda: interval_ms() > 0, 20, gateway)
         assert "surroundings" not in gateway.fresh_status()["hosts"][0]

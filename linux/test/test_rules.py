@@ -28,6 +28,7 @@ def paces(gateway: Gateway) -> None:
 
 
 @pytest.mark.measured
+@pytest.mark.smoke
 def test_a_rule_that_is_removed_is_put_back(
     start: StartGateway, record: Recorder, full: bool
 ) -> None:
@@ -52,7 +53,6 @@ def test_a_rule_that_is_removed_is_put_back(
             assert run.finish().intact
 
 
-@pytest.mark.measured
 def test_what_goes_around_is_told(network: net.Network, start: StartGateway) -> None:
     """Else status says that packets are paced that never come before the daemon."""
     gateway = start(network, law="even")
@@ -63,7 +63,7 @@ def test_what_goes_around_is_told(network: net.Network, start: StartGateway) -> 
     with Transfer(network.wired, network.host, net.host4(0), options={}) as run:
         until(lambda: gateway.status()["release"] == "observe", 10, gateway)
         assert "POSTROUTING" in gateway.status()["state"]
-        gateway.logged("nothing is paced", 1)
+        gateway.logged("nothing is paced")
         network.gateway.run("iptables", "-t", "mangle", "-D", "POSTROUTING", "1")
         until(lambda: gateway.status()["release"] == "nfqueue", 10, gateway)
         assert run.finish().intact

@@ -66,7 +66,7 @@ def check(measured: Spacing, rate: float) -> None:
     assert measured.share == pytest.approx(1, abs=TOLERANCE)
 
 
-@pytest.mark.parametrize("rate", RATES)
+@pytest.mark.parametrize("rate", [pytest.param(RATES[0], marks=pytest.mark.smoke), *RATES[1:]])
 def test_gaps_are_the_interval(tmp_path: Path, rate: float, full: bool) -> None:
     """Of an IPv4 and an IPv6 flow at a time, which do not blur each other's."""
     seconds = FULL_SECONDS if full else max(SECONDS, 0.1 * interval_ms(rate))

@@ -18,8 +18,6 @@ from harness.namespace import Namespace
 from harness.sender import NAME, Sender
 from harness.transfer import Transfer
 
-pytestmark = pytest.mark.measured
-
 # One rate for all, as of nodes that hear each other.
 KBPS = 5000
 # Of which a full frame's payload is this part: 1448 bytes of 1514.
@@ -115,6 +113,7 @@ def settled_kbps(runs: list[list[Transfer]]) -> list[float]:
     return [(b - a) * 8e-3 / seconds for a, b in zip(before, after, strict=True)]
 
 
+@pytest.mark.measured
 def test_a_host_gets_no_more_by_opening_more(start: StartGateway) -> None:
     """Else eight connections take eight times what one does."""
     with net.over_radio(RADIO, hosts=2) as network:
@@ -130,6 +129,7 @@ def test_a_host_gets_no_more_by_opening_more(start: StartGateway) -> None:
     assert set(capped) <= {net.host4(0)}, "the slow host has a cap"
 
 
+@pytest.mark.measured
 def test_this_box_s_own_downloads_are_its_host_s(start: StartGateway) -> None:
     """A proxy's, which are not held: else its user has eight times what another has."""
     with net.over_radio(RADIO, hosts=2) as network, contextlib.ExitStack() as stack:
@@ -164,6 +164,7 @@ def uploads(
         ]
 
 
+@pytest.mark.measured
 @pytest.mark.parametrize("ecn", [False, True], ids=["loss", "ecn"])
 def test_a_host_sends_no_more_by_opening_more(start: StartGateway, ecn: bool) -> None:
     """Else four uploads take four times what one does; their senders know nothing of the law."""
@@ -182,6 +183,7 @@ def test_a_host_sends_no_more_by_opening_more(start: StartGateway, ecn: bool) ->
     assert (told["up_dropped"] > 0, told["up_marked"] > 0) == (not ecn, ecn)
 
 
+@pytest.mark.measured
 @pytest.mark.sender
 def test_senders_of_ours_keep_to_what_they_are_told(start: StartGateway, tmp_path: Path) -> None:
     """Else their caps, too, cost windows, and what is lost here has used the air."""
@@ -205,6 +207,8 @@ def test_senders_of_ours_keep_to_what_they_are_told(start: StartGateway, tmp_pat
     assert lost <= 20
 
 
+@pytest.mark.measured
+@pytest.mark.smoke
 def test_udp_to_one_host_leaves_the_other_its_share(start: StartGateway) -> None:
     """Else a flood takes the channel from whoever gives way."""
     with net.over_radio(RADIO, hosts=2) as network:
@@ -220,9 +224,11 @@ def test_udp_to_one_host_leaves_the_other_its_share(start: StartGateway) -> None
     tcp, udp = ((b - a) * 8e-3 / seconds for a, b in zip(before, after, strict=True))
     print(f"TCP {tcp:.0f}, UDP {udp:.0f} kbit/s, caps {capped}")
     assert tcp >= 0.6 * (tcp + udp) / 2
+    assert udp >= 0.6 * (tcp + udp) / 2, "datagrams up to their host's share are no flood"
     assert counters["udp_dropped"] > 0
 
 
+@pytest.mark.measured
 def test_a_flood_leaves_its_own_host_s_download_a_part(start: StartGateway) -> None:
     """Else what a host may have is its datagrams' alone."""
     with net.over_radio(RADIO, hosts=2) as network:

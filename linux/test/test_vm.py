@@ -29,8 +29,8 @@ NFTABLES = ["vm/inside/nft.py"]
 WATCH = ["vm/inside/watch.py", "test_watch.py"]
 WATCH_TESTS = "filters_taken"
 # Of these, the cases of release by fq, which only works in here.
-NATIVE = ["test_failopen.py", "test_hang.py", "test_order.py"]
-FULL_NATIVE = [*NATIVE, "test_integrity.py", "test_option.py"]
+FAIL_OPEN = ["test_failopen.py"]
+NATIVE = [*FAIL_OPEN, "test_hang.py", "test_order.py", "test_integrity.py", "test_option.py"]
 # The sender's programs load, carry flows and go again, with and without links of struct_ops.
 SENDER = ["test_sender_life.py"]
 SENDER_TESTS = "can_choose or it_stays or is_not_on"
@@ -40,25 +40,27 @@ VERIFIER = ["test_verifier.py"]
 
 @dataclass(frozen=True)
 class Choice:
-    """What runs inside by default, in a kernel: files, and which of their tests."""
+    """What runs inside by default, in a kernel: files, which of their tests, and which marks."""
 
     files: list[str]
     tests: str
+    marks: str
 
 
 EVERYTHING = Choice(
-    [*HOPS, *SPACING, *NFTABLES, *WATCH, *FULL_NATIVE, *SENDER, *VERIFIER],
+    [*HOPS, *SPACING, *NFTABLES, *WATCH, *NATIVE, *SENDER, *VERIFIER],
     f"inside or [fq or verifier or {SENDER_TESTS} or {WATCH_TESTS}",
+    "",
 )
-# A slow machine does not release gaps of 2 ms in time: those are for --full, which runs everything
-# in both. 6.1 is the oldest; 6.12 has what neither it nor this kernel has, sch_fq beside tcx.
+# What goes by the clock is for --full, which runs everything in both: a slow machine is no place to
+# measure. 6.1 is the oldest; 6.12 has what neither it nor this kernel has, sch_fq beside tcx.
 DEFAULT = {
     "6.1": Choice(
-        [*HOPS, *SPACING, *NFTABLES, *WATCH, *NATIVE, *SENDER, *VERIFIER],
-        "(inside and not waits and not 0.5ms and not 2ms) or waits_is_lost[stop"
-        f" or ([fq and not fd00) or verifier or {SENDER_TESTS} or {WATCH_TESTS}",
+        [*HOPS, *SPACING, *WATCH, *FAIL_OPEN, *SENDER, *VERIFIER],
+        f"inside or every_trace[fq-even or verifier or {SENDER_TESTS} or {WATCH_TESTS}",
+        "not measured",
     ),
-    "6.12": Choice([*SPACING, *VERIFIER], "10ms or waits_is_lost[clean or verifier"),
+    "6.12": Choice([*SPACING, *VERIFIER], "held_back or verifier", "not measured"),
 }
 # An emulated machine carries no more.
 LOAD = "MESHPACE_TEST_LOAD=400000"
@@ -93,7 +95,7 @@ def session(kernel: str, full: bool) -> Session:
     limit = FULL_LIMIT_S if full else LIMIT_S
     choice = EVERYTHING if full else DEFAULT[kernel]
     options = ["-v", "-rA", "--tb=short", "-p", "no:cacheprovider", "--durations", "0"]
-    options += ["--release", "fq", "-k", choice.tests]
+    options += ["--release", "fq", "-k", choice.tests, "-m", choice.marks]
     if full:
         options.append("--full")
     machine = [str(VM / "run.sh"), "-p", "-k", kernel, "-t", str(limit)]

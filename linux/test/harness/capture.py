@@ -21,6 +21,11 @@ _VLAN_VALID, _VLAN_TPID_VALID = 0x10, 0x40
 _BUFFER = 256 << 20
 FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16
 
+# A worker of the kernel switches its stamps on and off, which a busy machine lets wait; packets
+# that come before get theirs as they are read (sock_recv_timestamp). This socket keeps them on.
+_STAMPED = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+_STAMPED.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
+
 
 @dataclass(frozen=True)
 class Frame:

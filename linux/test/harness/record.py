@@ -9,6 +9,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -74,6 +75,7 @@ class Collector:
         command: str,
         experiment: str,
         rows: dict[tuple[str, str, str, str], list[float]],
+        middle: Callable[[list[float]], float] = median,
     ) -> None:
         path = self.folder / f"{experiment}.json"
         if path not in self.there:
@@ -87,7 +89,10 @@ class Collector:
             "command": command,
             "made": self.made,
             **{key: self.there[path][key] for key in ("note",) if key in self.there[path]},
-            "rows": beside([row(*key, values) for key, values in rows.items()], self.there[path]),
+            "rows": beside(
+                [row(*key, values, middle(values)) for key, values in rows.items()],
+                self.there[path],
+            ),
         }
         path.write_text(json.dumps(document, indent=1) + "\n")
 
@@ -125,12 +130,14 @@ def title(file: str) -> str:
     return words.split(". ")[0].rstrip(".")
 
 
-def row(variant: str, figure: str, unit: str, wanted: str, values: list[float]) -> dict[str, Any]:
+def row(
+    variant: str, figure: str, unit: str, wanted: str, values: list[float], middle: float
+) -> dict[str, Any]:
     return {
         "variant": variant,
         "figure": figure,
         "unit": unit,
-        "value": round(median(values), 4),
+        "value": round(middle, 4),
         "interval": None,
         "n": len(values),
         "values": [round(value, 4) for value in values],
