@@ -7,7 +7,7 @@ import time
 import pytest
 from conftest import StartGateway
 from harness import air, net
-from harness.gateway import Gateway, host, until
+from harness.gateway import PATIENCE_S, Gateway, host, until
 from harness.transfer import Transfer
 
 KBPS = 6000
@@ -100,7 +100,7 @@ def test_another_fairness_comes_with_a_reload(start: StartGateway, network: net.
     for fairness in ("rate", "trials", "air"):
         gateway.configure({"law": "even", "fairness": fairness})
         gateway.send(signal.SIGHUP)
-        assert until(lambda: gateway.fresh_status()["fairness"] == fairness, 5, gateway)  # noqa: B023
+        assert until(lambda: gateway.fresh_status()["fairness"] == fairness, PATIENCE_S, gateway)  # noqa: B023
     gateway.configure({"law": "even", "fairness": "fair"})
     gateway.send(signal.SIGHUP)
     said = gateway.logged("the old configuration stays")
