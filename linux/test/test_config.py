@@ -11,14 +11,12 @@ from typing import Any
 import pytest
 from conftest import StartGateway
 from harness import net
-from harness.gateway import Gateway, host, mbps_for, toml, until
+from harness.gateway import PATIENCE_S, Gateway, host, mbps_for, toml, until
 from harness.namespace import Namespace
 from harness.traces import Traces, left_behind
 from harness.transfer import Transfer, window
 
 SEGMENT = 1448  # payload of a packet with timestamps
-# What takes longer never comes: the daemon looks once a second.
-PATIENCE_S = 20.0
 
 
 def one_line(text: str) -> str:
@@ -233,7 +231,7 @@ def test_status_tells_what_is(network: net.Network, start: StartGateway) -> None
 def test_top_is_a_table_that_is_renewed(network: net.Network, start: StartGateway) -> None:
     gateway = start(network, host=[host(net.host4(0), mbps_for(1))])
     with Transfer(network.wired, network.host, net.host4(0), options=window(64 * 1024)) as transfer:
-        until(lambda: gateway.flow(transfer.receiver_port), 10, gateway)
+        until(lambda: gateway.flow(transfer.receiver_port), PATIENCE_S, gateway)
         shown = gateway.watch("top", "--mesh", "mesh0", until="RTT ms", times=3)
     tables = shown.count("RTT ms")
     assert shown.count(f":{transfer.receiver_port}") == tables, shown

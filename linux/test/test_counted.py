@@ -12,7 +12,7 @@ from harness import arena, maps, net
 from harness.arena import Arena
 from harness.capture import ACK, PSH
 from harness.fuzz import MESH, WIRED, Fields, ipv4, tcp
-from harness.gateway import Gateway, until
+from harness.gateway import PATIENCE_S, Gateway, until
 from harness.talk import Talk, others, raw
 
 MANY = 5000
@@ -64,7 +64,7 @@ def test_five_thousand_hosts(place: Arena, start: StartGateway) -> None:
     def active() -> int:
         return sum(bool(row["active_up"]) for row in gateway.status()["hosts"])
 
-    until(lambda: active() > MANY, 5, gateway)
+    until(lambda: active() > MANY, PATIENCE_S, gateway)
     status = gateway.status()
     rows = {row["address"]: row for row in status["hosts"]}
     assert len(rows) == MANY + 1
@@ -112,7 +112,7 @@ def test_udp_goes_by_while_nobody_has_a_cap(place: Arena, start: StartGateway) -
         raw(place, WIRED, ipv4(*ends, datagram, 64, protocol=socket.IPPROTO_UDP))
     assert queued(place) == 0
     Talk(place, 2000).data(WIRED, 0)
-    until(lambda: queued(place) == 1, 5)
+    until(lambda: queued(place) == 1, PATIENCE_S)
 
 
 def test_a_map_that_cannot_be_written_ends_nothing(place: Arena, start: StartGateway) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 from conftest import StartGateway
 from harness import lossy, net
-from harness.gateway import Gateway, host, until
+from harness.gateway import PATIENCE_S, Gateway, host, until
 from harness.pulse import Pulse
 from harness.traces import Traces, left_behind
 from harness.transfer import Transfer
@@ -72,7 +72,7 @@ def test_shares_come_with_a_reload_and_leave_nothing(
     gateway = start(network, law="gap")
     gateway.configure({"law": "even"})
     gateway.send(signal.SIGHUP)
-    assert until(lambda: gateway.fresh_status()["shares"], 5, gateway)
+    assert until(lambda: gateway.fresh_status()["shares"], PATIENCE_S, gateway)
     if killed:
         gateway.kill()
         assert gateway.clean().returncode == 0

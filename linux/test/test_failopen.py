@@ -12,14 +12,12 @@ from pathlib import Path
 import pytest
 from conftest import StartGateway
 from harness import net
-from harness.gateway import Gateway, host, until
+from harness.gateway import PATIENCE_S, Gateway, host, until
 from harness.pulse import Pulse
 from harness.traces import Traces, left_behind
 from harness.transfer import SO_MAX_PACING_RATE, Result, Transfer, window
 
 STALL_S = 1.0
-# Where it is not asked how soon: a sender's time-outs, doubled again and again, are shorter.
-PATIENCE_S = 20.0
 # Bytes a second of each transfer, less under emulation; the gateway's pace is a little slower.
 LOAD = int(os.environ.get("MESHPACE_TEST_LOAD", 3_000_000))
 PACED_MBPS = 11.0 * LOAD / 3_000_000

@@ -11,7 +11,7 @@ from conftest import StartGateway
 from harness import net
 from harness.capture import ACK, SYN
 from harness.fuzz import Fields, ipv4, ipv6, tcp
-from harness.gateway import Gateway, host, mbps_for, until
+from harness.gateway import PATIENCE_S, Gateway, host, mbps_for, until
 from harness.lossy import Radio
 from harness.pulse import idle_share
 from harness.transfer import SO_MAX_PACING_RATE, Transfer, window
@@ -125,7 +125,7 @@ def test_a_flood_of_flows(
     pace = window(64 * 1024) | {(1, SO_MAX_PACING_RATE): 700_000}
     count = 200_000 if full else 40_000
     with Transfer(network.wired, network.host, ADDRESS, options=pace) as transfer:
-        until(lambda: transfer.received > 1_000_000, 20, gateway)
+        until(lambda: transfer.received > 1_000_000, PATIENCE_S, gateway)
         at_first = gateway.memory_kib()
         idle = idle_share(0.5)
         kept = any(keeps_its_rate(network, transfer, count, kind) for _ in range(3))

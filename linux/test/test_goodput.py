@@ -6,7 +6,7 @@ import time
 import pytest
 from conftest import StartGateway
 from harness import net
-from harness.gateway import host, mbps_for, until
+from harness.gateway import PATIENCE_S, host, mbps_for, until
 from harness.transfer import Transfer, window
 
 pytestmark = pytest.mark.measured
@@ -48,7 +48,7 @@ def test_a_fast_flow_is_throttled_and_released(start: StartGateway, control: boo
             time.sleep(1)
             slowed = runs[0].received - slowed
             runs.pop().finish()
-            until(lambda: not throttled(), 2.0, gateway)
+            until(lambda: not throttled(), PATIENCE_S, gateway)
             released = runs[0].received
             time.sleep(1)
             released = runs[0].received - released

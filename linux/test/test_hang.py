@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from conftest import StartGateway
 from harness import hang, lossy, net
-from harness.gateway import PROGRAM, Gateway, host, until
+from harness.gateway import PATIENCE_S, PROGRAM, Gateway, host, until
 from harness.record import Recorder
 from harness.transfer import Transfer, window
 
@@ -25,8 +25,6 @@ GRACE_S, HUNG_S = 2.0, 3.0
 KEPT = 0.8
 # Far more than lies behind the daemon: the radio's queue, and what the receiver has not read.
 MORE_BYTES = 1_000_000
-# Where it is not asked how fast: ten times what it takes on an idle machine, then it never will.
-PATIENCE_S = 40.0
 # Two sockets' buffers of the sender would hide what does not arrive.
 OPTIONS = window(256 * 1024)
 
@@ -182,7 +180,7 @@ def test_a_log_that_nobody_reads_holds_nothing(tmp_path: Path) -> None:
         )
         try:
             status = ("status", "--mesh", "mesh0")
-            until(lambda: gateway.call(*status).returncode == 0, 20)
+            until(lambda: gateway.call(*status).returncode == 0, PATIENCE_S)
             with Transfer(network.wired, network.host, net.host4(0), options=OPTIONS) as run:
                 more(run)
                 until(lambda: gateway.status()["counters"]["paced"] > 100, PATIENCE_S)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from conftest import StartGateway
 from harness import air, lossy, net
-from harness.gateway import until
+from harness.gateway import PATIENCE_S, until
 from harness.namespace import Namespace
 from harness.record import Recorder
 from harness.transfer import Transfer
@@ -91,7 +91,7 @@ def test_a_64_behind_a_router_is_one_host_and_a_group_what_it_names(start: Start
                 "fd02::2": ["fd02::2", "fd02::3"],
                 "10.1.0.254": ["10.1.0.254"],
             }
-            until(lambda: rows(gateway.status()) == apart, 10, gateway)
+            until(lambda: rows(gateway.status()) == apart, PATIENCE_S, gateway)
             group = {"name": "home", "addresses": ["10.2.0.2", "fd02::/64"]}
             gateway.configure({"law": "even", "group": [group]})
             gateway.send(signal.SIGHUP)
@@ -99,7 +99,7 @@ def test_a_64_behind_a_router_is_one_host_and_a_group_what_it_names(start: Start
                 "10.2.0.2": ["10.2.0.2", "fd02::2", "fd02::3"],
                 "10.1.0.254": ["10.1.0.254"],
             }
-            until(lambda: rows(gateway.status()) == together, 10, gateway)
+            until(lambda: rows(gateway.status()) == together, PATIENCE_S, gateway)
             names = {h["address"]: h.get("group") for h in gateway.status()["hosts"]}
             assert names == {"10.2.0.2": "home", "10.1.0.254": None}
 
@@ -117,13 +117,13 @@ def test_an_address_that_moves_is_its_new_owner_s(start: StartGateway) -> None:
         net.address(first, "eth0", "10.1.7.7/16")
         with transfers(network.wired, (first, net.host4(0)), (first, "10.1.7.7")):
             whole = {net.host4(0): [net.host4(0), "10.1.7.7"]}
-            until(lambda: rows(gateway.status()) == whole, 10, gateway)
+            until(lambda: rows(gateway.status()) == whole, PATIENCE_S, gateway)
         first.ip("addr", "del", "10.1.7.7/16", "dev", "eth0")
         net.address(second, "eth0", "10.1.7.7/16")
         _announce(second, network, "10.1.7.7")
         with transfers(network.wired, (first, net.host4(0)), (second, "10.1.7.7")):
             apart = {net.host4(0): [net.host4(0)], "10.1.7.7": ["10.1.7.7"]}
-            until(lambda: rows(gateway.status()) == apart, 15, gateway)
+            until(lambda: rows(gateway.status()) == apart, PATIENCE_S, gateway)
 
 
 def _announce(host: Namespace, network: net.Network, address: str) -> None:

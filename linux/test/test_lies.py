@@ -16,7 +16,7 @@ from harness import arena, maps, net
 from harness.arena import Arena
 from harness.capture import ACK, FIN, RST, SYN, Capture, segment
 from harness.fuzz import MESH, WIRED
-from harness.gateway import Gateway, until
+from harness.gateway import PATIENCE_S, Gateway, until
 from harness.talk import Talk, arrived, options_of, others, raw
 
 NOPS = bytes([1] * 8)
@@ -143,7 +143,7 @@ def test_acks_off_segments_ends_give_samples(place: Arena, start: StartGateway, 
 
         for number in range(segments):
             talk.data(WIRED, 1000 * number)
-            until(functools.partial(came, number + 1), 5, gateway)
+            until(functools.partial(came, number + 1), PATIENCE_S, gateway)
             if number:
                 talk.acknowledge(MESH, 1000 * number + 500)
     gateway.fresh_status()

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from conftest import StartGateway
 from harness import net
-from harness.gateway import PROGRAM, Gateway, until
+from harness.gateway import PATIENCE_S, PROGRAM, Gateway, until
 
 NOBODY = 65534
 CLIENTS = 1000
@@ -165,4 +165,4 @@ def test_slow_clients_of_the_metrics(
         assert threads(gateway) == before
         assert gateway.memory_kib() < memory_kib + 4096
         assert gateway.alive
-    until(lambda: "meshpace_" in scrape(network), 5, gateway)
+    until(lambda: "meshpace_" in scrape(network), PATIENCE_S, gateway)

@@ -11,7 +11,7 @@ import pytest
 from conftest import StartGateway
 from harness import net
 from harness.flow_table import FlowTable
-from harness.gateway import Gateway, host, toml, until
+from harness.gateway import PATIENCE_S, Gateway, host, toml, until
 from harness.lossy import Radio
 from harness.mesh_law import MapRadio
 from harness.sender import Sender
@@ -145,7 +145,7 @@ def test_what_nobody_tells_is_named(network: net.Network, start: StartGateway) -
         gateway.logged(f"law map: {lack}")
     assert "as GAP" in gateway.logged("law map: signal")
     with Transfer(network.wired, network.host, net.host4(0), options=WINDOW) as transfer:
-        until(lambda: gateway.flow(transfer.receiver_port), 10, gateway)
+        until(lambda: gateway.flow(transfer.receiver_port), PATIENCE_S, gateway)
         told = surroundings(gateway)
     assert (told["h_cs"], told["h_cs_by"]) == (3, "assumed")
     assert told["signal_dbm"] is None
@@ -174,23 +174,23 @@ def test_a_reload_changes_the_law(mesh: net.Network, start: StartGateway) -> Non
             flow = gateway.flow(port)
             return flow["interval_us"] / 1e3 / (1 + 2 * flow["cov"]) if flow else 0.0
 
-        until(lambda: interval_ms() > 0, 20, gateway)
+        until(lambda: interval_ms() > 0, PATIENCE_S, gateway)
         assert "surroundings" not in gateway.fresh_status()["hosts"][0]
         told = {"law": "map", "radio": STRONG.table}
         gateway.configure({**told, "host": [entry]})
         gateway.send(signal.SIGHUP)
         # Seven hops of 1.09 ms, and no queueing.
-        until(lambda: 7.6 < interval_ms() < 9, 20, gateway)
+        until(lambda: 7.6 < interval_ms() < 9, PATIENCE_S, gateway)
         assert gateway.status()["law"] == "map"
         # The second node is so far that it does not sense: two hops of three.
         gateway.configure({**told, "host": [{**entry, "hop_m": [50, 300]}]})
         gateway.send(signal.SIGHUP)
-        until(lambda: 3.2 < interval_ms() < 4, 20, gateway)
+        until(lambda: 3.2 < interval_ms() < 4, PATIENCE_S, gateway)
         found = surroundings(gateway)
         assert (found["distances"], found["distances_m"]) == ("hops", [50.0, 350.0])
         assert found["h_cs"] == 2
         gateway.configure({"host": [entry]})
         gateway.send(signal.SIGHUP)
-        until(lambda: gateway.status()["law"] == "gap", 10, gateway)
+        until(lambda: gateway.status()["law"] == "gap", PATIENCE_S, gateway)
         assert "surroundings" not in gateway.fresh_status()["hosts"][0]
         assert transfer.finish().intact

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import StartGateway
 from harness import lossy, net
-from harness.gateway import Gateway, host, until
+from harness.gateway import PATIENCE_S, Gateway, host, until
 from harness.record import Recorder
 from harness.traces import Traces, left_behind
 from harness.transfer import Transfer
@@ -61,11 +61,11 @@ def test_what_goes_around_is_told(network: net.Network, start: StartGateway) -> 
     first = ("-I", "POSTROUTING", "1", "-o", "mesh0", "-j", "ACCEPT")
     network.gateway.run("iptables", "-t", "mangle", *first)
     with Transfer(network.wired, network.host, net.host4(0), options={}) as run:
-        until(lambda: gateway.status()["release"] == "observe", 10, gateway)
+        until(lambda: gateway.status()["release"] == "observe", PATIENCE_S, gateway)
         assert "POSTROUTING" in gateway.status()["state"]
         gateway.logged("nothing is paced")
         network.gateway.run("iptables", "-t", "mangle", "-D", "POSTROUTING", "1")
-        until(lambda: gateway.status()["release"] == "nfqueue", 10, gateway)
+        until(lambda: gateway.status()["release"] == "nfqueue", PATIENCE_S, gateway)
         assert run.finish().intact
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from harness import net
 from harness.confined import UNITS, command, values
-from harness.gateway import PROGRAM, Gateway, until
+from harness.gateway import PATIENCE_S, PROGRAM, Gateway, until
 from harness.lossy import Radio
 from harness.sender import NAME, Sender, registered
 from harness.transfer import Transfer
@@ -95,5 +95,5 @@ def test_the_sender_works_confined(tmp_path: Path) -> None:
         sender.following(),
         Transfer(network.host, network.wired, net.WIRED4, congestion=NAME) as run,
     ):
-        until(lambda: sender.flow(run.sender_port), 5)
+        until(lambda: sender.flow(run.sender_port), PATIENCE_S)
     assert not registered()

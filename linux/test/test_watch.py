@@ -15,15 +15,13 @@ from pathlib import Path
 import pytest
 from conftest import StartGateway
 from harness import hooks, net
-from harness.gateway import Gateway, until
+from harness.gateway import PATIENCE_S, Gateway, until
 from harness.namespace import run
 from harness.record import Recorder
 from harness.transfer import Transfer, window
 
 # What issue and operators are promised: noticed in so long, paced again in so long.
 NOTICED_S, PACED_S = 2.0, 3.0
-# Where it is not asked how soon: the daemon looks once a second, what takes longer never comes.
-PATIENCE_S = 20.0
 WINDOW = window(64 * 1024)
 
 

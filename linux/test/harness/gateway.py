@@ -15,6 +15,8 @@ from typing import Any
 
 from harness.namespace import Namespace
 
+# What takes longer will never come, on a busy machine either.
+PATIENCE_S = 40.0
 PROGRAM = Path(__file__).parents[3] / "bin" / "meshpace"
 Table = Mapping[str, object]
 # A program that has not answered or printed after so long never will.
@@ -252,7 +254,7 @@ class Gateway:
 
 
 def until(
-    found: "Callable[[], Any]", within_s: float = 10.0, gateway: "Gateway | None" = None
+    found: "Callable[[], Any]", within_s: float = PATIENCE_S, gateway: "Gateway | None" = None
 ) -> Any:
     """Asks again until the answer is true; fails with the gateway's log when it never is."""
     end = time.monotonic() + within_s

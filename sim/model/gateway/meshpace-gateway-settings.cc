@@ -78,9 +78,9 @@ MeshpaceGateway::GetTypeId()
                               &MeshpaceGateway::Set<bool, &MeshpaceSettings::goodputControl>),
                           MakeBooleanChecker())
             .AddAttribute("Fairness",
-                          "Under the law even, how hosts come by their caps: equal rates by trials "
-                          "each second, equal parts of the air, or equal rates by parts of the air.",
-                          EnumValue(MeshpaceFairness::TRIALS),
+                          "Under the law even, how hosts come by their caps: equal parts of the air, "
+                          "equal rates by parts of the air, or equal rates by trials each second.",
+                          EnumValue(MeshpaceFairness::AIR),
                           MakeEnumAccessor<MeshpaceFairness>(&MeshpaceGateway::SetFairness),
                           MakeEnumChecker(MeshpaceFairness::TRIALS,
                                           "trials",

@@ -59,7 +59,7 @@ class MeshpaceHosts
      */
     mp_feedback Feedback(const Key& key) const;
 
-    /** @param fairness how hosts come by their caps; TRIALS, if nothing is said */
+    /** @param fairness how hosts come by their caps; AIR, if nothing is said */
     void SetFairness(MeshpaceFairness fairness);
 
     /** @return how long a step of the shares lasts, ns */
@@ -251,7 +251,7 @@ class MeshpaceHosts
 
     std::map<Key, Host> m_hosts;
     mp_shares m_shares{};
-    MeshpaceFairness m_fairness{MeshpaceFairness::TRIALS};
+    MeshpaceFairness m_fairness{MeshpaceFairness::AIR};
     MeshpaceAir m_air;
 };
 

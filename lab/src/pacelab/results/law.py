@@ -46,8 +46,9 @@ _PARAMETERS = re.compile(
 )
 
 # Fingerprints before and after changes that leave what was measured before as it was: nothing but
-# names changed (the first), or something that is off by default came or changed (shares of the air). All
-# traces that were replayed before are the same. Figures of the one are of the other.
+# names changed (the first), or what a figure does not have came or changed (shares of the air, that
+# experiments name). All traces that were replayed before are the same. Figures of the one
+# are of the other.
 SAME = {
     "3650e9bdd10b": "023c26d75a60",
     "0fa0c510160a": "023c26d75a60",

@@ -21,9 +21,9 @@ class Gateway(Model):
         default="off", exclude=True, description="of wireless senders of TCP whose flow states none"
     )
     goodput_control: bool = Field(default=True, description="throttle fast wired-to-wireless flows")
-    fairness: Literal["trials", "air", "rate"] = Field(
-        default="trials",
-        description="of even: equal rates by trials, equal parts of the air, equal rates by them",
+    fairness: Literal["air", "rate", "trials"] = Field(
+        default="air",
+        description="of even: equal parts of the air, equal rates by them, equal rates by trials",
     )
     local_retransmission: bool = Field(
         default=True, description="the gateway answers duplicate ACKs itself"

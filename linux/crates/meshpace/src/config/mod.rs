@@ -218,7 +218,7 @@ impl Default for Config {
             release: ReleaseChoice::Auto,
             goodput_control: true,
             shares: true,
-            fairness: Fairness::Trials,
+            fairness: Fairness::Air,
             local_retransmission: true,
             option: OptionPolicy::Asked,
             delay_bound_ms: 500.0,

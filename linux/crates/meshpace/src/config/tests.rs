@@ -37,8 +37,8 @@ fn a_wrong_key_or_value_is_named() {
 #[test]
 fn only_hosts_that_share_evenly_have_a_fairness() {
     let fairness = |text: &str| parse(text).unwrap().fairness();
-    assert_eq!(fairness(""), Some(Fairness::Trials));
-    assert_eq!(fairness("fairness = 'air'"), Some(Fairness::Air));
+    assert_eq!(fairness(""), Some(Fairness::Air));
+    assert_eq!(fairness("fairness = 'trials'"), Some(Fairness::Trials));
     assert_eq!(fairness("fairness = 'rate'\nshares = false"), None);
     assert_eq!(fairness("fairness = 'air'\nlaw = 'gap'"), None);
     for name in ["trials", "air", "rate"] {
