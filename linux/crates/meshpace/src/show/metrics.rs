@@ -138,27 +138,53 @@ fn render(status: &Status) -> String {
             );
         }
     }
-    render_caps(&mut out, &status.hosts);
+    render_hosts(&mut out, &status.hosts);
+    render_air(&mut out, status.air);
     out
 }
 
-/// What hosts may get; those without a cap have no series.
-fn render_caps(out: &mut String, hosts: &[Host]) {
-    let name = "meshpace_host_cap_bits_per_second";
+/// A figure of hosts: its name, its help, its value down and up in kbit/s.
+type HostFigure = (&'static str, &'static str, fn(&Host) -> [Option<f64>; 2]);
+
+const HOST_FIGURES: [HostFigure; 2] = [
+    ("cap", "What the host may get (law even)", |host| {
+        [host.cap_down_kbps, host.cap_up_kbps]
+    }),
+    (
+        "alone",
+        "What the host gets when it is alone, as learnt (fairness air, rate)",
+        |host| [host.alone_down_kbps, host.alone_up_kbps],
+    ),
+];
+
+/// What is known of hosts; where nothing is, there is no series.
+fn render_hosts(out: &mut String, hosts: &[Host]) {
+    for (name, help, values) in HOST_FIGURES {
+        let name = format!("meshpace_host_{name}_bits_per_second");
+        let _ = writeln!(out, "# HELP {name} {help}.\n# TYPE {name} gauge");
+        for host in hosts {
+            for (direction, kbps) in ["down", "up"].into_iter().zip(values(host)) {
+                let Some(kbps) = kbps else { continue };
+                let address = &host.address;
+                let _ = writeln!(
+                    out,
+                    "{name}{{host=\"{address}\",direction=\"{direction}\"}} {}",
+                    kbps * 1e3
+                );
+            }
+        }
+    }
+}
+
+/// The air that hosts share; nobody shares it: no series.
+fn render_air(out: &mut String, air: Option<f64>) {
+    let name = "meshpace_air";
     let _ = writeln!(
         out,
-        "# HELP {name} What the host may get (law even).\n# TYPE {name} gauge"
+        "# HELP {name} The air that several hosts share, 1 where what was learnt is exact.\n# TYPE {name} gauge"
     );
-    for host in hosts {
-        for (direction, cap) in [("down", host.cap_down_kbps), ("up", host.cap_up_kbps)] {
-            let Some(kbps) = cap else { continue };
-            let address = &host.address;
-            let _ = writeln!(
-                out,
-                "{name}{{host=\"{address}\",direction=\"{direction}\"}} {}",
-                kbps * 1e3
-            );
-        }
+    if let Some(air) = air {
+        let _ = writeln!(out, "{name} {air}");
     }
 }
 
@@ -201,6 +227,40 @@ mod tests {
         assert_eq!(
             status_of(b"GET /metrics HTTP/1.1\r\nA: ", true).as_deref(),
             Some("431")
+        );
+    }
+
+    #[test]
+    fn of_hosts_and_of_the_air_only_what_is_known_is_told() {
+        let host = Host {
+            address: "10.1.0.2".into(),
+            cap_down_kbps: Some(6000.0),
+            alone_down_kbps: Some(12000.0),
+            ..Host::default()
+        };
+        let mut status = Status {
+            hosts: vec![host],
+            air: Some(1.25),
+            ..Status::default()
+        };
+        let of_host = |name: &str, direction: &str| {
+            format!("meshpace_host_{name}_bits_per_second{{host=\"10.1.0.2\",direction=\"{direction}\"}}")
+        };
+        let told = render(&status);
+        assert!(
+            told.contains(&format!("{} 6000000\n", of_host("cap", "down"))),
+            "{told}"
+        );
+        assert!(
+            told.contains(&format!("{} 12000000\n", of_host("alone", "down"))),
+            "{told}"
+        );
+        assert!(told.contains("\nmeshpace_air 1.25\n"), "{told}");
+        assert!(!told.contains("direction=\"up\""), "{told}");
+        status.air = None;
+        assert!(
+            !render(&status).contains("\nmeshpace_air "),
+            "nobody shares it"
         );
     }
 }
