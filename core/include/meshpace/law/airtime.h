@@ -196,7 +196,7 @@ MP_INLINE uint32_t mp_airtime_step(struct mp_air *air, struct mp_air_host *host,
 
 	mp_air_measure(air, host, n, now_ns);
 	for (i = 0; i < 2 * n; i++)
-		want += mp_air_demand(&host[i / 2].way[i % 2]);
+		want += mp_air_demand(&host[i / 2].way[i % 2], (enum mp_air_direction)(i % 2), air->present);
 	mp_alone_guess(host, n);
 	heard = mp_airtime_error(air, host, n, hop_wait_ns);
 	if (!air->air_q16 || !air->shared)
