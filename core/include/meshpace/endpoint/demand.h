@@ -11,8 +11,8 @@
 
 /*
  * upload: which way; waits: data of it waits here; seen_ns: of an upload when its latest data came, of a download
- * when data last went on while nothing was outstanding (0: never). Of a download the caller adds
- * window_bytes and segment_bytes, of an upload again_packets.
+ * when data last went on while nothing was outstanding (0: never). The caller adds again_packets, of a download
+ * window_bytes and segment_bytes as well.
  */
 MP_INLINE struct mp_demand mp_demand_of(const struct mp_progress *progress, uint32_t max_end,
 					bool upload, bool waits, uint64_t seen_ns, uint64_t now_ns)

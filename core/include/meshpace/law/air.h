@@ -30,7 +30,7 @@ struct mp_air_way {
 	uint64_t delivered_bytes; /* ever */
 	uint32_t flows;           /* of which something is under way */
 	uint32_t wanting_flows;   /* of those, that want more (mp_flow_wants) */
-	uint64_t again_packets;   /* seen a second time so far, of those that are uploads */
+	uint64_t again_packets;   /* seen a second time so far */
 	uint64_t waits_ns;        /* W (endpoint/queueing.h), if heard */
 	bool heard;
 	bool held;                /* something waits here for what the host is held to */
@@ -46,7 +46,7 @@ struct mp_air_way {
 	uint32_t demand_q16;        /* d */
 	uint32_t quiet;             /* steps since its latest progress */
 	uint32_t age;               /* steps since the first */
-	uint32_t whole;             /* steps since something of it was lost; uploads */
+	uint32_t whole;             /* steps since something of it was lost */
 	bool present;
 	bool wants;
 };
@@ -137,22 +137,21 @@ MP_INLINE uint64_t mp_air_carried(const struct mp_air_way *way)
 }
 
 /*
- * Of an upload nothing is seen waiting: that it would send more shows in that it uses nearly what 1/n of the air gives,
- * three quarters, or loses, and then sends again within three seconds (active.h). Else it sends what it has.
+ * That a way would send more shows in that something of it waits here, or that it uses nearly what 1/n of the air gives, three
+ * quarters, or that it loses, and then sends again within three seconds (active.h). Else it sends what it has.
  */
 MP_INLINE bool mp_air_has_more(const struct mp_air_way *way, uint64_t used_q16, uint32_t n)
 {
-	return !way->alone_bytes_per_s || used_q16 * n * 4 >= 3 * MP_ONE_Q16 || way->whole < MP_AIR_PRESENT;
+	return way->held || !way->alone_bytes_per_s || used_q16 * n * 4 >= 3 * MP_ONE_Q16 || way->whole < MP_AIR_PRESENT;
 }
 
 /* What a way of n hosts' uses and wants of the air; returns whether it wants all that it can get. */
-MP_INLINE bool mp_air_demand(struct mp_air_way *way, enum mp_air_direction direction, uint32_t n)
+MP_INLINE bool mp_air_demand(struct mp_air_way *way, uint32_t n)
 {
 	uint64_t used_q16 = way->alone_bytes_per_s ? (mp_air_carried(way) << 16) / way->alone_bytes_per_s : 0;
-	bool wants = way->present && way->wanting_flows && way->quiet < MP_AIR_STALLED;
+	bool wants = way->present && way->wanting_flows && way->quiet < MP_AIR_STALLED && mp_air_has_more(way, used_q16, n);
 	bool begins = way->present && way->flows && way->age < MP_AIR_NEW;
 
-	wants = wants && (direction == MP_AIR_DOWN || mp_air_has_more(way, used_q16, n));
 	way->wants = wants;
 	way->used_q16 = (uint32_t)mp_min_u64(used_q16, MP_AIR_ALL_Q16);
 	way->demand_q16 = way->present ? (uint32_t)mp_min_u64(2 * used_q16 + MP_AIR_SPARE_Q16, MP_AIR_ALL_Q16) : 0;

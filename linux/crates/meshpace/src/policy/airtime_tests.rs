@@ -76,7 +76,7 @@ impl Bulk {
             queueing_ns,
             heard_ns: if lives { now_ns } else { 0 },
             data_ns: if lives { now_ns } else { 1 },
-            waits: held && lives,
+            waits: held && lives && self.member.1 == DOWN,
             retransmits: self.again,
             ..Default::default()
         };

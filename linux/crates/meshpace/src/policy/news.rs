@@ -20,7 +20,7 @@ pub struct News {
     pub flows: u32,
     /// of those, that want more
     pub wanting_flows: u32,
-    /// of uploads: packets that were seen a second time, so far
+    /// packets that were seen a second time, so far
     pub again_packets: u64,
     /// the most that one of its flows has; 0: none is known
     pub hops: u32,
@@ -40,7 +40,7 @@ pub fn demand(direction: u32, flow: &FlowState, now_ns: u64) -> mp_demand {
     mp_demand {
         window_bytes: flow.window_bytes,
         segment_bytes: flow.segment_bytes,
-        again_packets: if up { flow.retransmits } else { 0 },
+        again_packets: flow.retransmits,
         ..law::demand_of(progress, flow.max_end, up, waits, seen_ns, now_ns)
     }
 }
