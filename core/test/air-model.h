@@ -79,8 +79,9 @@ static void step(uint32_t n, double *sum)
 
 		way->delivered_bytes += (uint64_t)bytes;
 		way->flows = wants[i] > 0;
-		way->wanting_flows = wants[i] > 0 && (more || !way->cap_bytes_per_s || dead[i]);
-		way->held = more && !dead[i];
+		/* That data are under way is seen, not whether there are more. */
+		way->wanting_flows = wants[i] > 0;
+		way->held = direction[i] == MP_AIR_DOWN && more && !dead[i];
 		way->heard = direction[i] == MP_AIR_DOWN && wants[i] > 0 && !dead[i];
 		way->waits_ns = (uint64_t)(waits_s * 1e9);
 		if (sum)

@@ -94,12 +94,13 @@ static void wrong(double first, double second, uint32_t first_unsure_q16, double
 	check_parts(2, mean, least);
 }
 
-/* What the application of one does not use is the other's. */
-static void bound_by_application(void)
+/* What the application of one does not use is the other's, whichever way it goes. */
+static void bound_by_application(enum mp_air_direction way)
 {
 	double mean[HOSTS];
 
 	begin();
+	direction[1] = way;
 	place(0, 1, one_hop);
 	place(1, 4, one_hop / 4);
 	wants[0] = ALL;
@@ -108,6 +109,57 @@ static void bound_by_application(void)
 	run(2, 10, mean);
 	CHECK(mean[1] > 0.95 * wants[1], "%.0f of %.0f", mean[1], wants[1]);
 	CHECK(mean[0] > 0.85 * 0.9 * one_hop, "%.0f of %.0f", mean[0], one_hop);
+}
+
+/* Who uses little and loses is not taken for one that has no more: the other leaves it its part, for as long as it loses. */
+static void losing_upload(void)
+{
+	double mean[HOSTS];
+	uint32_t i;
+
+	begin();
+	place(0, 1, one_hop);
+	place(1, 4, one_hop / 4);
+	wants[0] = ALL;
+	wants[1] = 0.1 * truth[1];
+	direction[1] = MP_AIR_UP;
+	run(2, 10, mean);
+	for (i = 0; i < 100; i++) {
+		host[1].way[MP_AIR_UP].again_packets += i % 10 == 0;
+		step(2, NULL);
+	}
+	CHECK(host[1].way[MP_AIR_UP].wants, "it loses");
+	CHECK(host[0].way[MP_AIR_DOWN].cap_bytes_per_s < 0.7 * one_hop, "the other is held to %llu",
+	      (unsigned long long)host[0].way[MP_AIR_DOWN].cap_bytes_per_s);
+	run(2, 10, mean);
+	CHECK(!host[1].way[MP_AIR_UP].wants, "it has lost nothing for seconds");
+	CHECK(mean[0] > 0.6 * one_hop, "%.0f of %.0f", mean[0], one_hop);
+}
+
+/* A host that is crowded out where nothing is seen waiting (hidden terminals): the other gets no more than its part. */
+static void crowded_out(void)
+{
+	double mean[HOSTS], near_bytes_per_s = 0;
+	uint32_t i, k;
+
+	begin();
+	place(0, 1, one_hop);
+	place(1, 4, one_hop / 4);
+	wants[0] = wants[1] = ALL;
+	run(2, 20, mean);
+	for (i = 0; i < 200; i++) {
+		now_ns += MP_AIR_STEP_NS;
+		for (k = 0; k < 2; k++) {
+			struct mp_air_way *way = &host[k].way[MP_AIR_DOWN];
+
+			way->delivered_bytes += way->cap_bytes_per_s / (k ? 2 : 1) / MP_AIR_STEPS_PER_S;
+			way->waits_ns = 0;
+			way->held = true;
+		}
+		mp_airtime_step(&air, host, 2, HOP_WAIT_NS, now_ns);
+		near_bytes_per_s = (double)host[0].way[MP_AIR_DOWN].cap_bytes_per_s;
+	}
+	CHECK(near_bytes_per_s < 1.1 * one_hop / 2, "who crowds out is held to %.0f of %.0f", near_bytes_per_s, one_hop);
 }
 
 /* Equal rates, whatever the hops. */
@@ -293,7 +345,10 @@ int main(int argc, char **argv)
 	wrong(0.5, 0.5, MP_ALONE_UNKNOWN_Q16, 0.9);
 	wrong(1, 2, 600, 0.8);
 	wrong(1, 0.5, 600, 0.8);
-	bound_by_application();
+	bound_by_application(MP_AIR_DOWN);
+	bound_by_application(MP_AIR_UP);
+	losing_upload();
+	crowded_out();
 	equal_rates();
 	spatial_reuse();
 	both_directions();

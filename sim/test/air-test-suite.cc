@@ -126,6 +126,30 @@ class LifeTestCase : public TestCase
     FlowConfig m_far;
 };
 
+/** An upload that its application bounds, over one hop, leaves the rest to a download over four. */
+class BoundTestCase : public TestCase
+{
+  public:
+    BoundTestCase()
+        : TestCase("An application's upload beside a download")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const auto far = Alone(Far(true));
+        auto scenario = Chain("air");
+        auto near = Near(false);
+        near.law = "shaper";
+        near.rate_kbps = 100;
+        scenario.flows = {near, Far(true)};
+        const auto bins = Delivered(scenario);
+        NS_TEST_EXPECT_MSG_GT(Rate(bins[0], 20, SECONDS), 0.9 * near.rate_kbps * 125, "the upload");
+        NS_TEST_EXPECT_MSG_GT(Rate(bins[1], 20, SECONDS), 0.8 * far, "the download");
+    }
+};
+
 /** The same goodput, whatever the hops. */
 class RateTestCase : public TestCase
 {
@@ -160,6 +184,7 @@ class AirTestSuite : public TestSuite
         {
             AddTestCase(new LifeTestCase(down), Duration::QUICK);
         }
+        AddTestCase(new BoundTestCase, Duration::QUICK);
         AddTestCase(new RateTestCase, Duration::QUICK);
     }
 };

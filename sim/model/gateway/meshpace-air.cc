@@ -33,6 +33,7 @@ MeshpaceAir::Counts(uint32_t address, bool down, const mp_host_share& share)
     way.delivered_bytes = share.delivered_bytes;
     way.flows = share.flows;
     way.wanting_flows = share.wanting_flows;
+    way.again_packets = share.again_packets;
 }
 
 void

@@ -120,6 +120,7 @@ MeshpaceConnection::DownDemand(uint64_t nowNs) const
                                nowNs);
     demand.window_bytes = m_down.progress.seen ? m_meshWindow << m_meshWindowScale : 0;
     demand.segment_bytes = m_down.segment_bytes;
+    demand.again_packets = m_down.retransmits;
     return demand;
 }
 

@@ -46,6 +46,7 @@ MeshpaceHosts::Demands(const Key& key, const mp_demand& demand)
         auto& share = m_hosts[key].share;
         share.flows++;
         share.wanting_flows += mp_flow_wants(&demand);
+        share.again_packets += demand.again_packets;
     }
 }
 
@@ -84,6 +85,7 @@ MeshpaceHosts::Step(uint64_t nowNs)
         host.feedback = mp_feedback_of(&m_shares, &host.share);
         host.share.flows = 0;
         host.share.wanting_flows = 0;
+        host.share.again_packets = 0;
     }
     return capped;
 }

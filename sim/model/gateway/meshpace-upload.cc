@@ -155,7 +155,10 @@ MeshpaceUpload::SegmentBytes() const
 mp_demand
 MeshpaceUpload::Demand(uint64_t nowNs) const
 {
-    return mp_demand_of(&m_up.progress, m_up.sent.max_end, true, false, m_up.data_ns, nowNs);
+    auto demand =
+        mp_demand_of(&m_up.progress, m_up.sent.max_end, true, false, m_up.data_ns, nowNs);
+    demand.again_packets = m_up.retransmits;
+    return demand;
 }
 
 } // namespace ns3

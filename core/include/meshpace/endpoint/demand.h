@@ -11,8 +11,8 @@
 
 /*
  * upload: which way; waits: data of it waits here; seen_ns: of an upload when its latest data came, of a download
- * when data last went on while nothing was outstanding (0: never). Of a download the caller adds
- * window_bytes and segment_bytes.
+ * when data last went on while nothing was outstanding (0: never). The caller adds again_packets, of a download
+ * window_bytes and segment_bytes as well.
  */
 MP_INLINE struct mp_demand mp_demand_of(const struct mp_progress *progress, uint32_t max_end,
 					bool upload, bool waits, uint64_t seen_ns, uint64_t now_ns)
@@ -21,6 +21,7 @@ MP_INLINE struct mp_demand mp_demand_of(const struct mp_progress *progress, uint
 		.outstanding_bytes = progress->seen ? max_end - progress->ack : 0,
 		.window_bytes = 0,
 		.segment_bytes = 0,
+		.again_packets = 0,
 		.paused = !upload && mp_flow_recent(seen_ns, now_ns),
 		.waits = waits,
 		.recent = upload && mp_flow_recent(seen_ns, now_ns),

@@ -30,6 +30,7 @@ struct mp_air_way {
 	uint64_t delivered_bytes; /* ever */
 	uint32_t flows;           /* of which something is under way */
 	uint32_t wanting_flows;   /* of those, that want more (mp_flow_wants) */
+	uint64_t again_packets;   /* seen a second time so far */
 	uint64_t waits_ns;        /* W (endpoint/queueing.h), if heard */
 	bool heard;
 	bool held;                /* something waits here for what the host is held to */
@@ -37,6 +38,7 @@ struct mp_air_way {
 	uint64_t cap_bytes_per_s;   /* what it is held to; 0: nothing */
 	uint64_t alone_bytes_per_s; /* C; 0: not known */
 	uint64_t before_bytes;      /* delivered at the previous step */
+	uint64_t before_again;      /* again_packets then */
 	uint64_t rate_bytes_per_s;  /* r, smoothed */
 	uint64_t held_bytes_per_s;  /* what it was held to meanwhile, smoothed likewise; 0: nothing */
 	uint32_t unsure_q16;        /* P */
@@ -44,6 +46,7 @@ struct mp_air_way {
 	uint32_t demand_q16;        /* d */
 	uint32_t quiet;             /* steps since its latest progress */
 	uint32_t age;               /* steps since the first */
+	uint32_t whole;             /* steps since something of it was lost */
 	bool present;
 	bool wants;
 };
@@ -101,6 +104,8 @@ MP_INLINE void mp_air_progress(struct mp_air_way *way, uint64_t elapsed_us)
 	way->quiet = bytes ? 0 : (uint32_t)mp_min_u64((uint64_t)way->quiet + steps, 0xffffffffu);
 	way->present = bytes || (way->present && way->quiet < MP_AIR_PRESENT);
 	way->age = comes ? 0 : (uint32_t)mp_min_u64((uint64_t)way->age + steps, 0xffffffffu);
+	way->whole = comes || way->again_packets > way->before_again ? 0 : (uint32_t)mp_min_u64((uint64_t)way->whole + steps, 0xffffffffu);
+	way->before_again = way->again_packets;
 	if (comes)
 		way->rate_bytes_per_s = bytes_per_s;
 	way->rate_bytes_per_s = mp_air_smoothed(way->rate_bytes_per_s, bytes_per_s, steps);
@@ -131,11 +136,20 @@ MP_INLINE uint64_t mp_air_carried(const struct mp_air_way *way)
 	return way->held_bytes_per_s ? mp_min_u64(way->rate_bytes_per_s, way->held_bytes_per_s) : way->rate_bytes_per_s;
 }
 
-/* What a way uses and wants of the air; returns whether it wants all that it can get. */
-MP_INLINE bool mp_air_demand(struct mp_air_way *way)
+/*
+ * That a way would send more shows in that something of it waits here, or that it uses nearly what 1/n of the air gives, three
+ * quarters, or that it loses, and then sends again within three seconds (active.h). Else it sends what it has.
+ */
+MP_INLINE bool mp_air_has_more(const struct mp_air_way *way, uint64_t used_q16, uint32_t n)
+{
+	return way->held || !way->alone_bytes_per_s || used_q16 * n * 4 >= 3 * MP_ONE_Q16 || way->whole < MP_AIR_PRESENT;
+}
+
+/* What a way of n hosts' uses and wants of the air; returns whether it wants all that it can get. */
+MP_INLINE bool mp_air_demand(struct mp_air_way *way, uint32_t n)
 {
 	uint64_t used_q16 = way->alone_bytes_per_s ? (mp_air_carried(way) << 16) / way->alone_bytes_per_s : 0;
-	bool wants = way->present && way->wanting_flows && way->quiet < MP_AIR_STALLED;
+	bool wants = way->present && way->wanting_flows && way->quiet < MP_AIR_STALLED && mp_air_has_more(way, used_q16, n);
 	bool begins = way->present && way->flows && way->age < MP_AIR_NEW;
 
 	way->wants = wants;

@@ -22,12 +22,11 @@
  *
  * What waits is the integral of what is too much, W' = L (1 + p e) - 1. Around W = D* that is an oscillator of the frequency
  * sqrt(k / (tau D*)) and the damping p sqrt(tau / (k D*)) / 2. With search.h's k = 1/100 and p = 1/10 the damping is 1/2
- * where D* = tau, and a round trip, which is about D*, is short beside the period, 20 pi of them. Far from the target,
- * |e| > 1/2, k is three times as great, as it is there. While no host fills what it is held to, that nothing waits says
- * nothing of more, and L does not grow. L is 5/4 at most: by so much a sum of rates stands out of their noise, a fifth, and
- * from there on C_i rise (alone.h). While somebody who wants more lacks a quarter of what it is held to, L falls to 1 and no C
- * rises: others may be in its way, where nothing is seen waiting (hidden terminals, uploads), and the promise goes before the
- * sum. Uploads have no part in e.
+ * where D* = tau, and a round trip, which is about D*, is short beside the period, 20 pi of them. While no host fills
+ * what it is held to, that nothing waits says nothing of more, and L does not grow. L is 5/4 at most: by so much a sum of
+ * rates stands out of their noise, a fifth, and from there on C_i rise (alone.h). While somebody who wants more lacks a quarter
+ * of what it is held to, L falls to 1, and so no C rises: others may be in its way, where nothing is seen waiting (hidden
+ * terminals, uploads), and the promise goes before the sum. Uploads have no part in e.
  *
  * C_i is learnt from (1), too: alone.h.
  */
@@ -154,14 +153,6 @@ MP_INLINE uint32_t mp_airtime_by_q16(uint32_t x_q16, int32_t error_q16, int64_t 
 	return (uint32_t)(x_q16 + ((int64_t)x_q16 * (error_q16 * gain_q16 >> 16) >> 16));
 }
 
-/* k, three times as much far from the target (search.h). */
-MP_INLINE int64_t mp_airtime_gain_q16(int32_t error_q16)
-{
-	int32_t far_q16 = MP_ONE_Q16 / 2;
-
-	return error_q16 > far_q16 || error_q16 < -far_q16 ? 3 * MP_AIRTIME_GAIN_Q16 : MP_AIRTIME_GAIN_Q16;
-}
-
 /* What each way is held to, at level l. Returns how many are. */
 MP_INLINE uint32_t mp_airtime_hold(const struct mp_air *air, struct mp_air_host *host, uint32_t n, uint64_t level_q16)
 {
@@ -192,26 +183,25 @@ MP_INLINE uint32_t mp_airtime_step(struct mp_air *air, struct mp_air_host *host,
 			       uint64_t now_ns)
 {
 	uint32_t i, want = 0;
-	bool heard, used_up, lacks;
+	bool heard, used_up;
 
 	mp_air_measure(air, host, n, now_ns);
 	for (i = 0; i < 2 * n; i++)
-		want += mp_air_demand(&host[i / 2].way[i % 2]);
+		want += mp_air_demand(&host[i / 2].way[i % 2], air->present);
 	mp_alone_guess(host, n);
 	heard = mp_airtime_error(air, host, n, hop_wait_ns);
 	if (!air->air_q16 || !air->shared)
 		air->air_q16 = MP_ONE_Q16;
 	mp_alone_forget(air, host, n);
 	used_up = heard ? air->error_q16 < (int32_t)(MP_ONE_Q16 / 2) : air->present == 1;
-	lacks = mp_airtime_lacks(host, n);
 	if (want && used_up)
 		mp_alone_learn(air, host, n);
-	else if (want && !lacks)
+	else if (want)
 		mp_alone_rise(air, host, n);
-	if (lacks && air->air_q16 > MP_ONE_Q16)
+	if (air->air_q16 > MP_ONE_Q16 && mp_airtime_lacks(host, n))
 		air->error_q16 = -(int32_t)MP_ONE_Q16;
 	if (air->error_q16 < 0 || mp_airtime_binds(host, n))
-		air->air_q16 = mp_airtime_by_q16(air->air_q16, air->error_q16, (int64_t)air->steps * mp_airtime_gain_q16(air->error_q16));
+		air->air_q16 = mp_airtime_by_q16(air->air_q16, air->error_q16, (int64_t)air->steps * MP_AIRTIME_GAIN_Q16);
 	air->air_q16 = (uint32_t)mp_max_u64(mp_min_u64(air->air_q16, MP_AIRTIME_MOST_Q16), MP_AIRTIME_LEAST_Q16);
 	air->shared = air->present > 1 && want;
 	return mp_airtime_hold(air, host, n,

@@ -36,6 +36,7 @@ struct mp_host_share {
 	uint64_t delivered_bytes; /* so far */
 	uint32_t flows;           /* of it, of which something waits or is under way */
 	uint32_t wanting_flows;   /* of those, that want more (mp_flow_wants) */
+	uint64_t again_packets;   /* seen a second time so far (air.h) */
 	/* The steps fill in: */
 	uint64_t cap_bytes_per_s;      /* bytes/s; 0: none */
 	uint64_t before_bytes;         /* delivered at the previous step */

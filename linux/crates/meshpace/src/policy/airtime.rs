@@ -40,6 +40,7 @@ fn fill_in(host: &mut mp_air_host, news: [Option<&News>; 2]) {
         way.delivered_bytes += news.bytes;
         way.flows = news.flows;
         way.wanting_flows = news.wanting_flows;
+        way.again_packets = news.again_packets;
         law::queueing_tell(&news.queueing, way);
         way.held = news.held;
     }

@@ -13,6 +13,8 @@ use crate::policy::shares::{Member, Shares};
 
 const DOWN: u32 = intf::mp_direction_MP_DOWN;
 const UP: u32 = intf::mp_direction_MP_UP;
+/// What a host one hop away gets alone, bytes/s.
+const ALONE: f64 = 600_000.0;
 const STEP_NS: u64 = MP_AIR_STEP_NS as u64;
 const STEPS_PER_S: u64 = 1_000_000_000 / STEP_NS;
 /// The queue in front of the mesh has room for so much.
@@ -31,6 +33,10 @@ struct Bulk {
     flows: u16,
     delivered: f64,
     rate: f64,
+    /// what its application sends at most
+    most: f64,
+    /// packets that were seen a second time
+    again: u64,
     /// of a host that has died the flows stay in the table
     dead: bool,
 }
@@ -44,6 +50,8 @@ impl Bulk {
             flows: 1,
             delivered: 0.0,
             rate: 0.0,
+            most: f64::INFINITY,
+            again: 0,
             dead: false,
         }
     }
@@ -68,7 +76,8 @@ impl Bulk {
             queueing_ns,
             heard_ns: if lives { now_ns } else { 0 },
             data_ns: if lives { now_ns } else { 1 },
-            waits: held && lives,
+            waits: held && lives && self.member.1 == DOWN,
+            retransmits: self.again,
             ..Default::default()
         };
         (key, flow)
@@ -111,8 +120,8 @@ impl Mesh {
         let caps = self.shares.caps();
         let wants = |bulk: &Bulk| match caps.get(&bulk.member) {
             _ if bulk.dead => 0.0,
-            Some(cap) => *cap as f64,
-            None => 2.0 * bulk.alone,
+            Some(cap) => bulk.most.min(*cap as f64),
+            None => bulk.most.min(2.0 * bulk.alone),
         };
         let load: f64 = self.bulk.iter().map(|bulk| wants(bulk) / bulk.alone).sum();
         let step_s = STEP_NS as f64 / 1e9;
@@ -183,6 +192,28 @@ fn with_two_hosts_each_has_half_of_what_it_has_alone() {
     mesh.run(3);
     let part = mesh.rate(3, DOWN) / 600_000.0;
     assert!((0.28..0.4).contains(&part), "{part}");
+}
+
+/// Else who sends a little holds half of the air, or one that is crowded out is taken for one that has no more to send.
+#[test]
+fn what_an_upload_s_application_does_not_use_is_the_other_s_unless_it_loses() {
+    let mut mesh = Mesh::new(Fairness::Air);
+    mesh.bulk.push(Bulk::new(1, DOWN, ALONE, 1));
+    mesh.run(10);
+    mesh.bulk.push(Bulk {
+        most: 0.05 * ALONE / 3.0,
+        ..Bulk::new(2, UP, ALONE / 3.0, 3)
+    });
+    mesh.run(10);
+    assert!(mesh.rate(1, DOWN) > 0.8 * ALONE, "{}", mesh.rate(1, DOWN));
+    for _ in 0..10 {
+        mesh.bulk[1].again += 1;
+        mesh.run(1);
+    }
+    let beside_losses = mesh.rate(1, DOWN);
+    assert!(beside_losses < 0.7 * ALONE, "{beside_losses}");
+    mesh.run(10);
+    assert!(mesh.rate(1, DOWN) > 0.8 * ALONE, "{}", mesh.rate(1, DOWN));
 }
 
 #[test]

@@ -20,6 +20,8 @@ pub struct News {
     pub flows: u32,
     /// of those, that want more
     pub wanting_flows: u32,
+    /// packets that were seen a second time, so far
+    pub again_packets: u64,
     /// the most that one of its flows has; 0: none is known
     pub hops: u32,
     /// something of it waits here
@@ -38,6 +40,7 @@ pub fn demand(direction: u32, flow: &FlowState, now_ns: u64) -> mp_demand {
     mp_demand {
         window_bytes: flow.window_bytes,
         segment_bytes: flow.segment_bytes,
+        again_packets: flow.retransmits,
         ..law::demand_of(progress, flow.max_end, up, waits, seen_ns, now_ns)
     }
 }
@@ -47,6 +50,7 @@ impl News {
         let demand = demand(direction, flow, now_ns);
         self.flows += u32::from(law::flow_moves(&demand));
         self.wanting_flows += u32::from(law::flow_wants(&demand));
+        self.again_packets += demand.again_packets;
         self.hops = self.hops.max(flow.hops);
         self.held |= flow.waits;
         if direction == intf::mp_direction_MP_DOWN {
