@@ -20,6 +20,9 @@ struct call {
 	uint32_t links[4];
 	uint8_t rates[MP_LINK_RATES_BYTES];
 	struct mp_dupack dupack;
+	struct mp_sack sack;
+	struct mp_asks wants;
+	struct mp_range again;
 	struct mp_goodput control;
 	struct mp_goodput_flow flow[FLOWS];
 	struct mp_wait wait;
@@ -136,7 +139,9 @@ CALL(dupack)
 
 	(void)context;
 	p->out[8] = mp_dupack_count(&p->dupack, p->ack, p->len == 0, p->us, p->sent.max_end);
-	p->out[9] = mp_dupack_verdict(&p->dupack, p->bytes & 2, p->now_ns, p->rtt_ns);
+	p->wants = (struct mp_asks){ p->ack, mp_sack_top(p->sack.option, p->sack.bytes, p->ack), p->len, p->now_ns,
+				     p->rtt_ns };
+	p->out[9] = mp_dupack_verdict(&p->dupack, &p->wants, p->bytes & 2, &p->again);
 	if (mp_dupack_repeats(&p->dupack, p->ack))
 		mp_dupack_sent(&p->dupack, p->ack + p->len);
 	return 0;

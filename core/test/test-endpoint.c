@@ -37,13 +37,20 @@ static void sends(struct mp_endpoint *down, uint32_t seq, uint64_t now_ns, bool 
 	mp_endpoint_down_data(down, &data, now_ns, stored, 0);
 }
 
-static enum mp_ack_verdict acknowledges(struct mp_endpoint *down, uint32_t ack, uint64_t now_ns,
-					struct mp_acked *acked)
+/* has: what its receiver says that it has, too. */
+static enum mp_ack_verdict tells(struct mp_endpoint *down, uint32_t ack, struct mp_range has, uint64_t now_ns,
+				 struct mp_acked *acked)
 {
 	struct mp_segment pure = packet(1, ack, 0, now_ns);
 
 	memset(acked, 0, sizeof(*acked));
-	return mp_endpoint_down_ack(down, &pure, true, mp_endpoint_has(down, ack), acked);
+	return mp_endpoint_down_ack(down, &pure, true, has, mp_endpoint_has(down, ack), acked);
+}
+
+static enum mp_ack_verdict acknowledges(struct mp_endpoint *down, uint32_t ack, uint64_t now_ns,
+					struct mp_acked *acked)
+{
+	return tells(down, ack, (struct mp_range){ ack, ack }, now_ns, acked);
 }
 
 /* Of T1 to T2, and the interval that follows; nothing of an ACK for what was never sent. */
@@ -78,12 +85,33 @@ static void test_a_copy(void)
 	for (i = 0; i < 4; i++)
 		sends(&down, i * BYTES, 10 * ms, true);
 	acknowledges(&down, 1000, 30 * ms, &acked);
-	CHECK_EQUAL(acknowledges(&down, 1000, 40 * ms, &acked), MP_ACK_RETRANSMIT);
+	CHECK_EQUAL(acknowledges(&down, 1000, 40 * ms, &acked), MP_ACK_WITHHOLD);
+	CHECK_EQUAL(acked.again.to - acked.again.from, 1);
 	mp_endpoint_down_again(&down, &again);
 	CHECK_EQUAL(down.local_retransmits, 1);
 	CHECK_EQUAL(acknowledges(&down, 4000, 70 * ms, &acked), MP_ACK_FORWARD);
 	CHECK_EQUAL(acked.rtt_ticks, 0);
 	CHECK_EQUAL(down.progress.acked_bytes, 4000);
+}
+
+/* Several are missing, and its receiver says that it has more than was sent. */
+static void test_holes(void)
+{
+	struct mp_endpoint down = { 0 };
+	struct mp_acked acked;
+	uint32_t i;
+
+	for (i = 0; i < 4; i++)
+		sends(&down, i * BYTES, 10 * ms, true);
+	CHECK_EQUAL(tells(&down, 1000, (struct mp_range){ 3000, 90000 }, 40 * ms, &acked), MP_ACK_FORWARD);
+	CHECK_EQUAL(acked.again.from, acked.again.to);
+	CHECK_EQUAL(tells(&down, 1000, (struct mp_range){ 3000, 4000 }, 41 * ms, &acked), MP_ACK_WITHHOLD);
+	CHECK(acked.again.from == 1000 && acked.again.to == 3000, "up to what it has");
+	CHECK_EQUAL(acknowledges(&down, 4000, 42 * ms, &acked), MP_ACK_FORWARD);
+	sends(&down, 4000, 50 * ms, false);
+	sends(&down, 5000, 50 * ms, true);
+	CHECK_EQUAL(tells(&down, 4000, (struct mp_range){ 5000, 6000 }, 60 * ms, &acked), MP_ACK_FORWARD);
+	CHECK_EQUAL(acked.again.from, acked.again.to);
 }
 
 /* What the cache never saw it does not have: a segment without a copy, or what was lost before it came here. */
@@ -146,6 +174,7 @@ int main(int argc, char **argv)
 	check_begin(argc, argv);
 	test_a_sample();
 	test_a_copy();
+	test_holes();
 	test_what_the_cache_has();
 	test_departures();
 	test_an_upload();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Segments for the daemon's retransmit cache, and orders to send one of them again, in one ring buffer: an
- * order never overtakes the segment that it asks for. Where the daemon is slow and the buffer full,
+ * Segments for the daemon's retransmit cache, and orders to send some of them again, in one ring buffer: an
+ * order never overtakes the segments that it asks for. Where the daemon is slow and the buffer full,
  * segments go without a copy, and are counted.
  */
 #ifndef MESHPACE_BPF_CACHE_H
@@ -83,17 +83,38 @@ MP_INLINE bool mp_cache_segment(struct __sk_buff *skb, const struct mp_packet *p
 	return true;
 }
 
-/* Has the daemon send a flow's segment that starts at seq again. False: it was not told. */
-MP_INLINE bool mp_order_retransmission(const struct mp_flow_key *key, uint32_t seq)
+/* Copies an ACK's SACK out of the packet. */
+MP_INLINE void mp_copy_sack(struct __sk_buff *skb, const struct mp_packet *p, struct mp_sack *sack)
 {
-	struct mp_event *event = bpf_ringbuf_reserve(&mp_events, sizeof(*event), 0);
+	uint64_t last = p->sack.bytes - 1; /* none: far beyond */
 
-	if (!event)
+	sack->ack = p->segment.ack;
+	sack->bytes = 0;
+	/* The compiler knows the bounds already and would drop what the verifier needs. */
+	asm volatile("" : "+r"(last));
+	if (last < MP_SACK_BYTES_MAX &&
+	    bpf_skb_load_bytes(skb, (uint32_t)p->l4 + p->sack.at, sack->option, (uint32_t)last + 1) == 0)
+		sack->bytes = (uint32_t)last + 1;
+}
+
+/* Has the daemon send again what an ACK from the mesh asks for. False: it was not told. */
+static __attribute__((noinline)) int mp_order_retransmission(struct __sk_buff *skb, struct mp_packet *p)
+{
+	struct mp_order *order;
+
+	if (!p)
 		return false;
-	event->kind = MP_EVENT_RETRANSMIT;
-	event->seq = event->end = event->ack = seq;
-	event->key = *key;
-	bpf_ringbuf_submit(event, BPF_RB_FORCE_WAKEUP);
+	order = bpf_ringbuf_reserve(&mp_events, sizeof(*order), 0);
+	if (!order)
+		return false;
+	order->event.kind = MP_EVENT_RETRANSMIT;
+	order->event.seq = p->acked.again.from;
+	order->event.end = p->acked.again.to;
+	order->event.ack = p->segment.ack;
+	order->event.key = p->key;
+	order->event.key.direction = MP_DOWN;
+	mp_copy_sack(skb, p, &order->sack);
+	bpf_ringbuf_submit(order, BPF_RB_FORCE_WAKEUP);
 	return true;
 }
 

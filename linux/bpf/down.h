@@ -183,12 +183,11 @@ static __attribute__((noinline)) int mp_down_ack(struct __sk_buff *skb, struct m
 		return MP_ACK_FORWARD;
 	if (flow->known_changes != mp_settings.changes)
 		mp_down_news(p);
-	/* Asked only of what may be a duplicate: most ACKs are none. */
 	repeats = mp_dupack_repeats(&flow->at.dupack, p->segment.ack);
-	bare = mp_is_pure_ack(p) && !(repeats && mp_says_more(skb, p));
+	bare = mp_is_pure_ack(p) && !(repeats && mp_says_more(p));
 	bpf_spin_lock(&flow->lock);
 	mp_hear_of_flow(flow, p);
-	verdict = mp_endpoint_down_ack(&flow->at, &p->segment, bare,
+	verdict = mp_endpoint_down_ack(&flow->at, &p->segment, bare, p->sack.top,
 				       mp_settings.local_retransmission &&
 					       mp_endpoint_has(&flow->at, p->segment.ack),
 				       &p->acked);
@@ -198,7 +197,7 @@ static __attribute__((noinline)) int mp_down_ack(struct __sk_buff *skb, struct m
 	/* Looked up last, and seldom: before the lock the verifier would walk through all of this twice. */
 	if (verdict != MP_ACK_FORWARD && mp_is_unsent(&key, p->segment.ack))
 		return MP_ACK_FORWARD;
-	if (verdict == MP_ACK_RETRANSMIT && !mp_order_retransmission(&key, p->segment.ack))
+	if (p->acked.again.from != p->acked.again.to && !mp_order_retransmission(skb, p))
 		return MP_ACK_FORWARD;
 	return (int)verdict;
 }

@@ -124,13 +124,17 @@ int mp_to_mesh(struct __sk_buff *skb)
 
 MP_INLINE int mp_ack_from_mesh(struct __sk_buff *skb, struct mp_packet *p)
 {
-	int verdict = mp_down_ack(skb, p);
+	int verdict;
 
+	mp_read_ack_options(skb, p);
+	verdict = mp_down_ack(skb, p);
 	if (p->acked.counts)
 		mp_down_learn(p);
 	if (p->acked.charged)
 		mp_unanswered_end(p);
-	if (verdict == MP_ACK_FORWARD)
+	if (verdict == MP_ACK_PLAIN)
+		mp_blank_sack(skb, p);
+	if (verdict != MP_ACK_WITHHOLD)
 		return TC_ACT_UNSPEC;
 	mp_count(MP_COUNT_WITHHELD);
 	return TC_ACT_SHOT;

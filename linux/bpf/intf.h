@@ -171,7 +171,7 @@ struct mp_settings {
 	uint32_t changes;                /* of paths and floors so far, from 1; flows then look them up */
 };
 
-/* Ring buffer: a segment to be kept, or one to be sent again. */
+/* Ring buffer: a segment to be kept, or what is to be sent again. */
 enum mp_event_kind {
 	MP_EVENT_CACHE,
 	MP_EVENT_CACHE_FIRST,      /* of a new flow: what is kept under its key is another connection's */
@@ -182,9 +182,15 @@ enum mp_event_kind {
 struct mp_event {
 	uint32_t kind; /* enum mp_event_kind */
 	uint32_t seq;  /* first byte */
-	uint32_t end;  /* after the last byte (cache) */
+	uint32_t end;  /* after the last byte */
 	uint32_t ack;  /* all before is acknowledged (cache) */
 	struct mp_flow_key key;
+};
+
+/* What is missing in [seq, end), as the ACK's SACK tells, is to be sent again. */
+struct mp_order {
+	struct mp_event event;
+	struct mp_sack sack;
 };
 
 struct mp_cache_event {
@@ -213,6 +219,7 @@ enum mp_counter {
 	MP_COUNT_CACHED,             /* segments copied to the daemon */
 	MP_COUNT_CACHE_MISSED,       /* not copied: too large, or the ring buffer was full */
 	MP_COUNT_WITHHELD,           /* duplicate ACKs withheld */
+	MP_COUNT_SACKS_BLANKED,      /* of ACKs that went on: what they ask for was sent again from here */
 	MP_COUNT_UDP_DROPPED,        /* UDP and all that is not TCP, to hosts whose cap it exceeded */
 	MP_COUNT_WAIT_DROPPED,       /* data, since all of its flow's waited too long */
 	MP_COUNT_WAIT_MARKED,        /* likewise, by ECN instead */

@@ -13,6 +13,10 @@
 #define MP_IPV4_CHECKSUM_AT 10u
 #define MP_IPV6_LENGTH_AT 4u
 
+static const uint8_t mp_nops[MP_SACK_BYTES_MAX] = {
+	[0 ... MP_SACK_BYTES_MAX - 1] = MP_TCPOPT_NOP,
+};
+
 /* The IP length field from "before" to MP_OPTION_BYTES more; not 0 on failure. */
 MP_INLINE long mp_lengthen_ip(struct __sk_buff *skb, const struct mp_packet *p)
 {
@@ -131,6 +135,33 @@ MP_INLINE long mp_blank_one(struct __sk_buff *skb, const struct mp_packet *p)
 		return -1;
 	sum = bpf_csum_diff(before, sizeof(before), after, sizeof(after), 0);
 	return bpf_l4_csum_replace(skb, (uint32_t)p->l4 + MP_TCP_CHECKSUM_AT, 0, (uint64_t)sum, 0);
+}
+
+/*
+ * Blanks an ACK's SACK: what it asks for is sent again from here. Likewise at an odd place or an even one, and a failure
+ * leaves it as it is.
+ */
+static __attribute__((noinline)) int mp_blank_sack(struct __sk_buff *skb, struct mp_packet *p)
+{
+	uint32_t before[MP_SACK_BYTES_MAX / 4 + 1], after[MP_SACK_BYTES_MAX / 4 + 1];
+	uint64_t more; /* blocks beside the first */
+	uint32_t from;
+	int64_t sum;
+
+	if (!p)
+		return 0;
+	from = (uint32_t)p->l4 + p->sack.at - 2 + (p->sack.at & 1);
+	more = (uint64_t)mp_sack_blocks(p->sack.bytes) - 1;
+	/* The compiler knows the bounds already and would drop what the verifier needs. */
+	asm volatile("" : "+r"(more));
+	if (more >= MP_SACK_BLOCKS || bpf_skb_load_bytes(skb, from, before, 12 + 8 * (uint32_t)more) ||
+	    bpf_skb_store_bytes(skb, (uint32_t)p->l4 + p->sack.at, mp_nops, 10 + 8 * (uint32_t)more, 0) ||
+	    bpf_skb_load_bytes(skb, from, after, 12 + 8 * (uint32_t)more))
+		return 0;
+	sum = bpf_csum_diff(before, 12 + 8 * (uint32_t)more, after, 12 + 8 * (uint32_t)more, 0);
+	bpf_l4_csum_replace(skb, (uint32_t)p->l4 + MP_TCP_CHECKSUM_AT, 0, (uint64_t)sum, 0);
+	mp_count(MP_COUNT_SACKS_BLANKED);
+	return 0;
 }
 
 /*

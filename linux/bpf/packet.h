@@ -16,6 +16,13 @@
 #define MP_VLAN_TAGS_MAX 2
 #define MP_VLAN_BYTES 4
 
+/* Where a packet has a SACK, and what it says (core's sack.h). */
+struct mp_sack_at {
+	struct mp_range top; /* its highest block */
+	uint8_t at;          /* from the TCP header on; 0: none */
+	uint8_t bytes;
+};
+
 struct mp_packet {
 	struct mp_flow_key key; /* without direction */
 	struct mp_segment segment; /* as core's endpoints look at it; of what is not TCP: now_ns, ip_bytes, segments, ttl */
@@ -35,9 +42,10 @@ struct mp_packet {
 	bool met;                    /* to the mesh: of a flow of which its host was heard lately */
 	bool tells_feedback;         /* its receiver is told of others, and not of RTT_wired */
 	uint8_t window_scale;        /* of a SYN, one more than its shift; 0: none */
-	uint32_t options;            /* what its TCP options say, of enum mp_seen */
-	uint32_t feedback_at;        /* the first that tells something, from the TCP header on; 0: none */
+	uint8_t options;             /* what its TCP options say, of enum mp_seen */
+	uint8_t feedback_at;         /* the first that tells something, from the TCP header on; 0: none */
 	uint32_t charged;            /* for it, of a flow that is not answered */
+	struct mp_sack_at sack;      /* of an ACK from the mesh */
 	struct mp_acked acked;       /* from the mesh: what it tells of a flow that is known */
 	struct mp_feedback feedback; /* what its receiver is told of others */
 };

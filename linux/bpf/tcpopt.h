@@ -14,7 +14,6 @@
 
 #define MP_TCPOPT_WINDOW 3u /* RFC 7323 */
 #define MP_TCPOPT_WINDOW_BYTES 3u
-#define MP_TCPOPT_SACK 5u   /* RFC 2018 */
 #define MP_TCPOPT_MD5 19u   /* RFC 2385 */
 #define MP_TCPOPT_AO 29u    /* RFC 5925 */
 #define MP_TCPOPT_MPTCP 30u /* RFC 8684 */
@@ -69,15 +68,13 @@ struct mp_options {
 	uint32_t seen;         /* of enum mp_seen */
 	uint32_t feedback_at;  /* the first that tells something, from the TCP header on; 0: none */
 	uint32_t window_scale; /* one more than its shift; 0: none */
+	struct mp_sack_at sack;
 };
 
 /* Whether the first block of a SACK ends where all is acknowledged, or before (RFC 2883, section 4). */
 MP_INLINE bool mp_is_dsack(const uint8_t *sack, uint32_t ack)
 {
-	uint32_t right = (uint32_t)sack[6] << 24 | (uint32_t)sack[7] << 16 |
-			 (uint32_t)sack[8] << 8 | sack[9];
-
-	return mp_seq_up_to(right, ack);
+	return mp_seq_up_to(mp_sack_number(sack + 6), ack);
 }
 
 /* An option in our kind, of the bytes that its head says. */
@@ -101,7 +98,7 @@ MP_INLINE uint32_t mp_seen_in(const uint8_t *option, uint32_t bytes, uint32_t ac
 		return MP_SEEN_SIGNATURE;
 	if (kind == MP_TCPOPT_MPTCP)
 		return MP_SEEN_MPTCP;
-	if (kind == MP_TCPOPT_SACK)
+	if (kind == MP_SACK_KIND)
 		return bytes >= 10 && mp_is_dsack(option, ack) ? MP_SEEN_DSACK : 0;
 	return kind == MP_OPTION_KIND ? mp_seen_of_ours(option, bytes) : 0;
 }
@@ -128,6 +125,10 @@ MP_INLINE bool mp_next_option(struct mp_options *o)
 		return false;
 	if (option[0] == MP_TCPOPT_WINDOW && bytes == MP_TCPOPT_WINDOW_BYTES)
 		o->window_scale = (uint32_t)mp_min_u64(option[2], 14) + 1; /* RFC 7323, 2.3 */
+	if (option[0] == MP_SACK_KIND) {
+		o->sack.at = (uint8_t)(MP_TCP_HEADER_MIN + at);
+		o->sack.bytes = (uint8_t)bytes;
+	}
 	seen = mp_seen_in(option, bytes, o->ack);
 	if (seen == MP_SEEN_ASK && o->at != o->count)
 		return true;
@@ -154,6 +155,34 @@ __attribute__((noinline)) int mp_walk_options(struct mp_options *o)
 	return 0;
 }
 
+/*
+ * A SACK that was found: its highest block, as core's mp_sack_top has it. One that a signature covers counts for nothing:
+ * it cannot be blanked. On its own as the walk.
+ */
+__attribute__((noinline)) int mp_read_sack(struct mp_options *o)
+{
+	uint64_t at;
+	uint32_t i;
+
+	if (!o)
+		return 0;
+	o->sack.top.from = o->sack.top.to = o->ack;
+	at = (uint64_t)o->sack.at - MP_TCP_HEADER_MIN;
+	for (i = 0; i < MP_SACK_BLOCKS; i++) {
+		struct mp_range has;
+
+		/* The compiler knows the bounds already and would drop what the verifier needs. */
+		asm volatile("" : "+r"(at));
+		if (o->seen & MP_SEEN_SIGNATURE || i >= mp_sack_blocks(o->sack.bytes) ||
+		    at > MP_TCP_OPTIONS_MAX - 10 - 8 * i)
+			break;
+		has = mp_sack_block(o->bytes + at, i, o->ack);
+		if (mp_seq_before(o->sack.top.to, has.to))
+			o->sack.top = has;
+	}
+	return 0;
+}
+
 /* Copies the options out of the packet; false: there are none. */
 MP_INLINE bool mp_copy_options(struct __sk_buff *skb, const struct mp_packet *p,
 			       struct mp_options *o)
@@ -172,14 +201,16 @@ MP_INLINE bool mp_copy_options(struct __sk_buff *skb, const struct mp_packet *p,
 						(uint32_t)count) == 0;
 }
 
-/* Reads the TCP options. Sets p->options, p->feedback_at and p->window_scale. */
+/* Reads the TCP options. Sets p->options, p->feedback_at, p->window_scale and p->sack. */
 static __attribute__((noinline)) int mp_read_options(struct __sk_buff *skb, struct mp_packet *p)
 {
 	struct mp_options o = { .count = p->tcp_bytes - MP_TCP_HEADER_MIN, .ack = p->segment.ack };
 
 	if (mp_copy_options(skb, p, &o))
 		mp_walk_options(&o);
+	mp_read_sack(&o);
 	p->options = o.seen;
+	p->sack = o.sack;
 	p->feedback_at = o.feedback_at;
 	p->window_scale = o.window_scale;
 	return 0;
@@ -194,15 +225,20 @@ MP_INLINE bool mp_is_signed(struct __sk_buff *skb, struct mp_packet *p)
 	return p->options & MP_SEEN_SIGNATURE;
 }
 
-/*
- * An ACK that repeats the one before: whether it says something of its own, and is no sign of a loss. On
- * its own, or the verifier would walk through what follows once more.
- */
-static __attribute__((noinline)) int mp_says_more(struct __sk_buff *skb, struct mp_packet *p)
+/* An ACK from the mesh: sets p->options and p->sack. */
+static __attribute__((noinline)) int mp_read_ack_options(struct __sk_buff *skb, struct mp_packet *p)
 {
-	if (!p || mp_has_plain_options(skb, p))
-		return false;
-	mp_read_options(skb, p);
+	if (!p)
+		return 0;
+	p->sack.top.from = p->sack.top.to = p->segment.ack;
+	if (!mp_has_plain_options(skb, p))
+		mp_read_options(skb, p);
+	return 0;
+}
+
+/* Whether an ACK that repeats the one before says something of its own, and is no sign of a loss. */
+MP_INLINE bool mp_says_more(const struct mp_packet *p)
+{
 	if (p->options & MP_SEEN_MPTCP)
 		mp_count(MP_COUNT_DUPACKS_MPTCP);
 	else if (p->options & MP_SEEN_DSACK)

@@ -101,11 +101,21 @@ static inline void trace_understand_option(struct trace_packet *p, const uint8_t
 		p->mptcp = true;
 	if (option[0] == MP_OPTION_KIND && bytes == MP_ASK_BYTES && last && mp_ask_read(option))
 		p->asks = true;
-	if (option[0] == 5 && bytes >= 10) {
+	if (option[0] == MP_SACK_KIND) {
+		p->sack_at = (uint32_t)(option - p->options);
+		p->sack_bytes = bytes;
+	}
+	if (option[0] == MP_SACK_KIND && bytes >= 10) {
 		right = (uint32_t)option[6] << 24 | (uint32_t)option[7] << 16 |
 			(uint32_t)option[8] << 8 | option[9];
 		p->dsack = p->dsack || mp_seq_up_to(right, p->ack);
 	}
+}
+
+/* The highest block of an ACK's SACK; of one that a signature covers none. */
+static inline struct mp_range trace_sack_top(const struct trace_packet *p)
+{
+	return mp_sack_top(p->options + p->sack_at, p->has_signature ? 0 : p->sack_bytes, p->ack);
 }
 
 /* A broken list is read up to where it breaks. */

@@ -28,7 +28,7 @@ struct replay_host {
 	uint64_t ended[2];
 };
 
-enum replay_verdict { REPLAY_PASSES, REPLAY_DROPPED, REPLAY_WITHHELD };
+enum replay_verdict { REPLAY_PASSES, REPLAY_DROPPED, REPLAY_WITHHELD, REPLAY_PLAIN };
 
 struct replay_outcome {
 	enum replay_verdict verdict;
@@ -84,7 +84,7 @@ static inline void replay_write_flow(const struct replay_flow *before,
 
 static inline void replay_write(const struct replay_outcome *outcome)
 {
-	static const char *const verdicts[] = { "passes", "dropped", "withheld" };
+	static const char *const verdicts[] = { "passes", "dropped", "withheld", "plain" };
 
 	printf(" | %s", verdicts[outcome->verdict]);
 	if (outcome->marked)
@@ -145,6 +145,8 @@ static inline void replay_write_state(const char *way, const struct replay_flow 
 	REPLAY_PRINT(dupack.tries)
 	REPLAY_PRINT(dupack.tried_end)
 	REPLAY_PRINT(dupack.retried_ns)
+	REPLAY_PRINT(dupack.asked_end)
+	REPLAY_PRINT(dupack.passed_ns)
 	REPLAY_PRINT(estimate.delay_ns.value)
 	REPLAY_PRINT(estimate.cov_q16)
 	REPLAY_PRINT(estimate.samples)

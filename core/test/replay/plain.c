@@ -82,8 +82,10 @@ static void ack_from_mesh(struct packet *p, struct replay_outcome *outcome)
 		down_learn(p);
 	if (p->acked.charged)
 		unanswered_end(p);
-	outcome->verdict = verdict == MP_ACK_FORWARD ? REPLAY_PASSES : REPLAY_WITHHELD;
-	outcome->copy = verdict == MP_ACK_RETRANSMIT;
+	outcome->verdict = verdict == MP_ACK_FORWARD ? REPLAY_PASSES :
+			   verdict == MP_ACK_PLAIN   ? REPLAY_PLAIN :
+						       REPLAY_WITHHELD;
+	outcome->copy = p->acked.again.from != p->acked.again.to;
 }
 
 static void from_mesh(struct packet *p, struct replay_outcome *outcome)

@@ -60,6 +60,7 @@ struct trace_packet {
 	uint32_t option_bytes;
 	/* What the options say. */
 	bool asks, has_signature, mptcp, dsack;
+	uint32_t sack_at, sack_bytes; /* in options */
 	uint32_t window_scale; /* one more than the shift; 0: none */
 };
 

@@ -136,6 +136,14 @@ static inline struct __sk_buff context_of(const struct trace_event *event)
 	return skb;
 }
 
+/* Whether a frame that came from the mesh still has the SACK of the packet that it was. */
+static inline bool has_sack(const uint8_t *frame, const struct trace_packet *p)
+{
+	uint32_t ip_bytes = p->flow.v6 ? 40 : 20;
+
+	return frame[ETHERNET_BYTES + ip_bytes + 20 + p->sack_at] == MP_SACK_KIND;
+}
+
 static inline bool is_marked(const uint8_t *frame, bool v6)
 {
 	return v6 ? (frame[ETHERNET_BYTES + 1] >> 4 & 3) == 3 : (frame[ETHERNET_BYTES + 1] & 3) == 3;

@@ -59,6 +59,8 @@ static void replay_packet(const struct trace_event *event, struct replay_outcome
 		outcome->verdict = down || event->packet.len ? REPLAY_DROPPED : REPLAY_WITHHELD;
 		return;
 	}
+	if (!down && event->packet.sack_bytes && !has_sack(left, &event->packet))
+		outcome->verdict = REPLAY_PLAIN;
 	outcome->marked = is_marked(left, event->packet.flow.v6) && event->packet.ecn != 3;
 	if (down && out.tstamp > event->now_ns && event->settings.stamp)
 		outcome->wait_ns = out.tstamp - event->now_ns;

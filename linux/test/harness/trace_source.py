@@ -321,9 +321,15 @@ class Source:
     def _ack_up(self, flow: Flow, words: str, number: int) -> None:
         answer = self._say_up(flow, "A", words)
         if "copy" in answer:
-            self.at(self.now + 200_000, lambda: self._again(flow, number))
-        if answer[0] == "passes":
+            self.at(self.now + 200_000, lambda: self._fill(flow, number))
+        if answer[0] in ("passes", "plain"):
             self._wires(lambda: self._answered(flow, number))
+
+    def _fill(self, flow: Flow, number: int) -> None:
+        """The cache sends what is missing: at least the packet that the acknowledgement asks for."""
+        for packet in range(number, max(flow.came, default=number)):
+            if packet == number or packet not in flow.came:
+                self._again(flow, packet)
 
     def _again(self, flow: Flow, packet: int) -> None:
         if packet >= flow.packets:

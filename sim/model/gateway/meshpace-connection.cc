@@ -269,7 +269,10 @@ MeshpaceConnection::AckFromMesh(const TcpSegment& segment, uint64_t nowNs)
     mp_acked acked{};
     m_meshWindow = segment.Window();
     const bool stored = !m_cache.Empty() && mp_endpoint_has(&m_down, ack);
-    const auto verdict = mp_endpoint_down_ack(&m_down, &at, bare, stored, &acked);
+    m_sack = segment.Sack();
+    const auto top = mp_sack_top(m_sack.option, m_sack.bytes, ack);
+    const auto verdict = mp_endpoint_down_ack(&m_down, &at, bare, top, stored, &acked);
+    m_again = acked.again;
     if (!acked.counts)
     {
         return verdict;
@@ -320,8 +323,20 @@ MeshpaceConnection::Asks(bool down)
     return down ? m_probe : m_upload.WakeUps();
 }
 
+std::vector<Ptr<QueueDiscItem>>
+MeshpaceConnection::Missing() const
+{
+    return m_cache.Missing(m_sack, m_again);
+}
+
+const mp_range&
+MeshpaceConnection::Again() const
+{
+    return m_again;
+}
+
 Ptr<QueueDiscItem>
-MeshpaceConnection::Copy()
+MeshpaceConnection::Copy() const
 {
     return CopyOf(m_cache.First().item);
 }
@@ -348,6 +363,7 @@ bool
 MeshpaceConnection::See(const TcpSegment& segment, bool fromMesh, Time now)
 {
     m_lastSeen = now;
+    m_again = {};
     const auto flags = segment.Flags();
     const uint64_t nowNs = now.GetNanoSeconds();
     if (flags & TcpHeader::RST)

@@ -205,8 +205,14 @@ class MeshpaceConnection
      */
     mp_ack_verdict AckFromMesh(const TcpSegment& segment, uint64_t nowNs);
 
-    /** @return a copy of the segment that the last duplicate ACK asked for, to be sent at once */
-    Ptr<QueueDiscItem> Copy();
+    /** @return copies of the segments that the last ACK from the mesh asked for, to be sent at once */
+    std::vector<Ptr<QueueDiscItem>> Missing() const;
+
+    /** @return in which they are */
+    const mp_range& Again() const;
+
+    /** @return a copy of the oldest segment that is not acknowledged; there must be one */
+    Ptr<QueueDiscItem> Copy() const;
 
     /**
      * The copy leaves.
@@ -346,6 +352,8 @@ class MeshpaceConnection
     // Down: paced here.
     std::deque<Held> m_held;       //!< the pacing queue
     MeshpaceRetransmitCache m_cache;         //!< released, not yet acknowledged
+    mp_sack m_sack{};              //!< of the latest ACK from the mesh
+    mp_range m_again{};            //!< what is missing in it is to be sent again
     mp_endpoint m_down{};          //!< T1 at the gateway's radio
     mp_turn m_dataTurn{};
     mp_turn m_ackTurn{};

@@ -221,13 +221,16 @@ MeshpaceGateway::ToWired(Ptr<QueueDiscItem> item)
     const auto downBytes = connection->DownBytes();
     const auto verdict = connection->AckFromMesh(*segment, NowNs());
     m_hostShares.Delivered({key.meshAddress, true}, connection->DownBytes() - downBytes);
+    for (const auto& copy : connection->Missing())
+    {
+        m_urgent.at(connection->Radio())(copy);
+    }
     switch (verdict)
     {
-    case MP_ACK_RETRANSMIT:
-        m_urgent.at(connection->Radio())(connection->Copy());
-        return Verdict::WITHHELD;
     case MP_ACK_WITHHOLD:
         return Verdict::WITHHELD;
+    case MP_ACK_PLAIN:
+        return Verdict::PLAIN;
     case MP_ACK_FORWARD:
         break;
     }

@@ -118,6 +118,7 @@ class MeshpaceGateway : public Object
         PASS,    //!< send it as soon as the device takes it
         HELD,    //!< it waits in its connection's pacing queue
         DROP,    //!< drop it: its pacing queue is full
+        PLAIN,   //!< send it, without its SACK: what that asks for is sent from here
         WITHHELD //!< drop it: a duplicate ACK answered from here
     };
 

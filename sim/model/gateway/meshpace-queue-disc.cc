@@ -302,10 +302,15 @@ MeshpaceWiredQueueDisc::InitializeParams()
 bool
 MeshpaceWiredQueueDisc::DoEnqueue(Ptr<QueueDiscItem> item)
 {
-    if (m_gateway->ToWired(item) == MeshpaceGateway::Verdict::WITHHELD)
+    const auto verdict = m_gateway->ToWired(item);
+    if (verdict == MeshpaceGateway::Verdict::WITHHELD)
     {
         DropBeforeEnqueue(item, ANSWERED_HERE);
         return false;
+    }
+    if (verdict == MeshpaceGateway::Verdict::PLAIN)
+    {
+        item = ReplaceHeader(item, TcpSegment::Read(item)->WithoutSack());
     }
     return GetInternalQueue(0)->Enqueue(EraseLinkRates(item));
 }

@@ -28,6 +28,27 @@ MeshpaceRetransmitCache::DropAcknowledged(uint32_t ack)
     }
 }
 
+std::vector<Ptr<QueueDiscItem>>
+MeshpaceRetransmitCache::Missing(const mp_sack& sack, mp_range again) const
+{
+    std::vector<Ptr<QueueDiscItem>> copies;
+    auto hole = mp_sack_hole(&sack, again);
+    for (auto stored = m_stored.begin(); stored != m_stored.end() && hole.from != hole.to;)
+    {
+        if (!mp_seq_before(stored->seq, hole.to))
+        {
+            hole = mp_sack_hole(&sack, {hole.to, again.to});
+            continue;
+        }
+        if (mp_seq_before(hole.from, stored->end))
+        {
+            copies.push_back(CopyOf(stored->item));
+        }
+        ++stored;
+    }
+    return copies;
+}
+
 bool
 MeshpaceRetransmitCache::Empty() const
 {

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <vector>
 
 namespace ns3
 {
@@ -42,6 +43,13 @@ class MeshpaceRetransmitCache
      * @param ack up to which
      */
     void DropAcknowledged(uint32_t ack);
+
+    /**
+     * @param sack an ACK and its SACK option, which may be empty
+     * @param again what is to be sent again: what is missing in it
+     * @return copies of the segments that are wanted, in their order
+     */
+    std::vector<Ptr<QueueDiscItem>> Missing(const mp_sack& sack, mp_range again) const;
 
     /** @return whether nothing is kept */
     bool Empty() const;

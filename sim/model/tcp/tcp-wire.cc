@@ -18,7 +18,6 @@ namespace
 constexpr uint8_t PROTOCOL_TCP = 6;
 constexpr uint32_t MIN_HEADER_BYTES = 20;
 constexpr uint8_t OPTION_WINDOW_SCALE = 3;
-constexpr uint8_t OPTION_SACK = 5;
 constexpr uint8_t OPTION_MD5 = 19;
 constexpr uint8_t OPTION_AO = 29;
 constexpr uint8_t OPTION_MPTCP = 30;
@@ -209,11 +208,39 @@ TcpSegment::HasMessage() const
 {
     bool found = false;
     LookAtOptions([this, &found](const uint8_t* option, uint32_t length) {
-        const bool duplicate = option[0] == OPTION_SACK && length >= SACK_BLOCK_BYTES &&
+        const bool duplicate = option[0] == MP_SACK_KIND && length >= SACK_BLOCK_BYTES &&
                                mp_seq_up_to(Read32(option + 6), Ack());
         found = found || duplicate || option[0] == OPTION_MPTCP;
     });
     return found;
+}
+
+mp_sack
+TcpSegment::Sack() const
+{
+    mp_sack found{.ack = Ack(), .bytes = 0, .option = {}};
+    LookAtOptions([&found](const uint8_t* option, uint32_t length) {
+        if (option[0] == MP_SACK_KIND && length <= MP_SACK_BYTES_MAX)
+        {
+            found.bytes = length;
+            std::copy_n(option, length, found.option);
+        }
+    });
+    found.bytes = IsSigned() ? 0 : found.bytes;
+    return found;
+}
+
+TcpSegment
+TcpSegment::WithoutSack() const
+{
+    auto blanked = *this;
+    LookAtOptions([this, &blanked](const uint8_t* option, uint32_t length) {
+        if (option[0] == MP_SACK_KIND)
+        {
+            std::fill_n(&blanked.bytes[option - bytes.data()], length, MP_TCPOPT_NOP);
+        }
+    });
+    return blanked;
 }
 
 bool

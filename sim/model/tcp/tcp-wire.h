@@ -68,6 +68,10 @@ struct TcpSegment
      *         MPTCP's (RFC 8684)
      */
     bool HasMessage() const;
+    /** @return an ACK and its SACK option (RFC 2018); without one, or where a signature covers it, empty */
+    mp_sack Sack() const;
+    /** @return the same with its SACK option blanked out */
+    TcpSegment WithoutSack() const;
     /** @return whether a signature covers the header: TCP-MD5 (RFC 2385) or TCP-AO (RFC 5925) */
     bool IsSigned() const;
 

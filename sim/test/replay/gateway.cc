@@ -50,7 +50,6 @@ std::map<uint32_t, Path> g_paths;        //!< by host address
 std::map<MeshpaceKey, uint64_t> g_floors; //!< ns
 std::map<MeshpaceKey, Asked> g_asked;
 std::map<Ptr<QueueDiscItem>, uint64_t> g_held; //!< departures that were said, ns
-bool g_copies;                                 //!< a segment was ordered to be sent again
 
 void
 Fail(const char* what, uint64_t nowNs)
@@ -134,9 +133,8 @@ CreateGateway()
         TimeValue(Seconds(never)),
         "IdleTimeout",
         TimeValue(Seconds(never)));
-    g_gateway->SetUrgentCallback(Callback<void, Ptr<QueueDiscItem>>([](Ptr<QueueDiscItem>) {
-        g_copies = true; // it leaves at the event `again`
-    }));
+    // What is to be sent again leaves at the event `again`.
+    g_gateway->SetUrgentCallback(Callback<void, Ptr<QueueDiscItem>>([](Ptr<QueueDiscItem>) {}));
     ApplySettings();
 }
 
@@ -216,12 +214,17 @@ FromMesh(const trace_event& event, Ptr<QueueDiscItem> item, replay_outcome* outc
 {
     TellPath(event.packet);
     NoteAsk(event.packet);
-    g_copies = false;
-    if (g_gateway->ToWired(item) == MeshpaceGateway::Verdict::WITHHELD)
+    const auto verdict = g_gateway->ToWired(item);
+    if (verdict == MeshpaceGateway::Verdict::WITHHELD)
     {
         outcome->verdict = event.packet.len > 0 ? REPLAY_DROPPED : REPLAY_WITHHELD;
     }
-    outcome->copy = g_copies;
+    else if (verdict == MeshpaceGateway::Verdict::PLAIN)
+    {
+        outcome->verdict = REPLAY_PLAIN;
+    }
+    const auto* connection = std::as_const(*g_gateway).Find(KeyOf(event.packet.flow));
+    outcome->copy = connection && connection->Again().from != connection->Again().to;
 }
 
 } // namespace

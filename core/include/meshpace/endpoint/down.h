@@ -111,6 +111,7 @@ MP_INLINE uint64_t mp_endpoint_down_no_data_ns(struct mp_endpoint *endpoint,
 struct mp_acked {
 	uint32_t rtt_ticks; /* the sample that it gives; 0: none */
 	uint32_t charged;   /* bytes that need not wait any more in the queues of what nobody answers */
+	struct mp_range again; /* what is missing in it is to be sent again from the retransmit cache */
 	bool counts;        /* else it does not fit, and nothing has changed */
 };
 
@@ -121,24 +122,29 @@ MP_INLINE bool mp_endpoint_has(const struct mp_endpoint *endpoint, uint32_t ack)
 }
 
 /*
- * An ACK from the mesh; bare: it carries nothing else; stored: the segment that it asks for can be sent again from
- * here. Returns what becomes of it, and fills in acked, all zero, of which the sample is mp_endpoint_down_learn's.
+ * An ACK from the mesh; bare: it carries nothing else; top: of its SACK (sack.h); stored: the segment that it asks for
+ * can be sent again from here. Returns what becomes of it, and fills in acked, all zero, of which the sample is
+ * mp_endpoint_down_learn's.
  */
 MP_INLINE enum mp_ack_verdict mp_endpoint_down_ack(struct mp_endpoint *endpoint,
-						   const struct mp_segment *segment, bool bare,
+						   const struct mp_segment *segment, bool bare, struct mp_range top,
 						   bool stored, struct mp_acked *acked)
 {
+	struct mp_asks asks = { segment->ack, top, 0, segment->now_ns, 0 };
+
 	if (!mp_endpoint_ack(endpoint, segment))
 		return MP_ACK_FORWARD;
+	if (mp_seq_before(endpoint->sent.max_end, top.to)) /* what was not sent is not there */
+		asks.top.from = asks.top.to = segment->ack;
 	acked->counts = true;
 	acked->rtt_ticks = mp_sent_ack(&endpoint->sent, segment->ack, segment->now_ns);
 	acked->charged = endpoint->unanswered.charged;
 	endpoint->unanswered.charged = 0;
-	if (!mp_dupack_count(&endpoint->dupack, segment->ack, bare, segment->window,
-			     endpoint->sent.max_end))
-		return MP_ACK_FORWARD;
-	return mp_dupack_verdict(&endpoint->dupack, stored, segment->now_ns,
-				 mp_window_mean_ns(&endpoint->estimate.window));
+	asks.duplicate = mp_dupack_count(&endpoint->dupack, segment->ack, bare, segment->window,
+					 endpoint->sent.max_end);
+	if (asks.duplicate || mp_asks_by_sack(&asks))
+		asks.rtt_ns = mp_window_mean_ns(&endpoint->estimate.window);
+	return mp_dupack_verdict(&endpoint->dupack, &asks, stored, &acked->again);
 }
 
 /*

@@ -8,27 +8,39 @@
  * single loss, so a hole is filled once, again only after two RTT_wireless
  * without effect, and after three tries the sender is let in on it. Those three are
  * for the whole segment: a receiver that acknowledges it byte by byte gets no more copies.
+ *
+ * A receiver that tells by SACK (sack.h) which segments it has lacks several at a time where a frame with many
+ * was lost. All of them are sent again in one try. Its ACK tells of the loss even where it acknowledges something new;
+ * so it goes on without its SACK. And its sender is let in before its timer ends.
  */
 #ifndef MESHPACE_DUPACK_H
 #define MESHPACE_DUPACK_H
 
-#include "../arith/seq.h"
+#include "sack.h"
 
 #define MP_LOCAL_TRIES 3u
 
+/*
+ * So long beyond a round trip no ACK may be withheld: a sender's timer leaves at least that beyond its own round trips
+ * (Linux's TCP_RTO_MIN; RFC 6298 asks for a second), of which those in the mesh are a part.
+ */
+#define MP_LOCAL_WAIT_NS (MP_NS_PER_S / 5)
+
 enum mp_ack_verdict {
-	MP_ACK_FORWARD,    /* pass the ACK on */
-	MP_ACK_RETRANSMIT, /* send the segment that starts at ack again, withhold the ACK */
-	MP_ACK_WITHHOLD,   /* a retransmission is under way, withhold the ACK */
+	MP_ACK_FORWARD,  /* pass the ACK on */
+	MP_ACK_PLAIN,    /* pass it on without its SACK */
+	MP_ACK_WITHHOLD,
 };
 
 struct mp_dupack {
 	uint32_t ack;        /* highest ACK seen */
 	uint32_t window;     /* advertised with it, unscaled */
 	uint32_t count;      /* duplicates of it */
-	uint32_t tries;      /* local retransmissions of the segment it asks for, */
+	uint32_t tries;      /* local retransmissions of what it asks for, */
 	uint32_t tried_end;  /* which ends here, as far as it is known */
+	uint32_t asked_end;  /* what is missing before was sent again in the latest of them */
 	uint64_t retried_ns; /* the latest of them */
+	uint64_t passed_ns;  /* the latest ACK that was not withheld */
 	bool started;
 };
 
@@ -74,25 +86,78 @@ MP_INLINE void mp_dupack_sent(struct mp_dupack *dup, uint32_t end)
 		dup->tried_end = end;
 }
 
-/*
- * What becomes of the duplicate ACK just counted, and of no other: stored tells whether the gateway
- * still holds the segment, rtt_ns is the mean RTT_wireless.
- */
-MP_INLINE enum mp_ack_verdict mp_dupack_verdict(struct mp_dupack *dup, bool stored,
-						uint64_t now_ns, uint64_t rtt_ns)
-{
-	bool waiting = dup->tries > 0 && now_ns - dup->retried_ns < 2 * rtt_ns;
+/* An ACK that has been counted. */
+struct mp_asks {
+	uint32_t ack;
+	struct mp_range top; /* of its SACK: the highest block (sack.h) */
+	uint32_t duplicate;  /* of how many others; 0: it tells something else, and must go on */
+	uint64_t now_ns;
+	uint64_t rtt_ns;     /* the mean RTT_wireless */
+};
 
-	if (dup->count == 0 || !stored)
-		return MP_ACK_FORWARD;
-	if (waiting)
-		return MP_ACK_WITHHOLD;
-	if (dup->tries >= MP_LOCAL_TRIES)
-		return MP_ACK_FORWARD;
+MP_INLINE bool mp_asks_by_sack(const struct mp_asks *asks)
+{
+	return asks->top.to != asks->ack;
+}
+
+/* Whether a duplicate with SACK cannot be withheld any longer, or its sender's timer ends. */
+MP_INLINE bool mp_dupack_is_late(const struct mp_dupack *dup, const struct mp_asks *asks)
+{
+	return asks->duplicate && mp_asks_by_sack(asks) &&
+	       asks->now_ns - dup->passed_ns > asks->rtt_ns + MP_LOCAL_WAIT_NS;
+}
+
+/* Another try. */
+MP_INLINE void mp_dupack_tries(struct mp_dupack *dup, const struct mp_asks *asks)
+{
 	if (dup->tries++ == 0)
-		dup->tried_end = dup->ack + 1; /* more is known when it is sent */
-	dup->retried_ns = now_ns;
-	return MP_ACK_RETRANSMIT;
+		dup->tried_end = asks->ack + 1; /* more is known when it is sent */
+	dup->retried_ns = asks->now_ns;
+	dup->asked_end = asks->ack;
+}
+
+/* What an ACK asks for and has not been sent again in this try, which begins with it or before: what is missing there. */
+MP_INLINE struct mp_range mp_dupack_again(struct mp_dupack *dup, const struct mp_asks *asks, bool begins)
+{
+	struct mp_range again = { .from = asks->ack, .to = asks->ack };
+
+	if (mp_seq_before(asks->ack, dup->asked_end))
+		again.from = again.to = dup->asked_end;
+	if (mp_asks_by_sack(asks) && mp_seq_before(again.from, asks->top.from))
+		again.to = asks->top.from;
+	else if (!mp_asks_by_sack(asks) && begins)
+		again.to = asks->ack + 1;
+	dup->asked_end = mp_asks_by_sack(asks) ? asks->top.to : asks->ack + 1;
+	return again;
+}
+
+/*
+ * What becomes of an ACK that has been counted; stored tells whether the gateway still holds what it asks for.
+ * What is missing in again, unless that is empty, is to be sent again.
+ */
+MP_INLINE enum mp_ack_verdict mp_dupack_verdict(struct mp_dupack *dup, const struct mp_asks *asks, bool stored,
+						struct mp_range *again)
+{
+	bool overtaken = asks->ack != dup->ack, asking = asks->duplicate || mp_asks_by_sack(asks);
+	bool late = mp_dupack_is_late(dup, asks);
+	bool waiting = dup->tries > 0 && asks->now_ns - dup->retried_ns < 2 * asks->rtt_ns;
+
+	again->from = again->to = asks->ack;
+	if (late) { /* and from now on it hears all */
+		dup->tries = MP_LOCAL_TRIES;
+		dup->retried_ns = 0;
+	}
+	if (overtaken || !asking || !stored || late || (!waiting && dup->tries >= MP_LOCAL_TRIES)) {
+		dup->passed_ns = asks->now_ns;
+		return MP_ACK_FORWARD;
+	}
+	if (!waiting)
+		mp_dupack_tries(dup, asks);
+	*again = mp_dupack_again(dup, asks, !waiting);
+	if (asks->duplicate)
+		return MP_ACK_WITHHOLD;
+	dup->passed_ns = asks->now_ns;
+	return MP_ACK_PLAIN;
 }
 
 #endif

@@ -41,6 +41,7 @@ const COUNTERS: &[(&str, intf::mp_counter)] = &[
         intf::mp_counter_MP_COUNT_CACHE_MISSED,
     ),
     ("dupacks_withheld", intf::mp_counter_MP_COUNT_WITHHELD),
+    ("sacks_blanked", intf::mp_counter_MP_COUNT_SACKS_BLANKED),
     ("udp_dropped", intf::mp_counter_MP_COUNT_UDP_DROPPED),
     ("wait_dropped", intf::mp_counter_MP_COUNT_WAIT_DROPPED),
     ("wait_marked", intf::mp_counter_MP_COUNT_WAIT_MARKED),

@@ -34,6 +34,7 @@ unsafe impl Plain for mp_cap {}
 unsafe impl Plain for mp_settings {}
 unsafe impl Plain for mp_limits {}
 unsafe impl Plain for mp_event {}
+unsafe impl Plain for mp_order {}
 unsafe impl Plain for mp_record {}
 unsafe impl Plain for mp_sender_settings {}
 unsafe impl Plain for mp_sender_row {}

@@ -9,8 +9,8 @@ use crate::kernel::intf::{
     self, mp_air, mp_air_host, mp_air_way, mp_budget, mp_credit, mp_demand, mp_device, mp_estimate,
     mp_feedback, mp_goodput, mp_goodput_bulk, mp_goodput_flow, mp_goodput_law, mp_host_pace,
     mp_host_share, mp_law, mp_pacer, mp_path, mp_probe, mp_progress, mp_queueing, mp_radio,
-    mp_reach, mp_search, mp_shares, mp_too_long, mp_turn, mp_turns, mp_unanswered,
-    mp_unanswered_rate, mp_wait, mp_waits_for, mp_window,
+    mp_range, mp_reach, mp_sack, mp_search, mp_shares, mp_too_long, mp_turn, mp_turns,
+    mp_unanswered, mp_unanswered_rate, mp_wait, mp_waits_for, mp_window,
 };
 
 /// `name = mp_name(arguments) -> result`: the function of the headers by references.
@@ -90,6 +90,7 @@ safe! {
 
 // What is sent again or asked, and its budgets.
 safe! {
+    sack_hole = mp_sack_hole(sack: &mp_sack, within: mp_range) -> mp_range;
     credit_earn = mp_credit_earn(credit: &mut mp_credit);
     credit_spend = mp_credit_spend(credit: &mut mp_credit) -> bool;
     ask_spend = mp_ask_spend(host: &mut mp_budget, all: &mut mp_budget, now_ns: u64) -> bool;

@@ -10,10 +10,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 use crate::hosts::identity::{Address, Aliases};
-use crate::kernel::intf::{mp_credit, mp_flow_key};
+use crate::kernel::intf::{mp_credit, mp_flow_key, mp_order, mp_range};
 use crate::kernel::law;
 use crate::policy::asks::Asks;
 
+#[cfg(test)]
+mod again_tests;
 mod segments;
 mod thread;
 #[cfg(test)]
@@ -86,6 +88,11 @@ pub struct Cache<W> {
     way: W,
 }
 
+/// Of sequence numbers (core's seq.h).
+fn is_before(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) < 0
+}
+
 fn add(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
@@ -123,24 +130,47 @@ impl<W: Way> Cache<W> {
         gauge.evicted.store(segments.evicted, Ordering::Relaxed);
     }
 
-    /// A duplicate ACK asks for a segment.
-    pub fn send_again(&mut self, key: &mp_flow_key, seq: u32) {
-        let Some(frame) = self.segments.copy(key, seq) else {
+    /// An ACK asks for what is missing. What cannot be sent is the sender's to send, and all behind it.
+    pub fn send_again(&mut self, order: &mp_order) {
+        let key = &order.event.key;
+        let mut left = mp_range {
+            from: order.event.seq,
+            to: order.event.end,
+        };
+        loop {
+            let mut hole = law::sack_hole(&order.sack, left);
+            if hole.from == hole.to {
+                return;
+            }
+            left.from = hole.to;
+            while is_before(hole.from, hole.to) {
+                let Some(end) = self.send_one_again(key, hole.from) else {
+                    self.way.unsent(key, hole.from);
+                    return;
+                };
+                hole.from = end;
+            }
+        }
+    }
+
+    /// Sends the segment that holds a byte. Returns where it ends; None: it could not be sent.
+    fn send_one_again(&mut self, key: &mp_flow_key, seq: u32) -> Option<u32> {
+        let (Some(end), Some(frame)) =
+            (self.segments.end_of(key, seq), self.segments.copy(key, seq))
+        else {
             add(&self.gauge.missing);
-            self.way.unsent(key, seq);
-            return;
+            return None;
         };
         let credit = self.copies.get_mut(&self.aliases.standing(key.mesh));
         if !credit.is_some_and(law::credit_spend) {
             add(&self.gauge.over_budget);
-            self.way.unsent(key, seq);
-            return;
+            return None;
         }
-        if self.send(&frame) {
-            add(&self.gauge.sent_again);
-        } else {
-            self.way.unsent(key, seq);
+        if !self.send(&frame) {
+            return None;
         }
+        add(&self.gauge.sent_again);
+        Some(end)
     }
 
     fn send(&mut self, frame: &[u8]) -> bool {

@@ -144,6 +144,12 @@ impl Flow {
         self.segments.get_mut(&start)?.copy(&self.clock)
     }
 
+    /// Up to where that segment goes, in TCP's numbers.
+    fn end_of(&self, at: u64) -> Option<u32> {
+        let end = self.segments[&self.holding(at)?].end;
+        Some(self.ack.wrapping_add((end - self.ack_at) as u32))
+    }
+
     /// Up to where all is acknowledged, in TCP's numbers.
     pub fn ack(&self) -> u32 {
         self.ack
@@ -307,6 +313,12 @@ impl Segments {
     pub fn copy(&mut self, key: &mp_flow_key, seq: u32) -> Option<Box<[u8]>> {
         let flow = self.flows.get_mut(key)?;
         flow.copy(flow.at(seq))
+    }
+
+    /// Up to where that segment goes.
+    pub fn end_of(&self, key: &mp_flow_key, seq: u32) -> Option<u32> {
+        let flow = self.flows.get(key)?;
+        flow.end_of(flow.at(seq))
     }
 }
 

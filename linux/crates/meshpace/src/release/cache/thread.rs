@@ -13,7 +13,7 @@ use crate::base::errors::{words, Context, Result};
 use crate::base::system::now_ns;
 use crate::kernel::intf::{
     mp_cache_event, mp_event, mp_event_kind_MP_EVENT_CACHE, mp_event_kind_MP_EVENT_CACHE_FIRST,
-    mp_event_kind_MP_EVENT_RETRANSMIT, mp_flow_key, Plain,
+    mp_event_kind_MP_EVENT_RETRANSMIT, mp_flow_key, mp_order, Plain,
 };
 use crate::kernel::port::Port;
 use crate::kernel::programs::Maps;
@@ -44,7 +44,9 @@ fn take(cache: &mut Cache<Out>, bytes: &[u8]) {
         return;
     };
     if event.kind == mp_event_kind_MP_EVENT_RETRANSMIT {
-        cache.send_again(&event.key, event.seq);
+        if let Some(order) = mp_order::from_bytes(bytes) {
+            cache.send_again(&order);
+        }
     } else if let Some(new) = read_cache_event(&event, bytes) {
         let of = if event.kind == mp_event_kind_MP_EVENT_CACHE_FIRST {
             Of::NewFlow

@@ -9,7 +9,7 @@ use super::{Acked, Cache, Gauge, New, Of, Round, Way};
 use crate::hosts::identity::Aliases;
 use crate::kernel::flow_state::FlowState;
 use crate::kernel::intf::{
-    mp_direction_MP_DOWN, mp_direction_MP_UP, mp_flow_key, mp_progress, MP_ASKS_PER_S,
+    mp_direction_MP_DOWN, mp_direction_MP_UP, mp_flow_key, mp_order, mp_progress, MP_ASKS_PER_S,
     MP_COPIES_SAVED, MP_DATA_PER_COPY, MP_HOST_ASKS_PER_S,
 };
 use crate::policy::wake_ups::Due;
@@ -157,6 +157,14 @@ fn key(host: u8, port: u16, direction: u32) -> mp_flow_key {
     }
 }
 
+/// Of an ACK that tells nothing of what lies higher.
+fn order(key: &mp_flow_key, from: u32, to: u32) -> mp_order {
+    let mut order = mp_order::default();
+    (order.event.key, order.event.seq, order.event.end) = (*key, from, to);
+    (order.event.ack, order.sack.ack) = (from, from);
+    order
+}
+
 impl World {
     fn new() -> Self {
         Self {
@@ -213,7 +221,8 @@ impl World {
                 for i in 0..u32::from(orders) {
                     let down = key(host, port, mp_direction_MP_DOWN);
                     let seq = flow.ack.wrapping_add(i * step);
-                    self.cache.send_again(&down, seq);
+                    self.cache
+                        .send_again(&order(&down, seq, seq.wrapping_add(1 + step)));
                     let data = self.data.get(&host).copied().unwrap_or(0);
                     let sent = self.cache.way.frames.drain(..);
                     self.sent.copies.extend(sent.map(|(host, _)| (host, data)));
