@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Segments that the mesh lost, of which a receiver tells by SACK: the gateway sends them again, and their sender
+hears nothing of it until that fails.
+"""
+
+import struct
+from collections.abc import Iterator
+
+import pytest
+from conftest import StartGateway
+from harness import arena, net
+from harness.arena import Arena
+from harness.capture import Capture
+from harness.fuzz import MESH, WIRED
+from harness.gateway import Gateway
+from harness.talk import FIRST, Talk, arrived, options_of
+
+SEGMENT = 1000
+PAD = bytes([1])
+MD5 = bytes([19, 18, *range(16), 1, 1])
+
+
+@pytest.fixture
+def place() -> Iterator[Arena]:
+    with arena.routed() as made:
+        yield made
+
+
+@pytest.fixture
+def gateway(place: Arena, start: StartGateway) -> Gateway:
+    network = net.Network(place.wired, place.gateway, [place.mesh])
+    return start(network, law="even")
+
+
+def at(segment: int) -> bytes:
+    return struct.pack("!I", (FIRST[WIRED] + SEGMENT * segment) % 2**32)
+
+
+def sack(*blocks: tuple[int, int]) -> bytes:
+    edges = b"".join(at(left) + at(right) for left, right in blocks)
+    return bytes([5, 2 + len(edges)]) + edges
+
+
+def segments(packets: list[bytes]) -> list[int]:
+    """Which segments data packets are."""
+    numbers = [int.from_bytes(packet[12:16], "big") for packet in packets if len(packet) > SEGMENT]
+    return [(number - FIRST[WIRED]) % 2**32 // SEGMENT for number in numbers]
+
+
+def talk_of(place: Arena, count: int) -> Talk:
+    """One that has sent so many segments, of which the first is acknowledged."""
+    talk = Talk(place, 2000)
+    talk.acknowledge(MESH, 0)
+    for number in range(count):
+        talk.data(WIRED, SEGMENT * number)
+    talk.acknowledge(MESH, SEGMENT)
+    return talk
+
+
+@pytest.mark.parametrize("pad", [0, 1, 2, 3])
+def test_all_holes_are_filled_and_the_sender_hears_of_none(
+    place: Arena, gateway: Gateway, pad: int
+) -> None:
+    """The ACK has news, and goes on without its SACK, wherever that stands; checksums stay right."""
+    talk = talk_of(place, 32)
+    option = PAD * pad + sack((7, 8), (3, 5)) + PAD * (-(pad + 18) % 4)
+    with Capture(place.mesh, "eth0") as mesh, Capture(place.wired, "eth0") as wired:
+        talk.acknowledge(MESH, 2 * SEGMENT, option)
+        talk.acknowledge(MESH, 2 * SEGMENT, option)
+        came, told = arrived(mesh), arrived(wired)
+    assert segments(came) == [2, 5, 6]
+    assert [options_of(packet) for packet in told] == [PAD * len(option)]
+    counters = gateway.fresh_status()["counters"]
+    assert counters["sacks_blanked"] == counters["dupacks_withheld"] == 1
+    assert counters["segments_sent_again"] == 3
+
+
+def test_an_ack_that_is_signed_passes_as_it_is(place: Arena, gateway: Gateway) -> None:
+    talk = talk_of(place, 32)
+    with Capture(place.wired, "eth0") as wired:
+        sent = talk.acknowledge(MESH, 2 * SEGMENT, MD5 + PAD * 2 + sack((3, 4)))
+        assert arrived(wired) == [sent]
+    assert gateway.fresh_status()["counters"]["sacks_blanked"] == 0
+
+
+def test_what_was_never_sent_is_not_there(place: Arena, gateway: Gateway) -> None:
+    """Its receiver claims to have segments that nobody has sent: nothing is sent again for it."""
+    talk = talk_of(place, 32)
+    with Capture(place.mesh, "eth0") as mesh, Capture(place.wired, "eth0") as wired:
+        sent = talk.acknowledge(MESH, 2 * SEGMENT, PAD * 2 + sack((40, 50)))
+        assert arrived(wired) == [sent]
+        assert segments(arrived(mesh)) == []
+
+
+def test_the_sender_hears_of_what_the_gateway_may_not_send(place: Arena, gateway: Gateway) -> None:
+    """After 16 segments a host has earned two copies; the next duplicate asks the sender for the third."""
+    talk = talk_of(place, 16)
+    told = PAD * 2 + sack((9, 10))
+    with Capture(place.mesh, "eth0") as mesh, Capture(place.wired, "eth0") as wired:
+        talk.acknowledge(MESH, SEGMENT, told)
+        came = arrived(mesh)
+        sent = [talk.acknowledge(MESH, 3 * SEGMENT, told) for _ in range(2)]
+        assert segments(came) == [1, 2]
+        assert arrived(wired)[-1] == sent[-1]
+    assert gateway.fresh_status()["counters"]["copies_over_budget"] == 1
