@@ -42,9 +42,10 @@ static enum mp_ack_verdict tells(struct mp_endpoint *down, uint32_t ack, struct 
 				 struct mp_acked *acked)
 {
 	struct mp_segment pure = packet(1, ack, 0, now_ns);
+	struct mp_law law = mp_law_even();
 
 	memset(acked, 0, sizeof(*acked));
-	return mp_endpoint_down_ack(down, &pure, true, has, mp_endpoint_has(down, ack), acked);
+	return mp_endpoint_down_ack(down, &law, &pure, true, has, mp_endpoint_has(down, ack), acked);
 }
 
 static enum mp_ack_verdict acknowledges(struct mp_endpoint *down, uint32_t ack, uint64_t now_ns,
@@ -98,6 +99,9 @@ static void test_a_copy(void)
 static void test_holes(void)
 {
 	struct mp_endpoint down = { 0 };
+	struct mp_law even = mp_law_even(), gap = mp_law_gap();
+	struct mp_range top = { 3500, 3800 };
+	struct mp_segment pure;
 	struct mp_acked acked;
 	uint32_t i;
 
@@ -108,6 +112,11 @@ static void test_holes(void)
 	CHECK_EQUAL(tells(&down, 1000, (struct mp_range){ 3000, 4000 }, 41 * ms, &acked), MP_ACK_WITHHOLD);
 	CHECK(acked.again.from == 1000 && acked.again.to == 3000, "up to what it has");
 	CHECK_EQUAL(acknowledges(&down, 4000, 42 * ms, &acked), MP_ACK_FORWARD);
+	pure = packet(1, 3000, 0, 43 * ms);
+	CHECK(mp_endpoint_heeds(&down, &even, &pure, top).to == 3800, "even goes by SACK");
+	CHECK(mp_endpoint_heeds(&down, &gap, &pure, top).to == 3000, "the papers' law does not");
+	even.omit = MP_OMIT_SACK;
+	CHECK(mp_endpoint_heeds(&down, &even, &pure, top).to == 3000, "left out");
 	sends(&down, 4000, 50 * ms, false);
 	sends(&down, 5000, 50 * ms, true);
 	CHECK_EQUAL(tells(&down, 4000, (struct mp_range){ 5000, 6000 }, 60 * ms, &acked), MP_ACK_FORWARD);

@@ -187,7 +187,7 @@ static __attribute__((noinline)) int mp_down_ack(struct __sk_buff *skb, struct m
 	bare = mp_is_pure_ack(p) && !(repeats && mp_says_more(p));
 	bpf_spin_lock(&flow->lock);
 	mp_hear_of_flow(flow, p);
-	verdict = mp_endpoint_down_ack(&flow->at, &p->segment, bare, p->sack.top,
+	verdict = mp_endpoint_down_ack(&flow->at, &mp_settings.law, &p->segment, bare, p->sack.top,
 				       mp_settings.local_retransmission &&
 					       mp_endpoint_has(&flow->at, p->segment.ack),
 				       &p->acked);

@@ -196,7 +196,8 @@ CheckGateway(const GatewayConfig& gateway)
                 "silence",
                 "probes",
                 "lossy",
-                "feedback"});
+                "feedback",
+                "sack"});
     if (!gateway.queueing.empty())
     {
         CheckKnown("gateway.queueing", gateway.queueing, QUEUEING);

@@ -69,7 +69,8 @@ PartOmitted(const std::string& name)
                                                        {"silence", MP_OMIT_SILENCE},
                                                        {"probes", MP_OMIT_PROBES},
                                                        {"lossy", MP_OMIT_LOSSY},
-                                                       {"feedback", MP_OMIT_FEEDBACK}};
+                                                       {"feedback", MP_OMIT_FEEDBACK},
+                                                       {"sack", MP_OMIT_SACK}};
     return parts.at(name);
 }
 

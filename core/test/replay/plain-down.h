@@ -105,7 +105,7 @@ static inline enum mp_ack_verdict down_ack(struct packet *p)
 				   (p->in->mptcp || p->in->dsack));
 	take_news(flow);
 	hear_of_flow(flow, p);
-	verdict = mp_endpoint_down_ack(&flow->state.at, &segment, bare, trace_sack_top(p->in),
+	verdict = mp_endpoint_down_ack(&flow->state.at, &p->settings->law, &segment, bare, trace_sack_top(p->in),
 				       p->settings->copies &&
 					       mp_endpoint_has(&flow->state.at, p->in->ack),
 				       &p->acked);

@@ -271,7 +271,7 @@ MeshpaceConnection::AckFromMesh(const TcpSegment& segment, uint64_t nowNs)
     const bool stored = !m_cache.Empty() && mp_endpoint_has(&m_down, ack);
     m_sack = segment.Sack();
     const auto top = mp_sack_top(m_sack.option, m_sack.bytes, ack);
-    const auto verdict = mp_endpoint_down_ack(&m_down, &at, bare, top, stored, &acked);
+    const auto verdict = mp_endpoint_down_ack(&m_down, &m_settings.law, &at, bare, top, stored, &acked);
     m_again = acked.again;
     if (!acked.counts)
     {

@@ -121,12 +121,23 @@ MP_INLINE bool mp_endpoint_has(const struct mp_endpoint *endpoint, uint32_t ack)
 	return endpoint->storing && mp_seq_up_to(endpoint->stored_from, ack);
 }
 
+/* The highest block of an ACK's SACK, as far as the law heeds it: the papers' looks at duplicates alone. */
+MP_INLINE struct mp_range mp_endpoint_heeds(const struct mp_endpoint *endpoint, const struct mp_law *law,
+					    const struct mp_segment *segment, struct mp_range top)
+{
+	bool sent = mp_seq_up_to(top.to, endpoint->sent.max_end); /* what was not sent is not there */
+
+	if (!law->hop_wait_ns || law->omit & MP_OMIT_SACK || !sent)
+		top.from = top.to = segment->ack;
+	return top;
+}
+
 /*
  * An ACK from the mesh; bare: it carries nothing else; top: of its SACK (sack.h); stored: the segment that it asks for
  * can be sent again from here. Returns what becomes of it, and fills in acked, all zero, of which the sample is
  * mp_endpoint_down_learn's.
  */
-MP_INLINE enum mp_ack_verdict mp_endpoint_down_ack(struct mp_endpoint *endpoint,
+MP_INLINE enum mp_ack_verdict mp_endpoint_down_ack(struct mp_endpoint *endpoint, const struct mp_law *law,
 						   const struct mp_segment *segment, bool bare, struct mp_range top,
 						   bool stored, struct mp_acked *acked)
 {
@@ -134,8 +145,7 @@ MP_INLINE enum mp_ack_verdict mp_endpoint_down_ack(struct mp_endpoint *endpoint,
 
 	if (!mp_endpoint_ack(endpoint, segment))
 		return MP_ACK_FORWARD;
-	if (mp_seq_before(endpoint->sent.max_end, top.to)) /* what was not sent is not there */
-		asks.top.from = asks.top.to = segment->ack;
+	asks.top = mp_endpoint_heeds(endpoint, law, segment, top);
 	acked->counts = true;
 	acked->rtt_ticks = mp_sent_ack(&endpoint->sent, segment->ack, segment->now_ns);
 	acked->charged = endpoint->unanswered.charged;

@@ -9,7 +9,7 @@
  * without effect, and after three tries the sender is let in on it. Those three are
  * for the whole segment: a receiver that acknowledges it byte by byte gets no more copies.
  *
- * A receiver that tells by SACK (sack.h) which segments it has lacks several at a time where a frame with many
+ * Law `even`: a receiver that tells by SACK (sack.h) which segments it has lacks several at a time where a frame with many
  * was lost. All of them are sent again in one try. Its ACK tells of the loss even where it acknowledges something new;
  * so it goes on without its SACK. And its sender is let in before its timer ends.
  */

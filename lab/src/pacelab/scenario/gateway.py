@@ -66,6 +66,7 @@ class Gateway(Model):
         "probes",
         "lossy",
         "feedback",
+        "sack",
     ] = Field(
         default="", description="of even: a part that is left out, also by senders; see below"
     )
