@@ -2,68 +2,14 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 
-#include "../model/gateway/meshpace-queue-disc.h"
+#include "gateway-disc.h"
 
-#include "ns3/boolean.h"
-#include "ns3/simulator.h"
-#include "ns3/tcp-header.h"
 #include "ns3/tcp-option-sack.h"
-#include "ns3/test.h"
 
 using namespace ns3;
 
 namespace
 {
-
-const Ipv4Address HOST("10.2.2.2");
-const Ipv4Address MESH_HOST("10.1.0.5");
-const MeshpaceKey KEY{MESH_HOST.Get(), HOST.Get(), 5000, 80};
-constexpr uint32_t PAYLOAD = 1000;
-
-Ptr<Ipv4QueueDiscItem>
-MakeItem(Ptr<Packet> packet, Ipv4Address from, Ipv4Address to, uint8_t protocol)
-{
-    Ipv4Header ip;
-    ip.SetSource(from);
-    ip.SetDestination(to);
-    ip.SetProtocol(protocol);
-    ip.SetPayloadSize(packet->GetSize());
-    return Create<Ipv4QueueDiscItem>(packet, Mac48Address(), 0x800, ip);
-}
-
-TcpHeader
-MakeHeader(bool down, uint32_t seq, uint32_t ack, uint8_t flags)
-{
-    TcpHeader tcp;
-    tcp.SetSourcePort(down ? KEY.wiredPort : KEY.meshPort);
-    tcp.SetDestinationPort(down ? KEY.meshPort : KEY.wiredPort);
-    tcp.SetSequenceNumber(SequenceNumber32(seq));
-    tcp.SetAckNumber(SequenceNumber32(ack));
-    tcp.SetFlags(flags);
-    tcp.SetWindowSize(64000);
-    return tcp;
-}
-
-/** A segment of the test's connection. */
-Ptr<Ipv4QueueDiscItem>
-Segment(bool down, uint32_t seq, uint32_t ack, uint32_t payload, uint8_t flags = TcpHeader::ACK)
-{
-    auto packet = Create<Packet>(payload);
-    packet->AddHeader(MakeHeader(down, seq, ack, flags));
-    return MakeItem(packet, down ? HOST : MESH_HOST, down ? MESH_HOST : HOST, 6);
-}
-
-Ptr<Ipv4QueueDiscItem>
-Data(uint32_t seq, uint32_t payload = PAYLOAD)
-{
-    return Segment(true, seq, 1, payload);
-}
-
-Ptr<Ipv4QueueDiscItem>
-Ack(uint32_t ack)
-{
-    return Segment(false, 1, ack, 0);
-}
 
 /** @return an ACK's option that tells RTT_wired @param rttWiredUs it, us */
 MeshpaceFeedback
@@ -137,65 +83,6 @@ class OptionNoRoomTestCase : public TestCase
         const auto same = InsertFeedback(item, Feedback(1));
         NS_TEST_EXPECT_MSG_EQ(same, item, "34 bytes of options leave no room for 8");
     }
-};
-
-/** Feeds a queue disc and notes what leaves it, and when. */
-class DiscTestCase : public TestCase
-{
-  public:
-    using TestCase::TestCase;
-
-  protected:
-    struct Departure
-    {
-        Time time;
-        uint32_t seq;
-        uint32_t payload;
-    };
-
-    void SetUpDisc()
-    {
-        m_gateway = CreateObjectWithAttributes<MeshpaceGateway>("GoodputControl",
-                                                                BooleanValue(false));
-        m_gateway->SetHops(MESH_HOST, 4);
-        m_disc = CreateObject<MeshpaceMeshQueueDisc>();
-        m_disc->SetGateway(m_gateway);
-        m_disc->SetSendCallback([this](Ptr<QueueDiscItem> item) { Sent(item); });
-        m_disc->Initialize();
-    }
-
-    void TearDownDisc()
-    {
-        m_disc->Dispose();
-        m_gateway->Dispose();
-        Simulator::Destroy();
-    }
-
-    void ToMesh(Ptr<QueueDiscItem> item)
-    {
-        m_disc->Enqueue(item);
-        m_disc->Run();
-    }
-
-    MeshpaceGateway::Verdict ToWired(Ptr<QueueDiscItem> item)
-    {
-        return m_gateway->ToWired(item);
-    }
-
-    virtual void Sent(Ptr<QueueDiscItem> item)
-    {
-        auto packet = item->GetPacket()->Copy(); // with its IP header by now
-        Ipv4Header ip;
-        packet->RemoveHeader(ip);
-        TcpHeader tcp;
-        packet->RemoveHeader(tcp);
-        m_departures.push_back(
-            {Simulator::Now(), tcp.GetSequenceNumber().GetValue(), packet->GetSize()});
-    }
-
-    Ptr<MeshpaceGateway> m_gateway;
-    Ptr<MeshpaceMeshQueueDisc> m_disc;
-    std::vector<Departure> m_departures;
 };
 
 /** Packets leave at the law's interval, in order, nothing before its data. */
@@ -351,64 +238,6 @@ class PassingTestCase : public DiscTestCase
     }
 };
 
-/** A duplicate ACK is answered here, once, and is not passed on. */
-class LocalRetransmissionTestCase : public DiscTestCase
-{
-  public:
-    LocalRetransmissionTestCase()
-        : DiscTestCase("A hole is filled from the gateway's retransmit cache")
-    {
-    }
-
-  private:
-    void DoRun() override
-    {
-        SetUpDisc();
-        Simulator::Schedule(Seconds(1), &LocalRetransmissionTestCase::SendFive, this);
-        Simulator::Schedule(Seconds(1.04), &LocalRetransmissionTestCase::Duplicates, this);
-        Simulator::Schedule(Seconds(1.08), &LocalRetransmissionTestCase::Filled, this);
-        Simulator::Stop(Seconds(2));
-        Simulator::Run();
-        TearDownDisc();
-    }
-
-    void SendFive()
-    {
-        for (uint32_t i = 0; i < 5; i++)
-        {
-            ToMesh(Data(i * PAYLOAD));
-        }
-    }
-
-    void ExpectVerdict(uint32_t ack, MeshpaceGateway::Verdict wanted, const std::string& what)
-    {
-        NS_TEST_EXPECT_MSG_EQ((ToWired(Ack(ack)) == wanted), true, what);
-    }
-
-    void Duplicates()
-    {
-        using Verdict = MeshpaceGateway::Verdict;
-        ExpectVerdict(PAYLOAD, Verdict::PASS, "the first segment arrived");
-        const auto before = m_departures.size();
-        ExpectVerdict(PAYLOAD, Verdict::WITHHELD, "first duplicate");
-        ExpectVerdict(PAYLOAD, Verdict::WITHHELD, "second duplicate");
-        NS_TEST_ASSERT_MSG_EQ(m_departures.size(), before + 1, "one retransmission for both");
-        NS_TEST_EXPECT_MSG_EQ(m_departures.back().seq, PAYLOAD, "of the missing segment");
-        NS_TEST_EXPECT_MSG_EQ(m_departures.back().payload, PAYLOAD, "in full");
-    }
-
-    void Filled()
-    {
-        ExpectVerdict(5 * PAYLOAD, MeshpaceGateway::Verdict::PASS, "the hole is filled");
-        const auto& statistics = m_gateway->Find(KEY)->Statistics();
-        NS_TEST_EXPECT_MSG_EQ(statistics.localRetransmits, 1, "counted");
-        NS_TEST_EXPECT_MSG_EQ(statistics.samples, 1, "no sample over a hole (Karn)");
-        const auto ahead = m_departures.size();
-        ExpectVerdict(5 * PAYLOAD, MeshpaceGateway::Verdict::PASS, "nothing outstanding");
-        NS_TEST_EXPECT_MSG_EQ(m_departures.size(), ahead, "and nothing sent again");
-    }
-};
-
 /** State is soft: adopted in mid-life, gone after a reset or in silence. */
 class LifeTestCase : public DiscTestCase
 {
@@ -483,7 +312,6 @@ class MeshpaceGatewayTestSuite : public TestSuite
         AddTestCase(new HeldAckTestCase, Duration::QUICK);
         AddTestCase(new WindowTestCase, Duration::QUICK);
         AddTestCase(new PassingTestCase, Duration::QUICK);
-        AddTestCase(new LocalRetransmissionTestCase, Duration::QUICK);
         AddTestCase(new LifeTestCase, Duration::QUICK);
         AddTestCase(new WantsTestCase, Duration::QUICK);
     }
