@@ -113,6 +113,17 @@ class DiscTestCase : public TestCase
         m_disc->Run();
     }
 
+    /** Segments before the first, all of them acknowledged: their host has earned copies (budget.h). */
+    void Earn()
+    {
+        constexpr uint32_t SEGMENTS = 5 * MP_DATA_PER_COPY;
+        for (uint32_t i = 0; i < SEGMENTS; i++)
+        {
+            ToMesh(Data((i - SEGMENTS) * PAYLOAD));
+        }
+        Simulator::Schedule(Seconds(0.02), &DiscTestCase::ToWired, this, Ack(0));
+    }
+
     MeshpaceGateway::Verdict ToWired(Ptr<QueueDiscItem> item)
     {
         return m_gateway->ToWired(item);

@@ -28,10 +28,11 @@ class LocalRetransmissionTestCase : public DiscTestCase
     void DoRun() override
     {
         SetUpDisc();
-        Simulator::Schedule(Seconds(1), &LocalRetransmissionTestCase::SendFive, this);
-        Simulator::Schedule(Seconds(1.04), &LocalRetransmissionTestCase::Duplicates, this);
-        Simulator::Schedule(Seconds(1.08), &LocalRetransmissionTestCase::Filled, this);
-        Simulator::Stop(Seconds(2));
+        Simulator::Schedule(Seconds(0.5), &LocalRetransmissionTestCase::Earn, this);
+        Simulator::Schedule(Seconds(1.9), &LocalRetransmissionTestCase::SendFive, this);
+        Simulator::Schedule(Seconds(2), &LocalRetransmissionTestCase::Duplicates, this);
+        Simulator::Schedule(Seconds(2.04), &LocalRetransmissionTestCase::Filled, this);
+        Simulator::Stop(Seconds(3));
         Simulator::Run();
         TearDownDisc();
     }
@@ -66,7 +67,7 @@ class LocalRetransmissionTestCase : public DiscTestCase
         ExpectVerdict(5 * PAYLOAD, MeshpaceGateway::Verdict::PASS, "the hole is filled");
         const auto& statistics = m_gateway->Find(KEY)->Statistics();
         NS_TEST_EXPECT_MSG_EQ(statistics.localRetransmits, 1, "counted");
-        NS_TEST_EXPECT_MSG_EQ(statistics.samples, 1, "no sample over a hole (Karn)");
+        NS_TEST_EXPECT_MSG_EQ(statistics.samples, 2, "no sample over a hole (Karn)");
         const auto ahead = m_departures.size();
         ExpectVerdict(5 * PAYLOAD, MeshpaceGateway::Verdict::PASS, "nothing outstanding");
         NS_TEST_EXPECT_MSG_EQ(m_departures.size(), ahead, "and nothing sent again");
@@ -89,9 +90,11 @@ class HolesTestCase : public DiscTestCase
     void DoRun() override
     {
         SetUpDisc(m_law);
+        Simulator::Schedule(Seconds(0.5), &HolesTestCase::Earn, this);
         Simulator::Schedule(Seconds(1), &HolesTestCase::SendTen, this);
-        Simulator::Schedule(Seconds(1.5), &HolesTestCase::News, this);
-        Simulator::Stop(Seconds(2));
+        Simulator::Schedule(Seconds(2), &HolesTestCase::News, this);
+        Simulator::Schedule(Seconds(2.1), &HolesTestCase::Spent, this);
+        Simulator::Stop(Seconds(3));
         Simulator::Run();
         TearDownDisc();
     }
@@ -136,6 +139,19 @@ class HolesTestCase : public DiscTestCase
         const auto plain = TcpSegment::Read(told)->WithoutSack();
         NS_TEST_EXPECT_MSG_EQ(plain.Sack().bytes, 0, "without its SACK");
         NS_TEST_EXPECT_MSG_EQ(plain.Ack(), PAYLOAD, "what it acknowledges");
+    }
+
+    /** Of six copies that the host has earned four are spent: the sender is asked for the next but two. */
+    void Spent()
+    {
+        if (m_law != MeshpaceGateway::EVEN)
+        {
+            return;
+        }
+        const auto before = m_departures.size();
+        NS_TEST_EXPECT_MSG_EQ((ToWired(Told(3, {{9, 10}})) == Verdict::PLAIN), true, "more is missing");
+        NS_TEST_EXPECT_MSG_EQ(m_departures.size(), before + 2, "no more than is earned");
+        NS_TEST_EXPECT_MSG_EQ((ToWired(Told(5, {{9, 10}})) == Verdict::PASS), true, "the sender hears of it");
     }
 
     MeshpaceGateway::Law m_law;

@@ -278,6 +278,8 @@ MeshpaceConnection::AckFromMesh(const TcpSegment& segment, uint64_t nowNs)
         return verdict;
     }
     m_cache.DropAcknowledged(ack);
+    const bool unsent = verdict != MP_ACK_FORWARD && m_unsent == ack;
+    m_again = unsent ? mp_range{} : m_again;
     const auto activeHosts = m_down.estimate.search.active_hosts;
     const bool taken = mp_endpoint_down_learn(&m_down,
                                               &m_settings.law,
@@ -291,7 +293,13 @@ MeshpaceConnection::AckFromMesh(const TcpSegment& segment, uint64_t nowNs)
     {
         m_statistics.Count(m_down.estimate, IntervalNs(), taken || m_settings.law.constant);
     }
-    return verdict;
+    return unsent ? MP_ACK_FORWARD : verdict;
+}
+
+void
+MeshpaceConnection::Unsent(uint32_t seq)
+{
+    m_unsent = seq;
 }
 
 void
@@ -423,6 +431,7 @@ MeshpaceConnection::BeginAnew()
     m_down.path.ack_bytes = 0;
     mp_estimate_active_hosts(&m_down.estimate, activeHosts);
     m_cache = {};
+    m_unsent.reset();
     m_upload.BeginAnew();
     m_probe = {};
     m_goodput = {};

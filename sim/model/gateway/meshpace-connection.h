@@ -211,6 +211,12 @@ class MeshpaceConnection
     /** @return in which they are */
     const mp_range& Again() const;
 
+    /**
+     * A segment that was asked for may not be sent from here: the next ACK that asks for it goes on.
+     * @param seq its first byte
+     */
+    void Unsent(uint32_t seq);
+
     /** @return a copy of the oldest segment that is not acknowledged; there must be one */
     Ptr<QueueDiscItem> Copy() const;
 
@@ -354,6 +360,7 @@ class MeshpaceConnection
     MeshpaceRetransmitCache m_cache;         //!< released, not yet acknowledged
     mp_sack m_sack{};              //!< of the latest ACK from the mesh
     mp_range m_again{};            //!< what is missing in it is to be sent again
+    std::optional<uint32_t> m_unsent; //!< first byte of a segment that is the sender's to send again
     mp_endpoint m_down{};          //!< T1 at the gateway's radio
     mp_turn m_dataTurn{};
     mp_turn m_ackTurn{};

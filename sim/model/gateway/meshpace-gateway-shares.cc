@@ -144,6 +144,10 @@ MeshpaceGateway::ReleaseOf(const MeshpaceKey& key,
                               connection.HeadReadyNs(),
                               nowNs);
     }
+    if (bytes > 0 && !connection.HeadAcknowledges())
+    {
+        mp_credit_earn(&m_copies[key.meshAddress]);
+    }
     m_held--;
     return connection.Release(nowNs);
 }

@@ -221,10 +221,7 @@ MeshpaceGateway::ToWired(Ptr<QueueDiscItem> item)
     const auto downBytes = connection->DownBytes();
     const auto verdict = connection->AckFromMesh(*segment, NowNs());
     m_hostShares.Delivered({key.meshAddress, true}, connection->DownBytes() - downBytes);
-    for (const auto& copy : connection->Missing())
-    {
-        m_urgent.at(connection->Radio())(copy);
-    }
+    SendCopies(key, *connection);
     switch (verdict)
     {
     case MP_ACK_WITHHOLD:
@@ -235,6 +232,22 @@ MeshpaceGateway::ToWired(Ptr<QueueDiscItem> item)
         break;
     }
     return Verdict::PASS;
+}
+
+void
+MeshpaceGateway::SendCopies(const MeshpaceKey& key, MeshpaceConnection& connection)
+{
+    // What is released elsewhere is paid for there.
+    const bool paid = m_settings.release != MeshpaceRelease::AT_TURN;
+    for (const auto& copy : connection.Missing())
+    {
+        if (!paid && !mp_credit_spend(&m_copies[key.meshAddress]))
+        {
+            connection.Unsent(TcpSegment::Read(copy)->Seq());
+            return;
+        }
+        m_urgent.at(connection.Radio())(copy);
+    }
 }
 
 void

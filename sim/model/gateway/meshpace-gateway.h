@@ -302,6 +302,8 @@ class MeshpaceGateway : public Object
     void GoodputStep();
     void ResetGoodputControl();
     void ScheduleGoodputStep();
+    /** Sends what the latest ACK from the mesh asked for, as far as its host has earned copies. */
+    void SendCopies(const MeshpaceKey& key, MeshpaceConnection& connection);
     bool RemoveEnded();
     std::vector<mp_goodput_flow> GoodputEntries();
     void ApplyGoodputEntries(const std::vector<mp_goodput_flow>& entries);
@@ -328,6 +330,7 @@ class MeshpaceGateway : public Object
     EventId m_goodputEvent;
     MeshpaceHosts m_hostShares;
     EventId m_evenEvent;
+    std::map<uint32_t, mp_credit> m_copies;  //!< what hosts have earned of copies, by address
     MeshpaceAsks m_probes;                   //!< of downloads
     EventId m_probeEvent;                    //!< stalled paths are asked
     MeshpaceAsks m_wakeUps;                  //!< of uploads

@@ -10,7 +10,7 @@
 #ifndef MESHPACE_BUDGET_H
 #define MESHPACE_BUDGET_H
 
-#include "sent.h"
+#include "../arith/base.h"
 
 /*
  * Asks in a second, and as many at once, for they are looked for once a second. One is a full frame, which
@@ -26,8 +26,8 @@
  * nobody honest asks for more.
  */
 #define MP_DATA_PER_COPY 8u
-/* Saved for later at most: what the largest window of which T1 is kept has earned. */
-#define MP_COPIES_SAVED (MP_SENT_SLOTS / MP_DATA_PER_COPY)
+/* Saved for later at most: what one frame loses at most, all that a block acknowledgement is of (IEEE 802.11-2020, 9.3.1.8). */
+#define MP_COPIES_SAVED 64u
 
 struct mp_budget {
 	uint64_t full_ns; /* from then on nothing of it is spent */

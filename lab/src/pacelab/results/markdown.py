@@ -9,12 +9,14 @@ import string
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from textwrap import wrap
 
 from pacelab.results.law import is_of
 from pacelab.results.record import Record, Row
 
 SIGNIFICANT = 4
 COMMIT_DIGITS = 7
+LINE = 178  # columns of text in documents
 _PIECE = re.compile(r"\[([^\[\]]*)\]|\{([^{}:]+)(?::(\d+))?\}")
 
 
@@ -61,7 +63,9 @@ def stamp(record: Record, marks: Marks) -> str:
     runs = next(iter(counts)) if len(counts) == 1 else None
     parts = [f"`{record.command}`" if record.command else "", record.made]
     parts += [f"n = {runs}" if runs else "", *marks.texts()]
-    return f"<sub>{'; '.join(part for part in parts if part)}</sub>"
+    line = f"<sub>{'; '.join(part for part in parts if part)}</sub>"
+    # A command may be long; a line's end in it is read as a space.
+    return "\n".join(wrap(line, LINE, break_long_words=False, break_on_hyphens=False))
 
 
 def _decimals(*numbers: float | None) -> int:

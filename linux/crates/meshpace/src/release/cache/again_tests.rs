@@ -58,7 +58,7 @@ fn keep(cache: &mut Cache<Wire>, n: u32) {
 
 /// A cache of segments, all data that there was.
 fn cache_of(segments: std::ops::Range<u32>) -> Cache<Wire> {
-    let mut cache = Cache::new(1 << 20, Arc::default(), Wire::default());
+    let mut cache = Cache::new(1 << 23, Arc::default(), Wire::default());
     segments.for_each(|n| keep(&mut cache, n));
     cache
 }
@@ -115,15 +115,16 @@ fn what_is_not_here_the_sender_has_to_send_and_all_behind_it() {
 
 #[test]
 fn no_more_is_sent_than_its_host_has_earned() {
-    let mut cache = cache_of(0..200);
-    cache.send_again(&order(0, (0, 60), &[(60, 61)]));
+    let data = 2 * MP_COPIES_SAVED * MP_DATA_PER_COPY;
+    let mut cache = cache_of(0..data);
+    cache.send_again(&order(0, (0, 100), &[(100, 101)]));
     assert_eq!(cache.way.sent.len(), MP_COPIES_SAVED as usize);
     assert_eq!(cache.way.unsent, [at(MP_COPIES_SAVED)]);
     assert_eq!(cache.gauge.over_budget.load(Ordering::Relaxed), 1);
-    (200..200 + MP_DATA_PER_COPY).for_each(|n| keep(&mut cache, n));
-    cache.send_again(&order(50, (50, 52), &[(52, 53)]));
-    assert_eq!(cache.way.sent.last(), Some(&50));
-    assert_eq!(cache.way.unsent, [at(MP_COPIES_SAVED), at(51)]);
+    (data..data + MP_DATA_PER_COPY).for_each(|n| keep(&mut cache, n));
+    cache.send_again(&order(90, (90, 92), &[(92, 93)]));
+    assert_eq!(cache.way.sent.last(), Some(&90));
+    assert_eq!(cache.way.unsent, [at(MP_COPIES_SAVED), at(91)]);
 }
 
 #[test]
@@ -138,10 +139,10 @@ fn a_device_that_takes_nothing_leaves_it_to_the_sender() {
 /// Blocks in any order, that overlap, end before they begin, or lie anywhere: it ends, and sends what is earned at most.
 #[test]
 fn a_lie_has_nothing_sent_that_is_not_here_or_not_paid_for() {
-    let mut cache = cache_of(0..200);
-    let lies = [(7, 3), (0, 190), (1 << 24, 2), (190, 0)];
+    let mut cache = cache_of(0..2 * MP_COPIES_SAVED * MP_DATA_PER_COPY);
+    let lies = [(7, 3), (0, 1000), (1 << 24, 2), (1000, 0)];
     cache.send_again(&order(0, (0, u32::MAX / 400), &lies));
-    cache.send_again(&order(0, (190, 0), &lies));
-    cache.send_again(&order(0, (0, 199), &lies));
+    cache.send_again(&order(0, (1000, 0), &lies));
+    cache.send_again(&order(0, (0, 1001), &lies));
     assert!(cache.way.sent.len() <= MP_COPIES_SAVED as usize);
 }
