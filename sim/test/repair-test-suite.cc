@@ -91,7 +91,7 @@ class HolesTestCase : public DiscTestCase
     {
         SetUpDisc(m_law);
         Simulator::Schedule(Seconds(0.5), &HolesTestCase::Earn, this);
-        Simulator::Schedule(Seconds(1), &HolesTestCase::SendTen, this);
+        Simulator::Schedule(Seconds(1), &HolesTestCase::SendSixteen, this);
         Simulator::Schedule(Seconds(2), &HolesTestCase::News, this);
         Simulator::Schedule(Seconds(2.1), &HolesTestCase::Spent, this);
         Simulator::Stop(Seconds(3));
@@ -99,9 +99,9 @@ class HolesTestCase : public DiscTestCase
         TearDownDisc();
     }
 
-    void SendTen()
+    void SendSixteen()
     {
-        for (uint32_t i = 0; i < 10; i++)
+        for (uint32_t i = 0; i < 16; i++)
         {
             ToMesh(Data(i * PAYLOAD));
         }
@@ -141,7 +141,7 @@ class HolesTestCase : public DiscTestCase
         NS_TEST_EXPECT_MSG_EQ(plain.Ack(), PAYLOAD, "what it acknowledges");
     }
 
-    /** Of six copies that the host has earned four are spent: the sender is asked for the next but two. */
+    /** Of seven copies that the host has earned four are spent: the sender is asked for the fourth more. */
     void Spent()
     {
         if (m_law != MeshpaceGateway::EVEN)
@@ -149,9 +149,9 @@ class HolesTestCase : public DiscTestCase
             return;
         }
         const auto before = m_departures.size();
-        NS_TEST_EXPECT_MSG_EQ((ToWired(Told(3, {{9, 10}})) == Verdict::PLAIN), true, "more is missing");
-        NS_TEST_EXPECT_MSG_EQ(m_departures.size(), before + 2, "no more than is earned");
-        NS_TEST_EXPECT_MSG_EQ((ToWired(Told(5, {{9, 10}})) == Verdict::PASS), true, "the sender hears of it");
+        NS_TEST_EXPECT_MSG_EQ((ToWired(Told(3, {{14, 15}})) == Verdict::PLAIN), true, "more is missing");
+        NS_TEST_EXPECT_MSG_EQ(m_departures.size(), before + 3, "no more than is earned");
+        NS_TEST_EXPECT_MSG_EQ((ToWired(Told(11, {{14, 15}})) == Verdict::PASS), true, "the sender hears of it");
     }
 
     MeshpaceGateway::Law m_law;
