@@ -61,7 +61,7 @@ def talk_of(place: Arena, count: int) -> Talk:
 def test_all_holes_are_filled_and_the_sender_hears_of_none(
     place: Arena, gateway: Gateway, pad: int
 ) -> None:
-    """The ACK has news, and goes on without its SACK, wherever that stands; checksums stay right."""
+    """The ACK has news, and goes on without its SACK, wherever that stands."""
     talk = talk_of(place, 32)
     option = PAD * pad + sack((7, 8), (3, 5)) + PAD * (-(pad + 18) % 4)
     with Capture(place.mesh, "eth0") as mesh, Capture(place.wired, "eth0") as wired:
@@ -83,7 +83,8 @@ def test_an_ack_that_is_signed_passes_as_it_is(place: Arena, gateway: Gateway) -
     assert gateway.fresh_status()["counters"]["sacks_blanked"] == 0
 
 
-def test_what_was_never_sent_is_not_there(place: Arena, gateway: Gateway) -> None:
+@pytest.mark.usefixtures("gateway")
+def test_what_was_never_sent_is_not_there(place: Arena) -> None:
     """Its receiver claims to have segments that nobody has sent: nothing is sent again for it."""
     talk = talk_of(place, 32)
     with Capture(place.mesh, "eth0") as mesh, Capture(place.wired, "eth0") as wired:
@@ -93,7 +94,7 @@ def test_what_was_never_sent_is_not_there(place: Arena, gateway: Gateway) -> Non
 
 
 def test_the_sender_hears_of_what_the_gateway_may_not_send(place: Arena, gateway: Gateway) -> None:
-    """After 16 segments a host has earned two copies; the next duplicate asks the sender for the third."""
+    """16 segments earn two copies; the next duplicate asks the sender for the third."""
     talk = talk_of(place, 16)
     told = PAD * 2 + sack((9, 10))
     with Capture(place.mesh, "eth0") as mesh, Capture(place.wired, "eth0") as wired:

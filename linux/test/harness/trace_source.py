@@ -326,7 +326,7 @@ class Source:
             self._wires(lambda: self._answered(flow, number))
 
     def _fill(self, flow: Flow, number: int) -> None:
-        """The cache sends what is missing: at least the packet that the acknowledgement asks for."""
+        """The cache sends what is missing, at least the packet that is asked for."""
         for packet in range(number, max(flow.came, default=number)):
             if packet == number or packet not in flow.came:
                 self._again(flow, packet)
