@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Segments that the mesh lost, of which a receiver tells by SACK: the gateway sends them again, and their sender
-hears nothing of it until that fails.
+"""Segments that the mesh lost, of which a receiver tells by SACK: the gateway sends them again, and
+their sender hears nothing of it until that fails.
 """
 
 import struct
