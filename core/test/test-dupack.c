@@ -129,11 +129,12 @@ static void test_sack_table(void)
 		{ 150, 800, { 850, 900 }, true, MP_ACK_PLAIN, { 800, 850 }, 850, "all is there; another hole, and its tries" },
 		{ 250, 800, { 850, 900 }, true, MP_ACK_WITHHOLD, { 800, 850 }, 850, "its second" },
 		{ 350, 800, { 850, 900 }, true, MP_ACK_WITHHOLD, { 800, 850 }, 850, "its third" },
-		{ 399, 800, { 850, 900 }, true, MP_ACK_WITHHOLD, { 0 }, 0, "250 ms after an ACK went on" },
-		{ 401, 800, { 850, 900 }, true, MP_ACK_FORWARD, { 0 }, 0, "its sender's timer is about to end" },
-		{ 402, 800, { 850, 900 }, true, MP_ACK_FORWARD, { 0 }, 0, "and then it hears all" },
+		{ 449, 800, { 850, 900 }, true, MP_ACK_WITHHOLD, { 0 }, 0, "200 ms after the first was withheld" },
+		{ 451, 800, { 850, 900 }, true, MP_ACK_FORWARD, { 0 }, 0, "its sender's timer is about to end" },
+		{ 452, 800, { 850, 900 }, true, MP_ACK_FORWARD, { 0 }, 0, "and then it hears all" },
 		{ 500, 900, { 900, 900 }, true, MP_ACK_FORWARD, { 0 }, 0, "filled" },
-		{ 600, 1000, { 1100, 1200 }, true, MP_ACK_PLAIN, { 1000, 1100 }, 0, "the next" },
+		{ 5000, 900, { 950, 990 }, true, MP_ACK_WITHHOLD, { 900, 950 }, 0, "however long nothing came before" },
+		{ 6000, 1000, { 1100, 1200 }, true, MP_ACK_PLAIN, { 1000, 1100 }, 0, "the next" },
 	};
 	uint32_t across, i;
 
@@ -153,6 +154,26 @@ static void test_sack_table(void)
 				mp_dupack_sent(&dup, base + row[i].sent);
 		}
 	}
+}
+
+/* Over a long path the second try would come after its sender's timer has ended. */
+static void test_late(void)
+{
+	struct mp_dupack dup = { 0 };
+	struct mp_asks asks = { .ack = 100, .top = { 200, 300 }, .duplicate = 1, .rtt_ns = 300 * MS };
+	struct mp_range again;
+	uint32_t ms;
+
+	mp_dupack_count(&dup, 100, true, 64, 1000);
+	for (ms = 0; ms <= 200; ms += 50) {
+		asks.now_ns = 5000 * MS + ms * MS;
+		CHECK_EQUAL(mp_dupack_verdict(&dup, &asks, true, &again), MP_ACK_WITHHOLD);
+		CHECK_EQUAL(again.to - again.from, ms ? 0 : 100);
+	}
+	asks.now_ns += MS;
+	CHECK_EQUAL(mp_dupack_verdict(&dup, &asks, true, &again), MP_ACK_FORWARD);
+	asks.now_ns += MS;
+	CHECK_EQUAL(mp_dupack_verdict(&dup, &asks, true, &again), MP_ACK_FORWARD);
 }
 
 /* A receiver that takes a segment byte by byte, each twice, gets three copies of it like any other. */
@@ -318,6 +339,7 @@ int main(int argc, char **argv)
 	test_count_table();
 	test_verdict_table();
 	test_sack_table();
+	test_late();
 	test_byte_steps();
 	test_random();
 	return check_end();

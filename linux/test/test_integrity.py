@@ -16,8 +16,6 @@ SIZE = 600_000
 # (RFC 8985, 7.2): the other is what a busy machine may be late by.
 WINDOW = 32 * 1024
 ALONE = Radio(delay_ms=20, lost_each=2 * WINDOW // 1448)
-# And many in a window.
-MANY = Radio(delay_ms=20, loss=0.03, seed=3)
 
 
 @pytest.mark.parametrize("local", [True, False], ids=["local-retransmission", "plain"])
@@ -61,20 +59,3 @@ def test_the_gateway_fills_holes_itself(start: StartGateway, law: str) -> None:
     print(flow)
     assert flow["local_retransmits"] > 2
     assert flow["retransmits"] < flow["local_retransmits"]
-
-
-@pytest.mark.measured
-def test_the_gateway_fills_all_holes_of_a_window(start: StartGateway) -> None:
-    """As SACK tells of them: the sender hears of what was lost again and again, and of its tail."""
-    with net.over_radio(MANY) as network:
-        gateway = start(network, host=[host(net.host4(0), 20.0)], law="even")
-        options = window(128 * 1024)
-        transfer = Transfer(network.wired, network.host, net.host4(0), 5 * SIZE, options=options)
-        assert transfer.start().wait().intact
-        counters = gateway.fresh_status()["counters"]
-        flow = gateway.flow(transfer.receiver_port)
-    assert flow
-    print(flow, counters)
-    assert counters["sacks_blanked"] > 0
-    assert flow["local_retransmits"] > 40
-    assert flow["retransmits"] * 10 < flow["local_retransmits"]

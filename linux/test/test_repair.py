@@ -4,6 +4,7 @@ their sender hears nothing of it until that fails.
 """
 
 import struct
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -12,12 +13,16 @@ from harness import arena, net
 from harness.arena import Arena
 from harness.capture import Capture
 from harness.fuzz import MESH, WIRED
-from harness.gateway import Gateway
+from harness.gateway import Gateway, host
+from harness.lossy import Radio
+from harness.record import Recorder
 from harness.talk import FIRST, Talk, arrived, options_of
+from harness.transfer import Transfer, window
 
 SEGMENT = 1000
 PAD = bytes([1])
 MD5 = bytes([19, 18, *range(16), 1, 1])
+BYTES = 3_000_000
 
 
 @pytest.fixture
@@ -104,3 +109,29 @@ def test_the_sender_hears_of_what_the_gateway_may_not_send(place: Arena, gateway
         assert segments(came) == [1, 2]
         assert arrived(wired)[-1] == sent[-1]
     assert gateway.fresh_status()["counters"]["copies_over_budget"] == 1
+
+
+@pytest.mark.measured
+@pytest.mark.parametrize("local", [True, False], ids=["repaired", "by-the-sender"])
+@pytest.mark.parametrize("loss", [0.01, 0.03], ids=["one-in-100", "three-in-100"])
+def test_a_sender_that_hears_of_no_loss_keeps_its_window(
+    start: StartGateway, record: Recorder, loss: float, local: bool
+) -> None:
+    """Linux' CUBIC over 40 ms of a mesh that loses packets each way, many in a window."""
+    with net.over_radio(Radio(delay_ms=20, loss=loss, seed=3)) as network:
+        known = [host(net.host4(0), 20.0)]
+        gateway = start(network, host=known, law="even", local_retransmission=local)
+        options = window(128 * 1024)
+        transfer = Transfer(network.wired, network.host, net.host4(0), BYTES, options=options)
+        begun_s = time.monotonic()
+        assert transfer.start().wait().intact
+        took_s = time.monotonic() - begun_s
+        gateway.fresh_status()
+        flow = gateway.flow(transfer.receiver_port)
+    assert flow
+    record("goodput", "Mbit/s", 8e-6 * BYTES / took_s)
+    record("segments sent again by the gateway", "", flow["local_retransmits"])
+    record("segments sent again by the sender", "", flow["retransmits"])
+    assert (flow["local_retransmits"] > 8) == local
+    if local:
+        assert flow["retransmits"] * 5 < flow["local_retransmits"]

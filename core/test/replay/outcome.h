@@ -146,7 +146,7 @@ static inline void replay_write_state(const char *way, const struct replay_flow 
 	REPLAY_PRINT(dupack.tried_end)
 	REPLAY_PRINT(dupack.retried_ns)
 	REPLAY_PRINT(dupack.asked_end)
-	REPLAY_PRINT(dupack.passed_ns)
+	REPLAY_PRINT(dupack.withheld_ns)
 	REPLAY_PRINT(estimate.delay_ns.value)
 	REPLAY_PRINT(estimate.cov_q16)
 	REPLAY_PRINT(estimate.samples)

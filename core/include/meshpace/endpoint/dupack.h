@@ -21,8 +21,8 @@
 #define MP_LOCAL_TRIES 3u
 
 /*
- * So long beyond a round trip no ACK may be withheld: a sender's timer leaves at least that beyond its own round trips
- * (Linux's TCP_RTO_MIN; RFC 6298 asks for a second), of which those in the mesh are a part.
+ * No longer are ACKs withheld at a stretch: it begins a round trip after one that passed, at most, and a sender's
+ * timer leaves at least so much beyond its round trip (Linux's TCP_RTO_MIN; RFC 6298 asks for a second).
  */
 #define MP_LOCAL_WAIT_NS (MP_NS_PER_S / 5)
 
@@ -40,7 +40,7 @@ struct mp_dupack {
 	uint32_t tried_end;  /* which ends here, as far as it is known */
 	uint32_t asked_end;  /* what is missing before was sent again in the latest of them */
 	uint64_t retried_ns; /* the latest of them */
-	uint64_t passed_ns;  /* the latest ACK that was not withheld */
+	uint64_t withheld_ns; /* the first ACK withheld since one passed; 0: none */
 	bool started;
 };
 
@@ -103,8 +103,8 @@ MP_INLINE bool mp_asks_by_sack(const struct mp_asks *asks)
 /* Whether a duplicate with SACK cannot be withheld any longer, or its sender's timer ends. */
 MP_INLINE bool mp_dupack_is_late(const struct mp_dupack *dup, const struct mp_asks *asks)
 {
-	return asks->duplicate && mp_asks_by_sack(asks) &&
-	       asks->now_ns - dup->passed_ns > asks->rtt_ns + MP_LOCAL_WAIT_NS;
+	return asks->duplicate && mp_asks_by_sack(asks) && dup->withheld_ns &&
+	       asks->now_ns - dup->withheld_ns > MP_LOCAL_WAIT_NS;
 }
 
 /* Another try. */
@@ -148,16 +148,19 @@ MP_INLINE enum mp_ack_verdict mp_dupack_verdict(struct mp_dupack *dup, const str
 		dup->retried_ns = 0;
 	}
 	if (overtaken || !asking || !stored || late || (!waiting && dup->tries >= MP_LOCAL_TRIES)) {
-		dup->passed_ns = asks->now_ns;
+		dup->withheld_ns = 0;
 		return MP_ACK_FORWARD;
 	}
 	if (!waiting)
 		mp_dupack_tries(dup, asks);
 	*again = mp_dupack_again(dup, asks, !waiting);
-	if (asks->duplicate)
-		return MP_ACK_WITHHOLD;
-	dup->passed_ns = asks->now_ns;
-	return MP_ACK_PLAIN;
+	if (!asks->duplicate) {
+		dup->withheld_ns = 0;
+		return MP_ACK_PLAIN;
+	}
+	if (!dup->withheld_ns)
+		dup->withheld_ns = asks->now_ns;
+	return MP_ACK_WITHHOLD;
 }
 
 #endif
