@@ -46,6 +46,11 @@ static void test_count_table(void)
 	}
 }
 
+static uint32_t seq(uint64_t number)
+{
+	return (uint32_t)number;
+}
+
 /* What an ACK of one flow leads to, with the mean RTT_wireless of 50 ms. */
 struct asked {
 	enum mp_ack_verdict verdict;
@@ -58,7 +63,7 @@ static struct asked ask(struct mp_dupack *dup, uint32_t ack, struct mp_range top
 	struct mp_asks asks = { .ack = ack, .top = top, .now_ns = 1000 * MS + now_ms * MS, .rtt_ns = 50 * MS };
 	struct asked is;
 
-	asks.duplicate = mp_dupack_count(dup, ack, bare, 64, ack + 100000);
+	asks.duplicate = mp_dupack_count(dup, ack, bare, 64, seq(ack + 100000ull));
 	is.verdict = mp_dupack_verdict(dup, &asks, stored, &is.again);
 	return is;
 }
@@ -139,19 +144,19 @@ static void test_sack_table(void)
 	uint32_t across, i;
 
 	for (across = 0; across < 2; across++) { /* the second time across the wrap */
-		uint32_t base = across ? UINT32_MAX - 450 : 0;
+		uint64_t base = across ? UINT32_MAX - 450 : 0;
 		struct mp_dupack dup = { 0 };
 
 		for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
-			struct mp_range top = { base + row[i].top.from, base + row[i].top.to };
-			struct asked is = ask(&dup, base + row[i].ack, top, row[i].bare, true, row[i].now_ms);
-			uint32_t bytes = is.again.to - is.again.from;
+			struct mp_range top = { seq(base + row[i].top.from), seq(base + row[i].top.to) };
+			struct asked is = ask(&dup, seq(base + row[i].ack), top, row[i].bare, true, row[i].now_ms);
+			uint32_t bytes = seq((1ull << 32) + is.again.to - is.again.from);
 
 			CHECK(is.verdict == row[i].verdict, "%s: %d", row[i].what, is.verdict);
 			CHECK(bytes == row[i].again.to - row[i].again.from, "%s: %u bytes", row[i].what, bytes);
-			CHECK(!bytes || is.again.from == base + row[i].again.from, "%s: elsewhere", row[i].what);
+			CHECK(!bytes || is.again.from == seq(base + row[i].again.from), "%s: elsewhere", row[i].what);
 			if (row[i].sent)
-				mp_dupack_sent(&dup, base + row[i].sent);
+				mp_dupack_sent(&dup, seq(base + row[i].sent));
 		}
 	}
 }

@@ -6,17 +6,28 @@
 
 #include <string.h>
 
-/* An option of blocks from first[i] to behind[i], relative to base. */
-static struct mp_sack sack_of(uint32_t base, uint32_t ack, const uint32_t (*block)[2], uint32_t blocks)
+static uint32_t seq(uint64_t number)
 {
-	struct mp_sack sack = { .ack = base + ack, .bytes = 2 + 8 * blocks };
+	return (uint32_t)number;
+}
+
+/* Where a sequence number lies behind another. */
+static uint32_t behind(uint32_t number, uint64_t base)
+{
+	return seq((1ull << 32) + number - base);
+}
+
+/* An option of blocks from first[i] to behind[i], relative to base. */
+static struct mp_sack sack_of(uint64_t base, uint32_t ack, const uint32_t (*block)[2], uint32_t blocks)
+{
+	struct mp_sack sack = { .ack = seq(base + ack), .bytes = 2 + 8 * blocks };
 	uint32_t i, edge;
 
 	sack.option[0] = MP_SACK_KIND;
 	sack.option[1] = (uint8_t)sack.bytes;
 	for (i = 0; i < blocks; i++)
 		for (edge = 0; edge < 2; edge++) {
-			uint32_t number = base + block[i][edge];
+			uint32_t number = seq(base + block[i][edge]);
 			uint8_t *at = sack.option + 2 + 8 * i + 4 * edge;
 
 			at[0] = (uint8_t)(number >> 24);
@@ -52,17 +63,17 @@ static void test_table(void)
 	uint32_t across, i, n;
 
 	for (across = 0; across < 2; across++) { /* the second time across the wrap */
-		uint32_t base = across ? UINT32_MAX - 350 : 0;
+		uint64_t base = across ? UINT32_MAX - 350 : 0;
 
 		for (i = 0; i < sizeof(row) / sizeof(*row); i++) {
 			struct mp_sack sack = sack_of(base, row[i].ack, row[i].block, row[i].blocks);
-			struct mp_range left = { base + row[i].in.from, base + row[i].in.to }, hole;
+			struct mp_range left = { seq(base + row[i].in.from), seq(base + row[i].in.to) }, hole;
 
-			CHECK(mp_sack_top(sack.option, sack.bytes, sack.ack).to == base + row[i].top, "%s: its top",
+			CHECK(mp_sack_top(sack.option, sack.bytes, sack.ack).to == seq(base + row[i].top), "%s: its top",
 			      row[i].what);
 			for (n = 0; hole = mp_sack_hole(&sack, left), hole.from != hole.to; n++) {
-				CHECK(n < row[i].holes && hole.from == base + row[i].hole[n].from &&
-					      hole.to == base + row[i].hole[n].to,
+				CHECK(n < row[i].holes && hole.from == seq(base + row[i].hole[n].from) &&
+					      hole.to == seq(base + row[i].hole[n].to),
 				      "%s: hole %u", row[i].what, n);
 				left.from = hole.to;
 			}
@@ -78,7 +89,8 @@ static void test_random(void)
 	uint32_t run, holes = 0;
 
 	for (run = 0; run < 20000; run++) {
-		uint32_t base = UINT32_MAX - random_below(2 * SPAN), blocks = random_below(5), block[4][2], i, at, top = 20;
+		uint64_t base = UINT32_MAX - random_below(2 * SPAN);
+		uint32_t blocks = random_below(5), block[4][2], i, at, top = 20;
 		bool has[SPAN] = { false }, missing[SPAN] = { false };
 		struct mp_sack sack;
 		struct mp_range left, hole;
@@ -92,11 +104,11 @@ static void test_random(void)
 				top = block[i][1];
 		}
 		sack = sack_of(base, 20, block, blocks);
-		CHECK_EQUAL(mp_sack_top(sack.option, sack.bytes, sack.ack).to, base + top);
-		left = (struct mp_range){ base + 20, base + top };
+		CHECK_EQUAL(mp_sack_top(sack.option, sack.bytes, sack.ack).to, seq(base + top));
+		left = (struct mp_range){ seq(base + 20), seq(base + top) };
 		for (i = 0; hole = mp_sack_hole(&sack, left), hole.from != hole.to; i++) {
 			CHECK(i < 5, "more holes than blocks leave");
-			for (at = hole.from - base; at != hole.to - base; at++)
+			for (at = behind(hole.from, base); at < behind(hole.to, base); at++)
 				missing[at] = true;
 			left.from = hole.to;
 			holes++;
