@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 from conftest import StartGateway
-from harness import arena, net
+from harness import arena, hang, net
 from harness.arena import Arena
 from harness.capture import Capture
 from harness.fuzz import MESH, WIRED
@@ -109,6 +109,20 @@ def test_the_sender_hears_of_what_the_gateway_may_not_send(place: Arena, gateway
         assert segments(came) == [1, 2]
         assert arrived(wired)[-1] == sent[-1]
     assert gateway.fresh_status()["counters"]["copies_over_budget"] == 1
+
+
+def test_a_daemon_that_hangs_leaves_it_to_the_sender(place: Arena, gateway: Gateway) -> None:
+    """What it was ordered to send stays where it is; once its heartbeat is stale all ACKs pass."""
+    talk = talk_of(place, 32)
+    told = PAD * 2 + sack((3, 4))
+    with hang.stopped(gateway.pid), Capture(place.wired, "eth0") as wired:
+        sent = [talk.acknowledge(MESH, 2 * SEGMENT, told)]
+        time.sleep(1)  # twice what a heartbeat lasts
+        sent += [talk.acknowledge(MESH, 2 * SEGMENT, told) for _ in range(2)]
+        came = arrived(wired)
+    # Of a machine so busy that the heartbeat is stale already, the first passes too.
+    assert options_of(came[0]) in (PAD * len(told), told)
+    assert came[1:] == sent[1:]
 
 
 @pytest.mark.measured
