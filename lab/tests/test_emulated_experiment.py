@@ -95,7 +95,7 @@ def test_systems_share_hosts_alone_and_a_seed_comes_after_the_other(
     """Else each system would be held against a solo of its own, or of another time of the day."""
     runs = emulated(0)
     (outcome,) = experiment.reproduce_emulated([own])
-    alone = ["RL1 alone: Own", "A alone: Own"]
+    alone = ["RL1 alone", "A alone"]
     assert runs.titles == [(t, seed) for seed in (1, 2) for t in ("Own", *alone, "Own")]
     off, gap = (point["result"] for point in outcome["points"])
     assert off["solo"] == gap["solo"]

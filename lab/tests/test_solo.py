@@ -12,7 +12,7 @@ from pacelab import cli
 from pacelab.experiment import definition, reproduce
 from pacelab.results import keep, tables
 from pacelab.results.measures import measured
-from pacelab.results.solo import bulk_hosts, solo
+from pacelab.results.solo import bulk_hosts, solo, solo_series
 from pacelab.scenario import load
 from pacelab.scenario.models import Scenario
 from pacelab.scenario.schema import Model, Table
@@ -113,6 +113,71 @@ def test_systems_share_the_runs_of_a_host_alone(
     assert solo(paced, "A").as_dict() == solo(two, "A").as_dict()
     bbr = load(write(TWO), {"tcp.variant": "bbr"})
     assert solo(bbr, "A").as_dict() != solo(two, "A").as_dict()
+
+
+STEADY = """
+duration_s = {duration_s}
+warmup_s = 3.0
+[mesh]
+topology = "chain"
+hops = 3
+[[flow]]
+name = "{name}"
+from = "{wired}"
+to = "A"
+start_s = {start_s}
+[[flow]]
+from = "RL1"
+to = "B7"
+"""
+
+
+def _steady(write: Callable[[str], str], **differs: object) -> Scenario:
+    same = {"duration_s": 60.0, "name": "far", "wired": "B1", "start_s": 0.0}
+    return load(write(STEADY.format(**same | differs)))
+
+
+@pytest.mark.parametrize(
+    "differs", [{"duration_s": 25.0}, {"name": "A's"}, {"wired": "B3"}, {"start_s": 20.0}]
+)
+def test_scenarios_share_the_run_of_a_transfer_alone(
+    differs: Table, write: Callable[[str], str]
+) -> None:
+    """Else a catalogue would spend half of its time on hosts that are alone."""
+    one, other = _steady(write), _steady(write, **differs)
+    assert one.as_dict() != other.as_dict()
+    assert solo(one, "A").as_dict() == solo(other, "A").as_dict()
+    assert solo(one, "A").as_dict() != solo(one, "RL1").as_dict()
+
+
+def test_a_transfer_alone_has_one_figure(write: Callable[[str], str]) -> None:
+    """Else a host would be held against the beginning of a transfer, or against another time."""
+    scenario = _steady(write, duration_s=25.0)
+    run = {
+        "bin_s": 0.5,
+        "flows": [{"delivered_bytes": [100] * 20 + [700] * 30 + [900] * 30}],
+        "people": [],
+    }
+    (found,) = solo_series(scenario, "A", [run])  # type: ignore[list-item]
+    assert found == {"bytes": [800.0] * 50, "bulk": [1] * 50}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        '[[outage]]\nnode = "RL2"\nat_s = 5.0\nfor_s = 5.0\n',
+        '[[flow]]\nfrom = "A"\nto = "B1"\n',
+        '[[person]]\nnode = "RL2"\ndoes = ["web"]\nstop_s = 9.0\nleaves = "dies"\n',
+    ],
+)
+def test_a_host_has_a_run_of_its_own_where_more_than_demand_changes(
+    more: str, write: Callable[[str], str]
+) -> None:
+    """Else who is cut off would miss a part that he could not have alone, and one figure would
+    stand for two directions."""
+    text = STEADY.format(duration_s=25.0, name="far", wired="B1", start_s=9.0)
+    alone = solo(load(write(text + more)), "A")
+    assert (alone.flows[0].start_s, alone.duration_s) == (9.0, 25.0)
 
 
 def test_only_bulk_demand_asks_for_a_solo_run(two: Scenario) -> None:
