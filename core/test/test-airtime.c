@@ -176,6 +176,90 @@ static void equal_rates(void)
 		CHECK_NEAR(mean[i], each, 0.12, 0);
 }
 
+/* Who counts for three gets three times as much of the air, or of bytes, and where it is bound the others have the rest. */
+static void weights(enum mp_fairness fairness)
+{
+	double mean[HOSTS], each;
+	uint32_t i;
+
+	place_four();
+	air.fairness = fairness;
+	host[2].weight_q16 = 3u << 16;
+	run(4, 10, mean);
+	run(4, 20, mean);
+	for (i = 0; i < 4; i++) {
+		each = fairness == MP_FAIRNESS_AIR ? truth[i] / 6 : one_hop / (1 + 2 + 3 * 3 + 4);
+		CHECK_NEAR(mean[i], i == 2 ? 3 * each : each, 0.12, 0);
+	}
+	wants[2] = 0.1 * truth[2];
+	run(4, 5, mean);
+	run(4, 10, mean);
+	CHECK_NEAR(mean[2], wants[2], 0.05, 0);
+	CHECK(mean[0] > 1.3 * (fairness == MP_FAIRNESS_AIR ? truth[0] / 6 : one_hop / 16), "%.0f of %.0f", mean[0], one_hop);
+}
+
+/* A part that is smaller than others' is filled as theirs are: who fills it wants more, where nothing of it waits here. */
+static void light_upload(void)
+{
+	double mean[HOSTS];
+
+	begin();
+	place(0, 1, one_hop);
+	place(1, 1, one_hop);
+	wants[0] = wants[1] = ALL;
+	direction[1] = MP_AIR_UP;
+	host[1].weight_q16 = MP_Q16(0.25);
+	run(2, 20, mean);
+	run(2, 10, mean);
+	CHECK(host[1].way[MP_AIR_UP].wants, "it has a fifth of the air and fills it");
+	CHECK_NEAR(mean[1], one_hop / 5, 0.15, 0);
+}
+
+/*
+ * The far one of four is to have at least half of what it has alone: it has, while it wants that, and the others share the rest.
+ * What is promised beyond half of the air is cut, so that a promise takes nobody's part away.
+ */
+static void least(void)
+{
+	double mean[HOSTS];
+	uint32_t i;
+
+	place_four();
+	host[3].least_bytes_per_s = (uint64_t)(truth[3] / 2);
+	run(4, 10, mean);
+	run(4, 20, mean);
+	CHECK_NEAR(mean[3], truth[3] / 2, 0.1, 0);
+	for (i = 0; i < 3; i++)
+		CHECK_NEAR(mean[i], truth[i] / 6, 0.15, 0);
+	host[3].least_bytes_per_s = (uint64_t)(100 * truth[3]);
+	run(4, 5, mean);
+	run(4, 20, mean);
+	CHECK_NEAR(mean[3], truth[3] / 2, 0.15, 0);
+	for (i = 0; i < 3; i++)
+		CHECK_NEAR(mean[i], truth[i] / 6, 0.15, 0);
+	wants[3] = 0.05 * truth[3];
+	run(4, 5, mean);
+	run(4, 10, mean);
+	for (i = 0; i < 3; i++)
+		CHECK(mean[i] > 0.85 * 0.95 * truth[i] / 3, "host %u: %.0f of %.0f", i, mean[i], truth[i]);
+}
+
+/* What all are to have at least, and cannot all have, they have alike in bytes, as far as half of the air goes. */
+static void least_of_all(void)
+{
+	double mean[HOSTS];
+	uint32_t i;
+
+	place_four();
+	for (i = 0; i < 4; i++)
+		host[i].least_bytes_per_s = (uint64_t)one_hop;
+	run(4, 10, mean);
+	run(4, 20, mean);
+	/* Sum of g is 1 + 2 + 3 + 4; half of the air gives each a twentieth of one_hop: more than 1/n only far away. */
+	CHECK(mean[3] > 0.9 * truth[3] / 4 && mean[0] > 0.15 * truth[0], "%.0f, %.0f", mean[0], mean[3]);
+	CHECK(air.least_q16 < MP_Q16(0.06), "f %u", air.least_q16);
+}
+
 /* Branches that do not hear each other carry twice as much: it is found. */
 static void spatial_reuse(void)
 {
@@ -315,6 +399,8 @@ static void anything(void)
 			struct mp_air_way *way = &many[i / 2].way[i % 2];
 
 			many[i / 2].hops = (uint32_t)(random_u64() >> (32 + (random_u64() & 31)));
+			many[i / 2].weight_q16 = (uint32_t)(random_u64() >> (32 + (random_u64() & 31)));
+			many[i / 2].least_bytes_per_s = random_u64() >> (random_u64() & 63);
 			way->delivered_bytes += random_u64() >> (20 + (random_u64() & 43));
 			way->flows = random_u64() & 3;
 			way->wanting_flows = random_u64() & 1;
@@ -350,6 +436,11 @@ int main(int argc, char **argv)
 	losing_upload();
 	crowded_out();
 	equal_rates();
+	weights(MP_FAIRNESS_AIR);
+	weights(MP_FAIRNESS_RATE);
+	light_upload();
+	least();
+	least_of_all();
 	spatial_reuse();
 	both_directions();
 	beside_an_upload();

@@ -17,8 +17,9 @@
 #define MP_AIR_SPARE_Q16 3277u   /* .05, beside twice what is used: who uses nothing can begin */
 #define MP_AIR_MAX_BYTES_PER_S 0xffffffffu /* 34 Gbit/s: products fit 64 bits */
 #define MP_AIR_LEAST_BYTES_PER_S 1000u     /* nobody is held to less */
+#define MP_AIR_WEIGHT_MAX_Q16 (100u << 16) /* of a host's: products fit 64 bits */
 
-/* What w_i is. */
+/* What w_i is, of a host of weight 1. */
 enum mp_fairness { MP_FAIRNESS_AIR = 0, MP_FAIRNESS_RATE = 1 };
 
 /* From the wired network to a host, and the other way. */
@@ -53,8 +54,11 @@ struct mp_air_way {
 
 /* A host of the mesh. */
 struct mp_air_host {
-	uint32_t hops; /* the caller's; 0: not known, taken for 1 */
-	struct mp_air_way way[2]; /* by enum mp_air_direction */
+	/* The caller fills in: */
+	uint32_t hops;              /* 0: not known, taken for 1 */
+	uint32_t weight_q16;        /* as so many hosts it counts; 0: as one */
+	uint64_t least_bytes_per_s; /* its share is no less than these take; 0: it may be anything */
+	struct mp_air_way way[2];   /* by enum mp_air_direction */
 };
 
 struct mp_air {
@@ -63,6 +67,8 @@ struct mp_air {
 	uint32_t air_q16;          /* L */
 	uint32_t steps;            /* that the latest one was */
 	uint32_t present;          /* n */
+	uint64_t weights_q16;      /* of those who are there */
+	uint32_t least_q16;        /* f: what hosts have of the least that they are to have */
 	int32_t error_q16;         /* e of the latest step */
 	bool shared;               /* more than one was there in it, and somebody wanted more */
 };
@@ -76,6 +82,11 @@ MP_INLINE uint64_t mp_air_hops(const struct mp_air_host *host)
 MP_INLINE bool mp_air_is_present(const struct mp_air_host *host)
 {
 	return host->way[0].present || host->way[1].present;
+}
+
+MP_INLINE uint64_t mp_air_weight_q16(const struct mp_air_host *host)
+{
+	return host->weight_q16 ? mp_min_u64(host->weight_q16, MP_AIR_WEIGHT_MAX_Q16) : MP_ONE_Q16;
 }
 
 /* Steps that so much time is: a host that is busy may be late, by no more than the rates' memory. */
@@ -123,10 +134,14 @@ MP_INLINE void mp_air_measure(struct mp_air *air, struct mp_air_host *host, uint
 	air->before_ns = now_ns;
 	air->steps = mp_air_steps(elapsed_us);
 	air->present = 0;
+	air->weights_q16 = 0;
 	for (i = 0; i < n; i++) {
 		mp_air_progress(&host[i].way[0], elapsed_us);
 		mp_air_progress(&host[i].way[1], elapsed_us);
-		air->present += mp_air_is_present(&host[i]);
+		if (!mp_air_is_present(&host[i]))
+			continue;
+		air->present++;
+		air->weights_q16 += mp_air_weight_q16(&host[i]);
 	}
 }
 
@@ -137,23 +152,29 @@ MP_INLINE uint64_t mp_air_carried(const struct mp_air_way *way)
 }
 
 /*
- * That a way would send more shows in that something of it waits here, or that it uses nearly what 1/n of the air gives, three
- * quarters, or that it loses, and then sends again within three seconds (active.h). Else it sends what it has.
+ * That a way would send more shows in that something of it waits here, or that it uses nearly its host's part of the air, 1/n
+ * where weights are alike, three quarters, or that it loses, and then sends again within three seconds (active.h). Else it
+ * sends what it has.
  */
-MP_INLINE bool mp_air_has_more(const struct mp_air_way *way, uint64_t used_q16, uint32_t n)
+MP_INLINE bool mp_air_has_more(const struct mp_air *air, const struct mp_air_host *host, const struct mp_air_way *way,
+			       uint64_t used_q16)
 {
-	return way->held || !way->alone_bytes_per_s || used_q16 * n * 4 >= 3 * MP_ONE_Q16 || way->whole < MP_AIR_PRESENT;
+	bool fills = used_q16 * air->weights_q16 * 4 >= 3 * MP_ONE_Q16 * mp_air_weight_q16(host);
+
+	return way->held || !way->alone_bytes_per_s || fills || way->whole < MP_AIR_PRESENT;
 }
 
-/* What a way of n hosts' uses and wants of the air; returns whether it wants all that it can get. */
-MP_INLINE bool mp_air_demand(struct mp_air_way *way, uint32_t n)
+/* What a way of a host's uses and wants of the air; returns whether it wants all that it can get. */
+MP_INLINE bool mp_air_demand(const struct mp_air *air, const struct mp_air_host *host, struct mp_air_way *way)
 {
-	uint64_t used_q16 = way->alone_bytes_per_s ? (mp_air_carried(way) << 16) / way->alone_bytes_per_s : 0;
-	bool wants = way->present && way->wanting_flows && way->quiet < MP_AIR_STALLED && mp_air_has_more(way, used_q16, n);
+	uint64_t carried_q16 = way->alone_bytes_per_s ? (mp_air_carried(way) << 16) / way->alone_bytes_per_s : 0;
+	uint64_t used_q16 = mp_min_u64(carried_q16, MP_AIR_ALL_Q16);
+	bool wants = way->present && way->wanting_flows && way->quiet < MP_AIR_STALLED &&
+		     mp_air_has_more(air, host, way, used_q16);
 	bool begins = way->present && way->flows && way->age < MP_AIR_NEW;
 
 	way->wants = wants;
-	way->used_q16 = (uint32_t)mp_min_u64(used_q16, MP_AIR_ALL_Q16);
+	way->used_q16 = (uint32_t)used_q16;
 	way->demand_q16 = way->present ? (uint32_t)mp_min_u64(2 * used_q16 + MP_AIR_SPARE_Q16, MP_AIR_ALL_Q16) : 0;
 	if (wants || begins)
 		way->demand_q16 = MP_AIR_ALL_Q16;

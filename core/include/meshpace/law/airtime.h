@@ -10,8 +10,11 @@
  *
  * Water-filling. A host's demand d_i is a share of the air, too. Level l is the greatest at which the sum of
  * min(d_i, w_i l) is L, and every host is held to w_i l C_i: what one does not use is the others', and who wants more a
- * moment later has its part at once. Under the policy `air` w_i is 1, under `rate` 1/C_i: then who wants more gets as
- * many bytes as the others.
+ * moment later has its part at once. Under the policy `air` w_i is the host's weight, 1 unless the operator says so; under
+ * `rate` that by C_i: then who wants more gets as many bytes as others of its weight.
+ *
+ * A host that is to have a least rate, which takes g_i of the air, is held to no less: max(w_i l, f g_i) C_i. f is 1, or as
+ * much less as keeps what such hosts take by it at half of L: so much of the air is shared, whatever has been promised.
  *
  * L, the air that there is, is 1 where (1) is exact. It is more where branches do not hear each other, and less where C_i
  * are taken for greater than they are; so it is sought, by what waits in the mesh. On the path of host i W_i waits and
@@ -44,41 +47,79 @@
 #define MP_AIRTIME_MOST_Q16 81920u      /* of L, 5/4 */
 
 /* w of a host by one of its ways, Q16. */
-MP_INLINE uint64_t mp_airtime_weight_q16(const struct mp_air *air, const struct mp_air_way *way)
+MP_INLINE uint64_t mp_airtime_weight_q16(const struct mp_air *air, const struct mp_air_host *host,
+					 const struct mp_air_way *way)
 {
+	uint64_t weight_q16 = mp_air_weight_q16(host);
+
 	if (air->fairness == MP_FAIRNESS_AIR || !way->alone_bytes_per_s)
-		return MP_ONE_Q16;
+		return weight_q16;
 	/* 1/C, of 2^24 bytes/s: what is far above counts a little, what is far below much. */
-	return mp_min_u64(((1ull << 40) / way->alone_bytes_per_s) + 1, 1ull << 30);
+	return mp_min_u64(((1ull << 40) / way->alone_bytes_per_s + 1) * weight_q16 >> 16, 1ull << 30);
 }
 
-MP_INLINE uint64_t mp_airtime_part_q16(const struct mp_air *air, const struct mp_air_way *way, uint64_t level_q16)
+/* f g of a host by one of its ways, Q16. */
+MP_INLINE uint64_t mp_airtime_least_q16(const struct mp_air *air, const struct mp_air_host *host,
+					const struct mp_air_way *way)
 {
-	return mp_min_u64(level_q16 * mp_airtime_weight_q16(air, way) >> 16, MP_AIR_ALL_Q16);
+	uint64_t least_bytes_per_s = mp_min_u64(host->least_bytes_per_s, MP_AIR_MAX_BYTES_PER_S);
+
+	if (!least_bytes_per_s || !way->alone_bytes_per_s)
+		return 0;
+	return mp_min_u64((least_bytes_per_s << 16) / way->alone_bytes_per_s, MP_AIR_ALL_Q16) * air->least_q16 >> 16;
 }
 
-/* min(d, w l) of a host: of both its ways, which take it in turn where each wants half of it. */
+/* max(w l, f g) */
+MP_INLINE uint64_t mp_airtime_part_q16(const struct mp_air *air, const struct mp_air_host *host,
+				       const struct mp_air_way *way, uint64_t level_q16)
+{
+	uint64_t part_q16 = level_q16 * mp_airtime_weight_q16(air, host, way) >> 16;
+
+	return mp_min_u64(mp_max_u64(part_q16, mp_airtime_least_q16(air, host, way)), MP_AIR_ALL_Q16);
+}
+
+/* min(d, part) of a host: of both its ways, which take it in turn where each wants half of it. */
 MP_INLINE uint64_t mp_airtime_takes_q16(const struct mp_air *air, const struct mp_air_host *host, uint64_t level_q16)
 {
-	uint64_t down_q16 = mp_airtime_part_q16(air, &host->way[0], level_q16);
-	uint64_t up_q16 = mp_airtime_part_q16(air, &host->way[1], level_q16);
+	uint64_t down_q16 = mp_airtime_part_q16(air, host, &host->way[0], level_q16);
+	uint64_t up_q16 = mp_airtime_part_q16(air, host, &host->way[1], level_q16);
 	uint64_t demand_q16 = mp_min_u64(host->way[0].demand_q16, down_q16) + mp_min_u64(host->way[1].demand_q16, up_q16);
 
 	return mp_min_u64(demand_q16, mp_max_u64(down_q16, up_q16));
+}
+
+/* What all take at a level. */
+MP_INLINE uint64_t mp_airtime_taken_q16(const struct mp_air *air, const struct mp_air_host *host, uint32_t n, uint64_t level_q16)
+{
+	uint64_t sum_q16 = 0;
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		sum_q16 += mp_airtime_takes_q16(air, &host[i], level_q16);
+	return sum_q16;
+}
+
+/* f, such that what hosts are to have at least takes no more than half of the air. */
+MP_INLINE void mp_airtime_admit(struct mp_air *air, const struct mp_air_host *host, uint32_t n, uint64_t all_q16)
+{
+	uint64_t sum_q16;
+
+	air->least_q16 = MP_ONE_Q16;
+	sum_q16 = mp_airtime_taken_q16(air, host, n, 0);
+	if (2 * sum_q16 > all_q16)
+		air->least_q16 = (uint32_t)((all_q16 << 15) / sum_q16);
 }
 
 /* l: halvings find it to a thousandth. Without bound: not all of the air is wanted. */
 MP_INLINE uint64_t mp_airtime_level_q16(const struct mp_air *air, const struct mp_air_host *host, uint32_t n, uint64_t all_q16)
 {
 	uint64_t low_q16 = 0, high_q16 = 1ull << 32;
-	uint32_t round, i;
+	uint32_t round;
 
 	for (round = 0; round < 32; round++) {
-		uint64_t middle_q16 = (low_q16 + high_q16) / 2, sum_q16 = 0;
+		uint64_t middle_q16 = (low_q16 + high_q16) / 2;
 
-		for (i = 0; i < n; i++)
-			sum_q16 += mp_airtime_takes_q16(air, &host[i], middle_q16);
-		if (sum_q16 > all_q16)
+		if (mp_airtime_taken_q16(air, host, n, middle_q16) > all_q16)
 			high_q16 = middle_q16;
 		else
 			low_q16 = middle_q16;
@@ -161,7 +202,7 @@ MP_INLINE uint32_t mp_airtime_hold(const struct mp_air *air, struct mp_air_host 
 	for (i = 0; i < 2 * n; i++) {
 		struct mp_air_way *way = &host[i / 2].way[i % 2];
 		const struct mp_air_way *other = &host[i / 2].way[1 - i % 2];
-		uint64_t part_q16 = mp_airtime_part_q16(air, way, level_q16);
+		uint64_t part_q16 = mp_airtime_part_q16(air, &host[i / 2], way, level_q16);
 		uint64_t others_q16 = mp_min_u64(other->present ? other->demand_q16 : 0, part_q16 / 2);
 		uint64_t bytes_per_s = way->alone_bytes_per_s * (part_q16 - others_q16) >> 16;
 
@@ -182,12 +223,12 @@ MP_INLINE uint32_t mp_airtime_hold(const struct mp_air *air, struct mp_air_host 
 MP_INLINE uint32_t mp_airtime_step(struct mp_air *air, struct mp_air_host *host, uint32_t n, uint64_t hop_wait_ns,
 			       uint64_t now_ns)
 {
-	uint32_t i, want = 0;
+	uint32_t i, want = 0, in_force_q16;
 	bool heard, used_up;
 
 	mp_air_measure(air, host, n, now_ns);
 	for (i = 0; i < 2 * n; i++)
-		want += mp_air_demand(&host[i / 2].way[i % 2], air->present);
+		want += mp_air_demand(air, &host[i / 2], &host[i / 2].way[i % 2]);
 	mp_alone_guess(host, n);
 	heard = mp_airtime_error(air, host, n, hop_wait_ns);
 	if (!air->air_q16 || !air->shared)
@@ -204,8 +245,9 @@ MP_INLINE uint32_t mp_airtime_step(struct mp_air *air, struct mp_air_host *host,
 		air->air_q16 = mp_airtime_by_q16(air->air_q16, air->error_q16, (int64_t)air->steps * MP_AIRTIME_GAIN_Q16);
 	air->air_q16 = (uint32_t)mp_max_u64(mp_min_u64(air->air_q16, MP_AIRTIME_MOST_Q16), MP_AIRTIME_LEAST_Q16);
 	air->shared = air->present > 1 && want;
-	return mp_airtime_hold(air, host, n,
-			   mp_airtime_level_q16(air, host, n, mp_airtime_by_q16(air->air_q16, air->error_q16, MP_AIRTIME_DAMPING_Q16)));
+	in_force_q16 = mp_airtime_by_q16(air->air_q16, air->error_q16, MP_AIRTIME_DAMPING_Q16);
+	mp_airtime_admit(air, host, n, in_force_q16);
+	return mp_airtime_hold(air, host, n, mp_airtime_level_q16(air, host, n, in_force_q16));
 }
 
 #endif

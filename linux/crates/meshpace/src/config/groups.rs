@@ -16,6 +16,9 @@ pub struct Group {
     /// each address in it is a host of its own
     #[serde(default)]
     pub split: bool,
+    /// as of a [[host]]; of each address where they are split
+    pub weight: Option<f64>,
+    pub least_kbps: Option<f64>,
 }
 
 /// All groups together.

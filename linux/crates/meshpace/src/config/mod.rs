@@ -5,6 +5,7 @@ mod groups;
 mod places;
 mod radio;
 mod rates;
+mod rights;
 #[cfg(test)]
 mod tests;
 
@@ -20,6 +21,7 @@ pub use groups::{group_of, Group};
 pub use places::{Node, NodeName};
 pub use radio::Radio;
 pub use rates::Rates;
+pub use rights::{Right, Rights};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
@@ -146,6 +148,10 @@ pub struct Host {
     pub hops: Option<u32>,
     /// bit rate of the links there, or of each, the first first
     pub mbps: Option<Rates>,
+    /// shares of the air: as so many hosts it counts
+    pub weight: Option<f64>,
+    /// shares of the air: payload that it gets at least, each way, if it wants as much
+    pub least_kbps: Option<f64>,
     /// lengths of the hops there, the first first
     #[serde(default)]
     pub hop_m: Vec<f64>,
@@ -168,6 +174,8 @@ pub struct Config {
     pub shares: bool,
     /// law `even`: what each gets
     pub fairness: Fairness,
+    /// shares of the air: of every host; 0: none
+    pub least_kbps: f64,
     pub local_retransmission: bool,
     /// whose ACKs carry RTT_wired, of wireless-to-wired flows
     pub option: OptionPolicy,
@@ -219,6 +227,7 @@ impl Default for Config {
             goodput_control: true,
             shares: true,
             fairness: Fairness::Air,
+            least_kbps: 0.0,
             local_retransmission: true,
             option: OptionPolicy::Asked,
             delay_bound_ms: 500.0,
@@ -287,6 +296,7 @@ impl Config {
         self.radio.check()?;
         places::check(&self.node)?;
         groups::check(&self.group)?;
+        rights::check(self)?;
         for host in &self.host {
             let name = format!("host {}", host.address);
             in_range(

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::base::errors::{bail, Error, Result};
 use crate::base::system::{self, now_ns};
-use crate::config::{Law, OptionPolicy, ReleaseChoice, Source};
+use crate::config::{Law, OptionPolicy, ReleaseChoice, Rights, Source};
 use crate::hosts::registry::Registry;
 use crate::kernel::intf::{self, mp_limits, mp_settings, MP_AIR_STEP_NS};
 use crate::kernel::programs::{Maps, Programs};
@@ -155,6 +155,7 @@ impl Gateway {
     fn begin(&mut self) -> Result<()> {
         let config = self.task.config();
         self.hosts.configure(&self.maps, config);
+        self.policy.set_rights(Rights::of(config));
         if self.machine.holds() {
             self.policy.can_wake(self.machine.port().clone());
         }
@@ -283,6 +284,7 @@ impl Gateway {
     fn reload(&mut self) {
         if self.task.read_again() {
             self.hosts.configure(&self.maps, self.task.config());
+            self.policy.set_rights(Rights::of(self.task.config()));
             log::info!("configuration read again");
         }
     }

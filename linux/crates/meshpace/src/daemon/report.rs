@@ -106,6 +106,8 @@ fn host(address: &[u8; 16], path: &HostPath, shares: &Shares) -> Host {
         let alone = |air: &Airtime| air.alone_bytes_per_s(&(*address, direction));
         shares.air().and_then(alone).map(kbps)
     };
+    let right = shares.air().and_then(|air| air.right(address));
+    let (weight, least) = right.unwrap_or((1.0, 0));
     let active = |direction| shares.is_active(&(*address, direction));
     Host {
         active_down: active(intf::mp_direction_MP_DOWN),
@@ -114,6 +116,8 @@ fn host(address: &[u8; 16], path: &HostPath, shares: &Shares) -> Host {
         cap_up_kbps: cap_kbps(intf::mp_direction_MP_UP),
         alone_down_kbps: alone_kbps(intf::mp_direction_MP_DOWN),
         alone_up_kbps: alone_kbps(intf::mp_direction_MP_UP),
+        weight: (weight != 1.0).then_some(weight),
+        least_kbps: (least > 0).then(|| kbps(least)),
         address: address_of(address).to_string(),
         addresses: Vec::new(),
         group: None,

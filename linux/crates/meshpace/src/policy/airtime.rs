@@ -2,8 +2,11 @@
 //! `fairness = "air"` or `"rate"`: core/'s shares of the air (law/airtime.h). Unlike under trials both directions of a
 //! host are one: they use the same air.
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use crate::config::{Right, Rights};
 use crate::hosts::identity::{Address, Aliases};
+use crate::kernel::address::address_of;
 use crate::kernel::intf::{
     self, mp_air, mp_air_host, mp_air_way, mp_fairness, mp_host_share, mp_shares,
     MP_ALONE_UNKNOWN_Q16,
@@ -17,6 +20,8 @@ const WAYS: [u32; 2] = [intf::mp_direction_MP_DOWN, intf::mp_direction_MP_UP];
 pub struct Airtime {
     state: mp_air,
     hosts: BTreeMap<Address, mp_air_host>,
+    rights: Arc<Rights>,
+    aliases: Arc<Aliases>,
     /// what hosts had got before the first step was not got in it
     begun: bool,
 }
@@ -56,8 +61,36 @@ fn told(way: &mp_air_way) -> u64 {
     law::feedback_of(&mp_shares::default(), &share).bytes_per_s
 }
 
+/// What is stated of the address that stands for a host, and of all those for which it stands.
+fn right_of(rights: &Rights, aliases: &Aliases, standing: Address) -> Right {
+    let all = rights.of_all();
+    if rights.are_alike() {
+        return all;
+    }
+    let others = aliases.0.iter().filter(|(_, of)| **of == standing);
+    let addresses = others.map(|(address, _)| address);
+    let own = rights.of_address(address_of(&standing));
+    let stated = addresses.fold(own, |right, address| {
+        right.or(rights.of_address(address_of(address)))
+    });
+    Right {
+        weight: stated.weight.or(all.weight),
+        least_kbps: stated.least_kbps.or(all.least_kbps),
+    }
+}
+
+fn entitle(host: &mut mp_air_host, right: &Right) {
+    host.weight_q16 = right.weight_q16();
+    host.least_bytes_per_s = right.least_bytes_per_s();
+}
+
 impl Airtime {
-    pub fn new(fairness: mp_fairness, now_ns: u64) -> Self {
+    pub fn new(
+        fairness: mp_fairness,
+        rights: Arc<Rights>,
+        aliases: Arc<Aliases>,
+        now_ns: u64,
+    ) -> Self {
         let state = mp_air {
             fairness,
             before_ns: now_ns,
@@ -66,6 +99,8 @@ impl Airtime {
         Self {
             state,
             hosts: BTreeMap::new(),
+            rights,
+            aliases,
             begun: false,
         }
     }
@@ -76,9 +111,22 @@ impl Airtime {
     }
 
     /// Who is another address's host now is none of its own.
-    pub fn join(&mut self, aliases: &Aliases) {
+    pub fn join(&mut self, aliases: Arc<Aliases>) {
         self.hosts
             .retain(|address, _| aliases.standing(*address) == *address);
+        self.aliases = aliases;
+        self.entitle_all();
+    }
+
+    pub fn set_rights(&mut self, rights: Arc<Rights>) {
+        self.rights = rights;
+        self.entitle_all();
+    }
+
+    fn entitle_all(&mut self) {
+        for (address, host) in &mut self.hosts {
+            entitle(host, &right_of(&self.rights, &self.aliases, *address));
+        }
     }
 
     /// Some time has passed; returns those that have a cap.
@@ -96,7 +144,11 @@ impl Airtime {
     /// Who has shown no progress yet takes no part: of addresses that nobody answers there may be thousands.
     fn meet(&mut self, news: &AllNews) {
         for ((address, _), _) in news.iter().filter(|(_, news)| news.bytes > 0) {
-            self.hosts.entry(*address).or_default();
+            self.hosts.entry(*address).or_insert_with(|| {
+                let mut host = mp_air_host::default();
+                entitle(&mut host, &right_of(&self.rights, &self.aliases, *address));
+                host
+            });
         }
         for (address, host) in &mut self.hosts {
             fill_in(host, WAYS.map(|way| news.get(&(*address, way))));
@@ -138,6 +190,12 @@ impl Airtime {
     /// Whether anybody is there.
     pub fn has_active(&self) -> bool {
         self.state.present > 0
+    }
+
+    /// As so many hosts a host counts, and what it is to have at least, bytes/s; None: it has not been there.
+    pub fn right(&self, address: &Address) -> Option<(f64, u64)> {
+        let host = self.hosts.get(address)?;
+        Some((f64::from(host.weight_q16) / 65536.0, host.least_bytes_per_s))
     }
 
     /// What a member gets when its host is alone, bytes/s; None: not known.

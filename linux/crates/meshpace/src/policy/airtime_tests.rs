@@ -2,8 +2,9 @@
 //! Shares of the air in a mesh of which one frame is in the air at a time, by virtual time.
 use std::sync::Arc;
 
-use crate::config::Fairness;
+use crate::config::{Fairness, Rights};
 use crate::hosts::identity::Aliases;
+use crate::kernel::address::address_of;
 use crate::kernel::flow_state::{FlowState, Table};
 use crate::kernel::intf::{
     self, mp_flow_key, mp_host_key, mp_progress, MP_AIR_STEP_NS, MP_ALONE_DRIFT_Q16,
@@ -214,6 +215,42 @@ fn what_an_upload_s_application_does_not_use_is_the_other_s_unless_it_loses() {
     assert!(beside_losses < 0.7 * ALONE, "{beside_losses}");
     mesh.run(10);
     assert!(mesh.rate(1, DOWN) > 0.8 * ALONE, "{}", mesh.rate(1, DOWN));
+}
+
+/// What is stated of one of its addresses.
+fn stated(mesh: &mut Mesh, text: &str) {
+    let config = toml::from_str(text).unwrap();
+    mesh.shares.set_rights(Rights::of(&config));
+}
+
+/// Else who pays for more, or a clinic that has to be able to call, has what everybody has. It counts at once, also of a
+/// host that has not come yet, and by whichever of its addresses it is known.
+#[test]
+fn a_host_has_the_weight_and_the_least_that_are_stated_of_any_of_its_addresses() {
+    let own = |n: u8| address_of(&address(n));
+    let weight = format!("[[host]]\naddress='{}'\nweight=3", own(9));
+    let mut mesh = Mesh::new(Fairness::Air);
+    stated(&mut mesh, &weight);
+    let aliases = Aliases([(address(9), address(2))].into());
+    mesh.shares.set_aliases(Arc::new(aliases));
+    mesh.bulk = vec![Bulk::new(1, DOWN, 600_000.0, 1)];
+    mesh.run(5);
+    mesh.bulk.push(Bulk::new(2, DOWN, 200_000.0, 3));
+    mesh.run(8);
+    let part = mesh.rate(2, DOWN) / 200_000.0;
+    assert!((0.7..0.85).contains(&part), "{part}");
+    let right = |mesh: &Mesh, n| mesh.shares.air().unwrap().right(&address(n));
+    assert_eq!(right(&mesh, 2), Some((3.0, 0)));
+    // Read again: 5/6 of what it has alone, of which half of the air are half; the other has the rest.
+    let least = format!("[[host]]\naddress='{}'\nleast_kbps=960", own(2));
+    stated(&mut mesh, &least);
+    mesh.run(8);
+    assert_eq!(right(&mesh, 2), Some((1.0, 120_000)));
+    let (near, far) = (mesh.rate(1, DOWN), mesh.rate(2, DOWN));
+    assert!((95_000.0..115_000.0).contains(&far), "{far}");
+    assert!((270_000.0..330_000.0).contains(&near), "{near}");
+    stated(&mut mesh, "least_kbps = 640");
+    assert_eq!(right(&mesh, 1), Some((1.0, 80_000)));
 }
 
 #[test]

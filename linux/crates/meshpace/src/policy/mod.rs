@@ -12,7 +12,7 @@ pub mod wake_ups;
 use std::sync::Arc;
 
 use crate::base::errors::{Error, Result};
-use crate::config::Fairness;
+use crate::config::{Fairness, Rights};
 use crate::hosts::flows;
 use crate::hosts::identity::Aliases;
 use crate::kernel::flow_state::Table;
@@ -83,6 +83,11 @@ impl Policy {
     /// Which addresses are one host has changed.
     pub fn set_aliases(&mut self, aliases: Arc<Aliases>) {
         self.shares.set_aliases(aliases);
+    }
+
+    /// What hosts may have beside each other.
+    pub fn set_rights(&mut self, rights: Rights) {
+        self.shares.set_rights(rights);
     }
 
     /// Sets what hosts may get; `fairness` None: nobody has a cap any more. `sums`: bytes so far of what is not

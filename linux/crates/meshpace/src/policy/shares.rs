@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::config::Fairness;
+use crate::config::{Fairness, Rights};
 use crate::hosts::identity::Aliases;
 use crate::kernel::flow_state::Table;
 use crate::kernel::intf::mp_host_key;
@@ -24,9 +24,14 @@ enum By {
 }
 
 impl By {
-    fn new(fairness: Fairness, now_ns: u64) -> Self {
+    fn new(fairness: Fairness, rights: &Arc<Rights>, aliases: &Arc<Aliases>, now_ns: u64) -> Self {
         match fairness.of_air() {
-            Some(of_air) => Self::Air(Airtime::new(of_air, now_ns)),
+            Some(of_air) => Self::Air(Airtime::new(
+                of_air,
+                rights.clone(),
+                aliases.clone(),
+                now_ns,
+            )),
             None => Self::Trials(Trials::new(now_ns)),
         }
     }
@@ -35,6 +40,7 @@ impl By {
 pub struct Shares {
     delivered: Delivered,
     fairness: Fairness,
+    rights: Arc<Rights>,
     by: By,
     caps: Caps,
     /// what each flow of those that have a cap is told, bytes/s
@@ -50,12 +56,22 @@ pub fn key_of((address, direction): &Member) -> mp_host_key {
 
 impl Shares {
     pub fn new(fairness: Fairness, now_ns: u64) -> Self {
+        let (delivered, rights) = (Delivered::default(), Arc::<Rights>::default());
         Self {
-            delivered: Delivered::default(),
+            by: By::new(fairness, &rights, delivered.aliases(), now_ns),
+            delivered,
             fairness,
-            by: By::new(fairness, now_ns),
+            rights,
             caps: Caps::new(),
             feedback: Caps::new(),
+        }
+    }
+
+    /// What hosts may have beside each other.
+    pub fn set_rights(&mut self, rights: Rights) {
+        self.rights = Arc::new(rights);
+        if let By::Air(air) = &mut self.by {
+            air.set_rights(self.rights.clone());
         }
     }
 
@@ -65,7 +81,7 @@ impl Shares {
 
     pub fn set_aliases(&mut self, aliases: Arc<Aliases>) {
         if let By::Air(air) = &mut self.by {
-            air.join(&aliases);
+            air.join(aliases.clone());
         }
         self.delivered.set_aliases(aliases);
     }
@@ -141,17 +157,24 @@ impl Shares {
         self.fairness = fairness;
         match (&mut self.by, fairness.of_air()) {
             (By::Air(air), Some(of_air)) => air.set_fairness(of_air),
-            _ => self.by = By::new(fairness, now_ns),
+            _ => {
+                let aliases = self.delivered.aliases();
+                self.by = By::new(fairness, &self.rights, aliases, now_ns);
+            }
         }
     }
 
     /// Nobody has a cap any more.
     pub fn end(&mut self, now_ns: u64) -> Vec<Member> {
         let caps = std::mem::take(&mut self.caps);
-        *self = Self {
-            delivered: Delivered::new(self.aliases().clone()),
-            ..Self::new(self.fairness, now_ns)
-        };
+        self.delivered = Delivered::new(self.aliases().clone());
+        self.by = By::new(
+            self.fairness,
+            &self.rights,
+            self.delivered.aliases(),
+            now_ns,
+        );
+        self.feedback.clear();
         caps.into_keys().collect()
     }
 

@@ -69,6 +69,12 @@ pub struct Host {
     /// law `even`: what the host may get, payload; None: no cap
     pub cap_down_kbps: Option<f64>,
     pub cap_up_kbps: Option<f64>,
+    /// fairness `air`, `rate`: as so many hosts it counts; None: as one
+    #[serde(default)]
+    pub weight: Option<f64>,
+    /// fairness `air`, `rate`: what it is to have at least, payload; None: nothing is stated
+    #[serde(default)]
+    pub least_kbps: Option<f64>,
     /// fairness `air`, `rate`: what the host gets when it is alone, payload, as learnt so far; None: not known
     #[serde(default)]
     pub alone_down_kbps: Option<f64>,
