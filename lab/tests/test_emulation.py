@@ -75,6 +75,15 @@ def test_evens_shares_are_switched_with_the_simulated_ones() -> None:
     assert "goodput_control" not in there
 
 
+def test_what_hosts_may_have_is_what_they_have_simulated() -> None:
+    node = HOST["node"]
+    law = {"law": "even", "host_weight": {node: 2.5}, "host_least_kbps": {node: 300.0}}
+    text = plan.gateway_toml(resolved(gateway={**law, "least_kbps": 64.0}), [HOST])
+    there = tomllib.loads(text)
+    (host,) = there["host"]
+    assert (host["weight"], host["least_kbps"], there["least_kbps"]) == (2.5, 300.0, 64.0)
+
+
 @pytest.mark.parametrize("variant", ["newreno", "cubic", "bbr"])
 def test_a_law_of_the_gateways_takes_any_wired_sender(variant: str) -> None:
     """The law paces what a sender lets out, whatever decides on its window."""

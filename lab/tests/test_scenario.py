@@ -175,6 +175,21 @@ BAD = {
         "gateway.host_kbps",
         "remove it",
     ),
+    "a weight of no host": (
+        f'[gateway]\nlaw = "even"\nhost_weight = {{ RL77 = 2 }}\n{FLOW}',
+        "gateway.host_weight.RL77",
+        "is of no mesh node",
+    ),
+    "a weight of nothing": (
+        f'[gateway]\nlaw = "even"\nhost_weight = {{ A = 0 }}\n{FLOW}',
+        "gateway.host_weight",
+        "0.01",
+    ),
+    "a least rate without even": (
+        f'[gateway]\nlaw = "gap"\nleast_kbps = 5\n{FLOW}',
+        "gateway.least_kbps",
+        '"even" only',
+    ),
     "fairness without even": (
         f'[gateway]\nlaw = "gap"\nfairness = "air"\n{FLOW}',
         "gateway.fairness",

@@ -93,6 +93,38 @@ def test_who_comes_has_its_part_and_who_leaves_frees_it(
         assert 0.75 <= both[0] / both[1] <= 1 / 0.75
 
 
+@pytest.mark.measured
+def test_a_weight_and_a_least_rate_come_with_a_reload(start: StartGateway) -> None:
+    """Else who pays for more has what all have, or a clinic's part depends on who is there."""
+    far_hops = 3
+    alone = [KBPS * PAYLOAD, KBPS * PAYLOAD / far_hops]
+    least = 0.45 * alone[1]
+    with net.over_radio(radio(far_hops), hosts=2) as network:
+        gateway = begin(start, network, far_hops, "air")
+        near_host, far_host = host(NEAR, 11.0), host(FAR, 11.0, far_hops)
+
+        def read_again(*hosts: dict[str, object], **keys: float) -> None:
+            gateway.configure({"law": "even", "host": list(hosts), **keys})
+            gateway.send(signal.SIGHUP)
+            time.sleep(SETTLING_S)
+
+        with transfer(network, 0, "down") as near, transfer(network, 1, "down") as far:
+            time.sleep(SETTLING_S)
+            read_again(near_host, {**far_host, "weight": 3.0})
+            heavy = kbps(near, far)
+            shown = by_host(gateway, "weight")
+            read_again({**near_host, "weight": 9.0}, {**far_host, "least_kbps": least})
+            kept = kbps(near, far)
+    parts = [[got / own for got, own in zip(both, alone, strict=True)] for both in (heavy, kept)]
+    print(f"weights 1 and 3: {parts[0]}; 9 and a least of .45: {parts[1]}")
+    assert shown == {NEAR: None, FAR: 3.0}
+    assert parts[0][0] >= 0.8 / 4
+    assert parts[0][1] >= 0.8 * 3 / 4
+    assert parts[1][1] >= 0.85 * 0.45
+    assert parts[1][0] >= 0.8 * 0.5
+    assert sum(parts[0]) >= 0.85
+
+
 def test_another_fairness_comes_with_a_reload(start: StartGateway, network: net.Network) -> None:
     """Else the operator restarts the gateway, and all it has learnt is gone."""
     gateway = start(network, law="even")

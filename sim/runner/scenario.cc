@@ -62,6 +62,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GatewayConfig,
                                    law,
                                    goodput_control,
                                    fairness,
+                                   host_weight,
+                                   host_least_kbps,
+                                   least_kbps,
                                    local_retransmission,
                                    release,
                                    delay_bound_s,
@@ -208,27 +211,47 @@ CheckGateway(const GatewayConfig& gateway)
     CheckRange("gateway.bucket", gateway.bucket, 1, MOST);
 }
 
-/** Checks that hosts with rates of their own are mesh nodes, and that a law holds them to these. */
-void
-CheckHostRates(const Scenario& scenario)
+/** Figures of mesh nodes by their names, which only one law knows. */
+struct OfHosts
 {
-    const auto& rates = scenario.gateway.host_kbps;
-    if (!rates.empty() && scenario.gateway.law != "hosts")
+    std::string key;                             //!< of the gateway
+    const std::map<std::string, double>& values; //!< by name
+    std::string law;                             //!< for which they have a meaning
+    double least;                                //!< of their range
+    double most;                                 //!< of their range
+};
+
+/** Checks that figures are of mesh nodes, and for the law that there is. */
+void
+CheckOfHosts(const Scenario& scenario, const OfHosts& of)
+{
+    if (!of.values.empty() && scenario.gateway.law != of.law)
     {
-        throw ScenarioError("gateway.host_kbps has a meaning for gateway.law = \"hosts\" only; "
-                            "remove it");
+        throw ScenarioError("gateway." + of.key + " has a meaning for gateway.law = \"" + of.law +
+                            "\" only; remove it");
     }
-    for (const auto& [name, kbps] : rates)
+    for (const auto& [name, value] : of.values)
     {
-        CheckRange("gateway.host_kbps." + name, kbps, LEAST_KBPS, MOST);
+        CheckRange("gateway." + of.key + "." + name, value, of.least, of.most);
         if (std::none_of(scenario.nodes.begin(), scenario.nodes.end(), [&](const auto& node) {
                 return node.name == name && !node.gateway;
             }))
         {
-            throw ScenarioError("gateway.host_kbps." + name +
+            throw ScenarioError("gateway." + of.key + "." + name +
                                 " is of no mesh node but a gateway; name another");
         }
     }
+}
+
+/** Checks what single hosts have. */
+void
+CheckHosts(const Scenario& scenario)
+{
+    const auto& gateway = scenario.gateway;
+    CheckOfHosts(scenario, {"host_kbps", gateway.host_kbps, "hosts", LEAST_KBPS, MOST});
+    CheckOfHosts(scenario, {"host_weight", gateway.host_weight, "even", 0.01, 100});
+    CheckOfHosts(scenario, {"host_least_kbps", gateway.host_least_kbps, "even", 0, MOST});
+    CheckRange("gateway.least_kbps", gateway.least_kbps, 0, gateway.law == "even" ? MOST : 0);
 }
 
 /** Checks that links with rates of their own join mesh nodes, of a standard that has such rates. */
@@ -470,7 +493,7 @@ Check(const Scenario& scenario)
     CheckKnown("radio.queueing", scenario.radio.queueing, QUEUEING);
     CheckKnown("routing.protocol", scenario.routing.protocol, {"static", "aodv", "olsr"});
     CheckGateway(scenario.gateway);
-    CheckHostRates(scenario);
+    CheckHosts(scenario);
     CheckNumbers(scenario);
     CheckGateways(scenario);
     CheckClients(scenario);

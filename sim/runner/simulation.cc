@@ -132,6 +132,14 @@ Simulation::~Simulation()
     Simulator::Destroy();
 }
 
+/** What is stated of a host, or else of all. */
+static double
+Stated(const std::map<std::string, double>& values, const std::string& name, double otherwise)
+{
+    const auto found = values.find(name);
+    return found == values.end() ? otherwise : found->second;
+}
+
 Ptr<MeshpaceGateway>
 Simulation::CreateGateway() const
 {
@@ -180,7 +188,16 @@ Simulation::InstallGateway(const std::string& name)
     m_gateways.push_back(gateway);
     for (const auto& node : m_scenario.nodes)
     {
-        gateway->SetHops(m_network->Address(node.name), m_network->HopsBetween(node.name, name));
+        const auto address = m_network->Address(node.name);
+        gateway->SetHops(address, m_network->HopsBetween(node.name, name));
+        if (!node.gateway)
+        {
+            const auto& stated = m_scenario.gateway;
+            const auto leastKbps = Stated(stated.host_least_kbps, node.name, stated.least_kbps);
+            gateway->SetRights(address,
+                               Stated(stated.host_weight, node.name, 1),
+                               std::llround(leastKbps * 1e3 / 8));
+        }
     }
     for (const auto& host : m_scenario.wired_hosts)
     {

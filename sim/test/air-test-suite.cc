@@ -173,6 +173,33 @@ class RateTestCase : public TestCase
     }
 };
 
+/** Who counts for three has three quarters of what it has alone, and who is to have something at least has it. */
+class RightsTestCase : public TestCase
+{
+  public:
+    RightsTestCase()
+        : TestCase("A weight, and a least rate")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const auto near = Alone(Near(true));
+        const auto far = Alone(Far(true));
+        auto scenario = Chain("air");
+        scenario.flows = {Near(true), Far(true)};
+        scenario.gateway.host_weight = {{"RL3", 3}};
+        auto bins = Delivered(scenario);
+        NS_TEST_EXPECT_MSG_GT(Rate(bins[0], 20, SECONDS), 0.8 * near * 3 / 4, "who counts for three");
+        NS_TEST_EXPECT_MSG_GT(Rate(bins[1], 20, SECONDS), 0.75 * far / 4, "who counts for one");
+        NS_TEST_EXPECT_MSG_LT(Rate(bins[1], 20, SECONDS), 0.75 * far / 2, "no more than its share");
+        scenario.gateway.host_least_kbps = {{"A", far / 2 * 8 / 1e3}};
+        bins = Delivered(scenario);
+        NS_TEST_EXPECT_MSG_GT(Rate(bins[1], 20, SECONDS), 0.8 * far / 2, "half in any case");
+    }
+};
+
 /** The suite. */
 class AirTestSuite : public TestSuite
 {
@@ -186,6 +213,7 @@ class AirTestSuite : public TestSuite
         }
         AddTestCase(new BoundTestCase, Duration::QUICK);
         AddTestCase(new RateTestCase, Duration::QUICK);
+        AddTestCase(new RightsTestCase, Duration::QUICK);
     }
 };
 

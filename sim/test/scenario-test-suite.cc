@@ -41,6 +41,7 @@ Resolved()
                   {"name": "A", "x_m": 200.0, "y_m": -1.5, "gateway": false}],
         "clients": [], "links": [], "wired_hosts": ["B"],
         "gateway": {"law": "gap", "goodput_control": true, "fairness": "trials", "local_retransmission": true,
+                    "host_weight": {}, "host_least_kbps": {}, "least_kbps": 0.0,
                     "release": "nfqueue", "delay_bound_s": 0.5, "rate_kbps": 0.0, "host_kbps": {},
                     "bucket": 1, "queueing": "", "link_rates": "single", "omit": ""},
         "map": {"assumed_exponent": 3.0, "positions": false, "least_h_cs": 1, "past_end": false},
@@ -241,6 +242,8 @@ class ScenarioTestSuite : public TestSuite
         add("Unknown law", "/gateway/law", "odd", "gateway.law");
         add("CAKE without a rate", "/gateway/law", "cake", "gateway.rate_kbps");
         add("Rates of no law", "/gateway/host_kbps", Json{{"A", 5}}, "gateway.host_kbps");
+        add("Weights of no law", "/gateway/host_weight", Json{{"A", 2}}, "gateway.host_weight");
+        add("A least rate of no law", "/gateway/least_kbps", 5, "gateway.least_kbps");
         add("Unknown part left out", "/gateway/omit", "all", "gateway.omit");
         add("Wires without a rate", "/wired/mbps", 0, "wired.mbps");
         add("No gateway", "/nodes/0/gateway", false, "no gateway");

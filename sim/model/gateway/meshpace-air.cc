@@ -4,6 +4,7 @@
 
 #include "meshpace-air.h"
 
+#include <cmath>
 #include <vector>
 
 namespace ns3
@@ -24,6 +25,14 @@ void
 MeshpaceAir::SetFairness(MeshpaceFairness fairness)
 {
     m_air.fairness = fairness == MeshpaceFairness::RATE ? MP_FAIRNESS_RATE : MP_FAIRNESS_AIR;
+}
+
+void
+MeshpaceAir::SetRights(uint32_t address, double weight, uint64_t leastBytesPerS)
+{
+    auto& host = m_hosts[address].air;
+    host.weight_q16 = static_cast<uint32_t>(std::llround(weight * MP_ONE_Q16));
+    host.least_bytes_per_s = leastBytesPerS;
 }
 
 void

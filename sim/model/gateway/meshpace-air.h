@@ -38,6 +38,14 @@ class MeshpaceAir
     void SetFairness(MeshpaceFairness fairness);
 
     /**
+     * What a host may have beside the others.
+     * @param address the host
+     * @param weight as so many hosts it counts
+     * @param leastBytesPerS payload that it gets at least; 0: nothing is stated
+     */
+    void SetRights(uint32_t address, double weight, uint64_t leastBytesPerS);
+
+    /**
      * What is known of a direction of a host, before each step.
      * @param address the host
      * @param down from the wired network to it, else the other way

@@ -184,6 +184,12 @@ MeshpaceGateway::SetFairness(MeshpaceFairness fairness)
 }
 
 void
+MeshpaceGateway::SetRights(Ipv4Address host, double weight, uint64_t leastBytesPerS)
+{
+    m_hostShares.SetRights(host.Get(), weight, leastBytesPerS);
+}
+
+void
 MeshpaceGateway::SetHops(Ipv4Address host, uint32_t hops)
 {
     m_hops[host.Get()] = hops;

@@ -54,6 +54,14 @@ class MeshpaceGateway : public Object
     void SetHops(Ipv4Address host, uint32_t hops);
 
     /**
+     * States what a mesh host may have beside the others, under EVEN.
+     * @param host its address
+     * @param weight as so many hosts it counts
+     * @param leastBytesPerS payload that it gets at least; 0: nothing is stated
+     */
+    void SetRights(Ipv4Address host, double weight, uint64_t leastBytesPerS);
+
+    /**
      * States that a wired host is behind another gateway: its flows are not this law's, even
      * where this node relays them.
      * @param host its address

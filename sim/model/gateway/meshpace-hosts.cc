@@ -57,6 +57,12 @@ MeshpaceHosts::SetFairness(MeshpaceFairness fairness)
     m_air.SetFairness(fairness);
 }
 
+void
+MeshpaceHosts::SetRights(uint32_t address, double weight, uint64_t leastBytesPerS)
+{
+    m_air.SetRights(address, weight, leastBytesPerS);
+}
+
 uint64_t
 MeshpaceHosts::StepNs() const
 {

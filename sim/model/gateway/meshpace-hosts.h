@@ -62,6 +62,14 @@ class MeshpaceHosts
     /** @param fairness how hosts come by their caps; AIR, if nothing is said */
     void SetFairness(MeshpaceFairness fairness);
 
+    /**
+     * What a host may have beside the others, under AIR and RATE.
+     * @param address the host
+     * @param weight as so many hosts it counts
+     * @param leastBytesPerS payload that it gets at least; 0: nothing is stated
+     */
+    void SetRights(uint32_t address, double weight, uint64_t leastBytesPerS);
+
     /** @return how long a step of the shares lasts, ns */
     uint64_t StepNs() const;
 

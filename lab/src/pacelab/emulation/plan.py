@@ -10,6 +10,7 @@ from pacelab.emulation.ready import Port, RadioKeys
 from pacelab.errors import InputError
 from pacelab.results.runs import Direction
 from pacelab.scenario.flows import Flow, Tcp
+from pacelab.scenario.gateway import Gateway
 from pacelab.scenario.models import Scenario
 from pacelab.scenario.radio import AGGREGATING
 from pacelab.scenario.schema import Table
@@ -237,7 +238,7 @@ def gateway_toml(scenario: Scenario, hosts: list[Port]) -> str:
     lines = [
         f'law = "{gateway.law}"',
         f"{control} = {str(gateway.goodput_control).lower()}",
-        *([f'fairness = "{gateway.fairness}"'] if gateway.law == "even" else []),
+        *(_shares_toml(gateway) if gateway.law == "even" else []),
         f"local_retransmission = {str(gateway.local_retransmission).lower()}",
         f"delay_bound_ms = {gateway.delay_bound_s * 1e3:.3f}",
     ]
@@ -248,10 +249,21 @@ def gateway_toml(scenario: Scenario, hosts: list[Port]) -> str:
             f'address = "{host["address"]}"',
             f"hops = {host['hops']}",
             f"mbps = {host['mbps']}",
+            *_rights_toml(gateway, host["node"]),
         ]
     if gateway.law == "map":
         lines += radio_toml([host["radio_at_gateway"] for host in hosts], "gateway.law")
     return "\n".join(lines) + "\n"
+
+
+def _shares_toml(gateway: Gateway) -> list[str]:
+    return [f'fairness = "{gateway.fairness}"', f"least_kbps = {gateway.least_kbps}"]
+
+
+def _rights_toml(gateway: Gateway, node: str) -> list[str]:
+    """What a node may have beside the others, where the scenario says so."""
+    stated = {"weight": gateway.host_weight, "least_kbps": gateway.host_least_kbps}
+    return [f"{key} = {of[node]}" for key, of in stated.items() if node in of]
 
 
 def radio_toml(radios: list[RadioKeys], where: str) -> list[str]:

@@ -25,6 +25,17 @@ class Gateway(Model):
         default="air",
         description="of even: equal parts of the air, equal rates by them, equal rates by trials",
     )
+    host_weight: dict[str, Annotated[float, Field(ge=0.01, le=100)]] = Field(
+        default_factory=dict,
+        description="of even by air, rate: as so many hosts each mesh node named counts; else as 1",
+    )
+    host_least_kbps: dict[str, Annotated[float, Field(ge=0, le=1e6)]] = Field(
+        default_factory=dict,
+        description="of even by air, rate: payload that each named gets at least, each way",
+    )
+    least_kbps: float = Field(
+        default=0.0, ge=0, le=1e6, description="the same, of all who are not named; 0: nothing"
+    )
     local_retransmission: bool = Field(
         default=True, description="the gateway answers duplicate ACKs itself"
     )
@@ -101,7 +112,13 @@ KEY_LAWS = {
     "host_kbps": ("hosts",),
     "bucket": ("shaper",),
     "fairness": ("even",),
+    "host_weight": ("even",),
+    "host_least_kbps": ("even",),
+    "least_kbps": ("even",),
 }
+
+# Those of them that name mesh nodes.
+OF_HOSTS = ("host_kbps", "host_weight", "host_least_kbps")
 
 # Laws beside which a gateway's radios have queues of their own.
 QUEUEING_LAWS = ("off", "cake", "hosts")
@@ -137,8 +154,9 @@ def _check_rates(stated: Gateway, hosts: Collection[str], where: Where) -> None:
         )
     if law == "hosts" and not stated.host_kbps:
         raise where.at("host_kbps").error("hosts needs rates; write for example { A = 4000 }")
-    for name in stated.host_kbps if law == "hosts" else ():
-        if name not in hosts:
-            raise where.at("host_kbps", name).error(
-                f"is of no mesh node but a gateway; {nearest(name, hosts)}"
-            )
+    for key in OF_HOSTS:
+        for name in getattr(stated, key) if law in KEY_LAWS[key] else ():
+            if name not in hosts:
+                raise where.at(key, name).error(
+                    f"is of no mesh node but a gateway; {nearest(name, hosts)}"
+                )
