@@ -4,7 +4,7 @@
 
 #include "person-checks.h"
 
-#include "../scenario-checks.h"
+#include "../key-checks.h"
 
 #include <algorithm>
 
