@@ -120,6 +120,9 @@ KEY_LAWS = {
 # Those of them that name mesh nodes.
 OF_HOSTS = ("host_kbps", "host_weight", "host_least_kbps")
 
+# What hosts may have beside the others, by shares of the air.
+RIGHTS = ("host_weight", "host_least_kbps", "least_kbps")
+
 # Laws beside which a gateway's radios have queues of their own.
 QUEUEING_LAWS = ("off", "cake", "hosts")
 
@@ -135,6 +138,9 @@ def completed_gateway(stated: Gateway, hosts: Collection[str], where: Where) -> 
         if law not in laws and stated.stated(key):
             known = " and ".join(f'"{name}"' for name in laws)
             raise where.at(key).error(f"has a meaning for law = {known} only; remove it")
+    for key in RIGHTS if stated.fairness == "trials" else ():
+        if stated.stated(key):
+            raise where.at(key).error("means nothing to trials; give fairness air or rate")
     if law not in QUEUEING_LAWS and stated.queueing:
         raise where.at("queueing").error(
             f"packets wait as the law {law} has them; remove it, or turn the law off"
