@@ -133,7 +133,7 @@ def test_a_late_run_is_made_again_and_not_for_ever(
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (["day-arrival"], '"oracle" is searched for, which is not emulated'),
+        (["day-near-far"], '"oracle" is searched for, which is not emulated'),
         (["day-arrival", "--system", "CAKE, set well"], 'gateway.law: "cake" is not emulated'),
         (["day-person", "--system", "CUBIC"], "person: simulated only"),
         (["day-arrival", "--until-decided"], "--until-decided: is of simulations"),
