@@ -10,6 +10,7 @@ import pytest
 
 from pacelab import cli
 from pacelab.experiment.cost import cpu_s
+from pacelab.experiment.runner import execute, make_job
 from pacelab.scenario import load, resolve
 from pacelab.scenario.evening import OCCUPATIONS
 
@@ -216,3 +217,31 @@ def test_people_alone(write: Callable[[str], str], capsys: pytest.CaptureFixture
     assert [len(window) for window in second["calls"][0]["windows"]] == [3, 3]
     assert sum(second["wants"]) == 20
     assert cli.main(["run", file]) == cli.DONE
+
+
+FULL_BUFFER = """
+duration_s = 80.0
+warmup_s = 1.0
+[radio]
+standard = "802.11g"
+data_mbps = 54.0
+control_mbps = 6.0
+[mesh]
+topology = "chain"
+hops = 1
+[[person]]
+name = "Ann"
+node = "A"
+does = ["video"]
+start_s = 1.137
+"""
+
+
+@pytest.mark.usefixtures("real")
+@pytest.mark.timeout(120)
+def test_a_video_whose_buffer_is_full_does_not_ask_for_ever(write: Callable[[str], str]) -> None:
+    """Else a run stands still: what is left of a segment may round to no time at all, as here."""
+    run = execute(make_job(load(write(FULL_BUFFER)), 2, use_cache=False))
+    (video,) = run["people"][0]["videos"]
+    # What is played until the end, and a full buffer: 4 s a segment.
+    assert 80 / 4 <= len(video["segments"]) <= (80 + 50) / 4 + 1

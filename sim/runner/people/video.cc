@@ -118,15 +118,16 @@ Video::Settle()
 void
 Video::Ask()
 {
-    const auto overS = BufferS() + SEGMENT_S - BufferBasedRate::BUFFER_S;
+    // In the simulator's ticks: of less than one there would be no end of asking.
+    const auto over = Seconds(BufferS() + SEGMENT_S - BufferBasedRate::BUFFER_S);
     m_ask.Cancel();
     if (m_paused)
     {
         return;
     }
-    if (overS > 0)
+    if (over.IsStrictlyPositive())
     {
-        m_ask = Simulator::Schedule(Seconds(overS), &Video::Ask, this);
+        m_ask = Simulator::Schedule(over, &Video::Ask, this);
         return;
     }
     const auto kbps = m_rate.Next(BufferS());
