@@ -31,7 +31,7 @@ class Gateway(Model):
     )
     host_least_kbps: dict[str, Annotated[float, Field(ge=0, le=1e6)]] = Field(
         default_factory=dict,
-        description="of even by air, rate: payload that each named gets at least, each way",
+        description="of even by air, rate: payload, down and up, that each named gets at least",
     )
     least_kbps: float = Field(
         default=0.0, ge=0, le=1e6, description="the same, of all who are not named; 0: nothing"

@@ -150,7 +150,7 @@ pub struct Host {
     pub mbps: Option<Rates>,
     /// shares of the air: as so many hosts it counts
     pub weight: Option<f64>,
-    /// shares of the air: payload that it gets at least, each way, if it wants as much
+    /// shares of the air: payload, down and up together, that it gets at least if it wants as much
     pub least_kbps: Option<f64>,
     /// lengths of the hops there, the first first
     #[serde(default)]
