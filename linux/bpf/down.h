@@ -9,6 +9,7 @@
 #ifndef MESHPACE_BPF_DOWN_H
 #define MESHPACE_BPF_DOWN_H
 
+#include "begins.h"
 #include "caps.h"
 #include "flows.h"
 #include "handshake.h"
@@ -22,7 +23,7 @@ static __attribute__((noinline)) int mp_down_data(struct __sk_buff *skb, struct 
 {
 	struct mp_flow_key key;
 	struct mp_flow *flow;
-	bool stored, missed;
+	bool stored, missed, answered;
 
 	if (!p)
 		return true;
@@ -30,8 +31,11 @@ static __attribute__((noinline)) int mp_down_data(struct __sk_buff *skb, struct 
 	flow = mp_find_flow(&key);
 	if (!mp_wait_passes(skb, p, &key, flow))
 		return false;
-	if (!(flow && mp_endpoint_is_answered(&flow->at, p->segment.now_ns)) && !mp_unanswered_passes(p))
+	answered = flow && mp_endpoint_is_answered(&flow->at, p->segment.now_ns);
+	if (!answered && !mp_unanswered_passes(p))
 		return false;
+	if (answered && mp_flow_begins(flow->at.data_ns, p->segment.now_ns))
+		mp_tell_begins(p);
 	if (!flow)
 		flow = mp_find_or_create_flow(&key, p->segment.now_ns);
 	if (!flow)

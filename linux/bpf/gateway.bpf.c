@@ -13,6 +13,7 @@
 
 #include "intf.h"
 
+#include "begins.h"
 #include "caps.h"
 #include "connection.h"
 #include "down.h"
@@ -157,8 +158,10 @@ int mp_from_mesh(struct __sk_buff *skb)
 	mp_record(skb, &p, MP_UP, true);
 	if (mp_settings.option == MP_OPTION_ASKED)
 		mp_take_question(skb, &p);
-	if (p.segment.flags & MP_TCP_SYN && !(p.segment.flags & MP_TCP_RST))
+	if (p.segment.flags & MP_TCP_SYN && !(p.segment.flags & MP_TCP_RST)) {
 		mp_handshake_begins(skb, &p);
+		mp_tell_begins(&p);
+	}
 	if (mp_begins_or_breaks(&p, MP_UP)) {
 		mp_hear(&p);
 		return TC_ACT_UNSPEC;

@@ -98,6 +98,7 @@ struct mp_heard {
 	uint64_t heard_ns;       /* the latest, a second more or less */
 	uint64_t other_bytes[2]; /* not read as TCP, by enum mp_direction, IP header included */
 	struct mp_unanswered_queue unanswered;
+	struct mp_begins begins; /* of its UDP */
 };
 
 /* What the daemon knows of a mesh host's path; key: its address. */
@@ -164,6 +165,7 @@ struct mp_settings {
 	uint8_t local_retransmission;
 	uint8_t aliases;                 /* hosts have caps, and some have several addresses */
 	uint8_t udp_waits;               /* some host has a cap: UDP is held, too */
+	uint8_t silences;                /* when a flow begins, busy hosts are to be silent: the daemon is told */
 	uint8_t blanks;                  /* what senders are told is the gateway's alone: others' is blanked */
 	uint32_t active_hosts;           /* hosts that share a mesh which loses routes (law even) */
 	uint8_t shared;                  /* hosts are held to their shares of the air (law even) */

@@ -6,6 +6,7 @@
 #ifndef MESHPACE_BPF_OTHERS_H
 #define MESHPACE_BPF_OTHERS_H
 
+#include "begins.h"
 #include "caps.h"
 #include "strangers.h"
 
@@ -64,8 +65,11 @@ static __attribute__((noinline)) int mp_other_from_mesh(struct __sk_buff *skb, s
 	if (!p || !p->segment.ip_bytes || !mp_is_unicast(skb, p))
 		return 0;
 	host = mp_note_heard(p);
-	if (host)
-		__sync_fetch_and_add(&host->other_bytes[MP_UP], p->segment.ip_bytes);
+	if (!host)
+		return 0;
+	__sync_fetch_and_add(&host->other_bytes[MP_UP], p->segment.ip_bytes);
+	if (p->protocol == IPPROTO_UDP && mp_datagram_begins(&host->begins, mp_bucket_of(skb, p), p->segment.now_ns))
+		mp_tell_begins(p);
 	return 0;
 }
 

@@ -18,6 +18,9 @@ struct {
 	__type(value, struct mp_heard);
 } mp_heard SEC(".maps");
 
+/* A host of which nothing has come yet; the stack has no room for it. */
+const struct mp_heard mp_not_heard = {};
+
 enum mp_unanswered_of { MP_UNANSWERED_OF_STRANGERS, MP_UNANSWERED_OF_HOSTS, MP_UNANSWERED_QUEUES };
 
 /*
@@ -79,7 +82,7 @@ MP_INLINE struct mp_heard *mp_heard_of(const struct mp_packet *p)
 /* A packet of a host of the mesh has come. */
 MP_INLINE struct mp_heard *mp_note_heard(const struct mp_packet *p)
 {
-	struct mp_heard *host = mp_heard_of(p), new = { .heard_ns = p->segment.now_ns };
+	struct mp_heard *host = mp_heard_of(p);
 	uint8_t address[16];
 
 	if (host) {
@@ -88,8 +91,11 @@ MP_INLINE struct mp_heard *mp_note_heard(const struct mp_packet *p)
 		return host;
 	}
 	__builtin_memcpy(address, p->key.mesh, sizeof(address));
-	bpf_map_update_elem(&mp_heard, address, &new, BPF_NOEXIST);
-	return mp_heard_of(p);
+	bpf_map_update_elem(&mp_heard, address, &mp_not_heard, BPF_NOEXIST);
+	host = mp_heard_of(p);
+	if (host)
+		host->heard_ns = p->segment.now_ns;
+	return host;
 }
 
 /* Likewise, one whose flow was not heard of for a while, or that has none. */

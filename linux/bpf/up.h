@@ -3,6 +3,7 @@
 #ifndef MESHPACE_BPF_UP_H
 #define MESHPACE_BPF_UP_H
 
+#include "begins.h"
 #include "caps.h"
 #include "flows.h"
 #include "handshake.h"
@@ -14,7 +15,7 @@ __attribute__((noinline)) int mp_up_data(struct mp_packet *p)
 {
 	struct mp_flow_key key;
 	struct mp_flow *flow;
-	bool asks;
+	bool asks, begins;
 
 	if (!p)
 		return 0;
@@ -24,10 +25,13 @@ __attribute__((noinline)) int mp_up_data(struct mp_packet *p)
 		return 0;
 	p->one_way = !flow->at.two_way;
 	asks = p->asks || (flow->at.first_ns == 0 && mp_handshake_asked(p));
+	begins = mp_flow_begins(flow->at.data_ns, p->segment.now_ns);
 	bpf_spin_lock(&flow->lock);
 	mp_endpoint_up_data(&flow->at, &p->segment, asks);
 	mp_hear_of_flow(flow, p);
 	bpf_spin_unlock(&flow->lock);
+	if (begins)
+		mp_tell_begins(p);
 	return 0;
 }
 

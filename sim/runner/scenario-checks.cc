@@ -79,7 +79,8 @@ CheckGateway(const GatewayConfig& gateway)
                 "probes",
                 "lossy",
                 "feedback",
-                "sack"});
+                "sack",
+                "moment"});
     if (!gateway.queueing.empty())
     {
         CheckKnown("gateway.queueing", gateway.queueing, QUEUEING);

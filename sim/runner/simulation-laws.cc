@@ -58,7 +58,8 @@ PartOmitted(const std::string& name)
                                                        {"probes", MP_OMIT_PROBES},
                                                        {"lossy", MP_OMIT_LOSSY},
                                                        {"feedback", MP_OMIT_FEEDBACK},
-                                                       {"sack", MP_OMIT_SACK}};
+                                                       {"sack", MP_OMIT_SACK},
+                                                       {"moment", MP_OMIT_MOMENT}};
     return parts.at(name);
 }
 

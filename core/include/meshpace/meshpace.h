@@ -35,6 +35,7 @@
 #include "law/alone.h"
 #include "endpoint/feedback.h"
 #include "endpoint/signalled.h"
+#include "endpoint/silence.h"
 #include "law/trial.h"
 #include "endpoint/turn.h"
 #include "endpoint/unanswered.h"

@@ -86,6 +86,25 @@ MeshpaceAir::CapBps(uint32_t address, bool down) const
     return found == m_hosts.end() ? 0 : found->second.air.way[DirectionOf(down)].cap_bytes_per_s;
 }
 
+uint32_t
+MeshpaceAir::Busy() const
+{
+    return m_air.busy;
+}
+
+uint32_t
+MeshpaceAir::Present() const
+{
+    return m_air.present;
+}
+
+bool
+MeshpaceAir::IsBusy(uint32_t address) const
+{
+    const auto found = m_hosts.find(address);
+    return found != m_hosts.end() && mp_air_is_busy(&m_air, &found->second.air);
+}
+
 void
 MeshpaceAir::SetShared(bool shared)
 {

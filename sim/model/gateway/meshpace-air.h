@@ -76,6 +76,16 @@ class MeshpaceAir
      */
     uint64_t CapBps(uint32_t address, bool down) const;
 
+    /** @return hosts that keep the air busy, and hosts that are there, both as of the latest step */
+    uint32_t Busy() const;
+    uint32_t Present() const; //!< likewise
+
+    /**
+     * @param address a host
+     * @return whether it keeps the air busy
+     */
+    bool IsBusy(uint32_t address) const;
+
     /** @return whether hosts are held to shares, and flows not to rates of their own */
     bool Shared() const;
 

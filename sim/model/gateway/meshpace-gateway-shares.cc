@@ -72,6 +72,40 @@ MeshpaceGateway::DatagramToMesh(Ptr<QueueDiscItem> item, uint32_t radio)
     return {Verdict::PASS, {}};
 }
 
+void
+MeshpaceGateway::DatagramToWired(Ptr<const QueueDiscItem> item)
+{
+    const auto ipv4 = DynamicCast<const Ipv4QueueDiscItem>(item);
+    if (!ipv4 || ipv4->GetHeader().GetProtocol() != UdpL4Protocol::PROT_NUMBER ||
+        !InMesh(ipv4->GetHeader().GetSource()))
+    {
+        return;
+    }
+    const auto host = ipv4->GetHeader().GetSource().Get();
+    if (m_hostShares.DatagramBegins(item, host, NowNs()))
+    {
+        Begins(host);
+    }
+}
+
+void
+MeshpaceGateway::Begins(uint32_t host)
+{
+    if (SharesHosts() && m_settings.paces && !(m_omit & MP_OMIT_MOMENT))
+    {
+        m_hostShares.Begins(host, m_settings.law.hop_wait_ns, NowNs());
+    }
+}
+
+void
+MeshpaceGateway::MayBegin(uint32_t host, const mp_endpoint& flow)
+{
+    if (mp_flow_begins(flow.data_ns, NowNs()))
+    {
+        Begins(host);
+    }
+}
+
 uint32_t
 MeshpaceGateway::InLineTo(uint32_t address) const
 {

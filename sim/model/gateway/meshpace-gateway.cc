@@ -159,6 +159,10 @@ MeshpaceGateway::ToMesh(Ptr<QueueDiscItem> item, uint32_t radio)
         return nothingElse ? ToMeshVerdict{Verdict::PASS, {}}
                            : TcpOnArrival(key, *connection, *segment, item, radio);
     }
+    if (segment->payloadBytes > 0 && mp_endpoint_is_answered(&connection->Down(), NowNs()))
+    {
+        MayBegin(key.meshAddress, connection->Down());
+    }
     auto& upload = connection->Upload();
     const auto upBytes = upload.Bytes();
     if ((segment->Flags() & TcpHeader::ACK) && !nothingElse)
@@ -185,6 +189,7 @@ MeshpaceGateway::ToWired(Ptr<QueueDiscItem> item)
     const auto segment = TcpSegment::Read(item);
     if (!segment)
     {
+        DatagramToWired(item);
         return Verdict::PASS;
     }
     const auto& header = StaticCast<const Ipv4QueueDiscItem>(item)->GetHeader();
@@ -196,6 +201,14 @@ MeshpaceGateway::ToWired(Ptr<QueueDiscItem> item)
     if (!connection)
     {
         return Verdict::PASS;
+    }
+    if (segment->Flags() & TcpHeader::SYN)
+    {
+        Begins(key.meshAddress);
+    }
+    else if (segment->payloadBytes > 0)
+    {
+        MayBegin(key.meshAddress, connection->Upload().Endpoint());
     }
     if (connection->See(*segment, true, Simulator::Now()))
     {

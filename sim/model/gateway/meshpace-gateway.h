@@ -248,6 +248,16 @@ class MeshpaceGateway : public Object
         }
     };
 
+    /** @param item from the mesh, no TCP: where a flow begins, the busy ones are silent for a moment */
+    void DatagramToWired(Ptr<const QueueDiscItem> item);
+    /** @param host whose flow begins: the busy ones are silent for a moment */
+    void Begins(uint32_t host);
+    /**
+     * Data comes.
+     * @param host that sends or gets it
+     * @param flow as it was before: perhaps it begins
+     */
+    void MayBegin(uint32_t host, const mp_endpoint& flow);
     Next NextConnection(uint32_t radio, uint64_t nowNs);
     Next NextDatagram(uint32_t radio, uint64_t nowNs);
     MeshpaceConnection* FindOrCreate(const MeshpaceKey& key, const TcpSegment& segment);

@@ -17,9 +17,9 @@ namespace ns3
 namespace
 {
 
-/** @return the bucket of a datagram's flow @param item the datagram */
+/** @return the bucket of a datagram's flow @param item the datagram @param toMesh from the wires */
 uint32_t
-BucketOf(Ptr<const QueueDiscItem> item)
+BucketOf(Ptr<const QueueDiscItem> item, bool toMesh)
 {
     const auto ip = DynamicCast<const Ipv4QueueDiscItem>(item)->GetHeader();
     UdpHeader udp;
@@ -27,7 +27,11 @@ BucketOf(Ptr<const QueueDiscItem> item)
     {
         item->GetPacket()->PeekHeader(udp);
     }
-    return mp_udp_bucket(ip.GetSource().Get(), udp.GetSourcePort(), udp.GetDestinationPort());
+    return toMesh
+               ? mp_udp_bucket(ip.GetSource().Get(), udp.GetSourcePort(), udp.GetDestinationPort())
+               : mp_udp_bucket(ip.GetDestination().Get(),
+                               udp.GetDestinationPort(),
+                               udp.GetSourcePort());
 }
 
 } // namespace
@@ -196,7 +200,7 @@ MeshpaceHosts::CapBps(const Key& key) const
 }
 
 uint64_t
-MeshpaceHosts::DueNs(const Key& key, const Host& host, uint64_t readyNs)
+MeshpaceHosts::CapDueNs(const Key& key, const Host& host, uint64_t readyNs)
 {
     const auto heldBytesPerS = mp_held_bytes_per_s(host.share.cap_bytes_per_s, !key.down);
     return key.down ? mp_host_due_ns(&host.pace, heldBytesPerS, readyNs)
@@ -207,7 +211,15 @@ uint64_t
 MeshpaceHosts::DueNs(const Key& key, uint64_t readyNs) const
 {
     const auto found = m_hosts.find(key);
-    return found == m_hosts.end() ? readyNs : DueNs(key, found->second, readyNs);
+    const auto dueNs = found == m_hosts.end() ? readyNs : CapDueNs(key, found->second, readyNs);
+    return mp_silence_due_ns(&m_silence, m_air.IsBusy(key.address), dueNs);
+}
+
+bool
+MeshpaceHosts::Begins(uint32_t address, uint64_t hopWaitNs, uint64_t nowNs)
+{
+    return m_fairness != MeshpaceFairness::TRIALS && !m_air.IsBusy(address) &&
+           mp_silence_ask(&m_silence, m_air.Busy(), m_air.Present(), hopWaitNs, nowNs);
 }
 
 uint64_t
@@ -242,6 +254,12 @@ MeshpaceHosts::Departed(const Key& key,
     Leaves(key, host, bytes, readyNs, nowNs);
 }
 
+bool
+MeshpaceHosts::DatagramBegins(Ptr<const QueueDiscItem> item, uint32_t address, uint64_t nowNs)
+{
+    return mp_datagram_begins(&m_begins[address], BucketOf(item, false), nowNs);
+}
+
 MeshpaceHosts::Fate
 MeshpaceHosts::Datagram(Ptr<QueueDiscItem> item,
                         uint32_t radio,
@@ -257,7 +275,7 @@ MeshpaceHosts::Datagram(Ptr<QueueDiscItem> item,
         host.share.delivered_bytes += bytes;
         return Fate::PASSES;
     }
-    auto& bucket = host.buckets[BucketOf(item)];
+    auto& bucket = host.buckets[BucketOf(item, true)];
     const auto flows = DatagramBuckets(address) + others + (bucket.waiting == 0);
     const auto heldBytesPerS = mp_held_bytes_per_s(host.share.cap_bytes_per_s, false);
     if (!mp_datagram_fits(&host.pace, &host.turns, &bucket.turn, heldBytesPerS, flows, nowNs))
@@ -290,7 +308,7 @@ MeshpaceHosts::DatagramsDue(uint32_t radio, uint64_t nowNs) const
     for (const auto& [key, host] : m_hosts)
     {
         if (host.radio == radio && !host.datagrams.empty() &&
-            DueNs(key, host, host.datagrams.begin()->second.sinceNs) <= nowNs)
+            CapDueNs(key, host, host.datagrams.begin()->second.sinceNs) <= nowNs)
         {
             due.push_back({key.address, host.datagrams.begin()->first});
         }
@@ -306,7 +324,7 @@ MeshpaceHosts::Release(uint32_t address, uint64_t nowNs)
     const auto [tag, waiting] = *host.datagrams.begin();
     const auto [item, sinceNs] = waiting;
     host.datagrams.erase(host.datagrams.begin());
-    host.buckets[BucketOf(item)].waiting--;
+    host.buckets[BucketOf(item, true)].waiting--;
     mp_turns_pass(&host.turns, tag);
     const auto bytes = item->GetSize();
     host.share.delivered_bytes += bytes;
@@ -322,7 +340,7 @@ MeshpaceHosts::NextNs(uint32_t radio, uint64_t nowNs) const
     {
         if (host.radio == radio && !host.datagrams.empty())
         {
-            const auto dueNs = DueNs(key, host, host.datagrams.begin()->second.sinceNs);
+            const auto dueNs = CapDueNs(key, host, host.datagrams.begin()->second.sinceNs);
             nextNs = std::min(nextNs, std::max(dueNs, nowNs));
         }
     }

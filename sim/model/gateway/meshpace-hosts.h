@@ -136,9 +136,18 @@ class MeshpaceHosts
     /**
      * @param key the host
      * @param readyNs since when the next of its packets is ready, ns
-     * @return when that may leave by its cap, ns: of an upload it is an acknowledgement
+     * @return when that, of TCP, may leave by its cap and in silence, ns: of an upload it is an acknowledgement
      */
     uint64_t DueNs(const Key& key, uint64_t readyNs) const;
+
+    /**
+     * A flow of a host begins: the busy ones are silent for a moment (silence.h), unless it is one of them.
+     * @param address of the host
+     * @param hopWaitNs what the law lets wait at a hop, ns
+     * @param nowNs now, ns
+     * @return whether they are silent for longer than before
+     */
+    bool Begins(uint32_t address, uint64_t hopWaitNs, uint64_t nowNs);
 
     /**
      * @param key the host
@@ -187,6 +196,15 @@ class MeshpaceHosts
                   uint32_t address,
                   uint32_t others,
                   uint64_t nowNs);
+
+    /**
+     * A datagram comes from the mesh.
+     * @param item the packet
+     * @param address of its host
+     * @param nowNs now, ns
+     * @return whether a flow begins with it, by the buckets in which flows take turns
+     */
+    bool DatagramBegins(Ptr<const QueueDiscItem> item, uint32_t address, uint64_t nowNs);
 
     /**
      * @param address of a host
@@ -254,11 +272,13 @@ class MeshpaceHosts
     uint32_t StepOfTrials(uint64_t nowNs);
     uint32_t StepOfAir(uint64_t nowNs);
     static void Cap(Host& host, uint64_t capBps);
-    static uint64_t DueNs(const Key& key, const Host& host, uint64_t readyNs);
+    static uint64_t CapDueNs(const Key& key, const Host& host, uint64_t readyNs);
     static void Leaves(const Key& key, Host& host, uint32_t bytes, uint64_t readyNs, uint64_t nowNs);
 
     std::map<Key, Host> m_hosts;
     mp_shares m_shares{};
+    mp_silence m_silence{}; //!< of the busy ones
+    std::map<uint32_t, mp_begins> m_begins; //!< of UDP from the mesh, by address
     MeshpaceFairness m_fairness{MeshpaceFairness::AIR};
     MeshpaceAir m_air;
 };

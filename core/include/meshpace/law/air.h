@@ -67,6 +67,7 @@ struct mp_air {
 	uint32_t air_q16;          /* L */
 	uint32_t steps;            /* that the latest one was */
 	uint32_t present;          /* n */
+	uint32_t busy;             /* of those, that keep the air busy (mp_air_is_busy) */
 	uint64_t weights_q16;      /* of those who are there */
 	uint32_t least_q16;        /* f: what hosts have of the least that they are to have */
 	int32_t error_q16;         /* e of the latest step */
@@ -87,6 +88,17 @@ MP_INLINE bool mp_air_is_present(const struct mp_air_host *host)
 MP_INLINE uint64_t mp_air_weight_q16(const struct mp_air_host *host)
 {
 	return host->weight_q16 ? mp_min_u64(host->weight_q16, MP_AIR_WEIGHT_MAX_Q16) : MP_ONE_Q16;
+}
+
+/* Whether a way wants more than it gets, and uses half of its host's part of the air or more. */
+MP_INLINE bool mp_air_way_is_busy(const struct mp_air *air, const struct mp_air_host *host, const struct mp_air_way *way)
+{
+	return way->wants && way->used_q16 * air->weights_q16 * 2 >= MP_ONE_Q16 * mp_air_weight_q16(host);
+}
+
+MP_INLINE bool mp_air_is_busy(const struct mp_air *air, const struct mp_air_host *host)
+{
+	return mp_air_way_is_busy(air, host, &host->way[0]) || mp_air_way_is_busy(air, host, &host->way[1]);
 }
 
 /* Steps that so much time is: a host that is busy may be late, by no more than the rates' memory. */

@@ -229,6 +229,9 @@ MP_INLINE uint32_t mp_airtime_step(struct mp_air *air, struct mp_air_host *host,
 	mp_air_measure(air, host, n, now_ns);
 	for (i = 0; i < 2 * n; i++)
 		want += mp_air_demand(air, &host[i / 2], &host[i / 2].way[i % 2]);
+	air->busy = 0;
+	for (i = 0; i < n; i++)
+		air->busy += mp_air_is_busy(air, &host[i]);
 	mp_alone_guess(host, n);
 	heard = mp_airtime_error(air, host, n, hop_wait_ns);
 	if (!air->air_q16 || !air->shared)

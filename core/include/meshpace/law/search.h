@@ -76,6 +76,7 @@ enum mp_omit {
 	MP_OMIT_LOSSY = 1 << 9,     /* less waits in a mesh that loses routes: the hosts' */
 	MP_OMIT_FEEDBACK = 1 << 10, /* senders are told their part of a cap (feedback.h): the hosts' */
 	MP_OMIT_SACK = 1 << 11,     /* all that SACK tells of is sent again, and the sender hears nothing (dupack.h) */
+	MP_OMIT_MOMENT = 1 << 12,   /* who is busy is silent for a moment when others begin (silence.h): the hosts' */
 };
 
 struct mp_search {

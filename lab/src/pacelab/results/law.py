@@ -32,7 +32,7 @@ DIGITS = 12
 LAWS = ("off", "gap", "ap", "map", "shaper", "even")
 # Headers that only some laws compute with. All others count for all laws; so would a new one.
 _EVEN = """active air airtime alone budget demand feedback hostpace hosts police presence probe
-queueing sack search share trial turn"""
+queueing sack search share silence trial turn"""
 OWN = {
     **{f"{name}.h": ("even",) for name in _EVEN.split()},
     "goodput.h": ("gap", "map"),

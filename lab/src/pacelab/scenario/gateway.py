@@ -78,6 +78,7 @@ class Gateway(Model):
         "lossy",
         "feedback",
         "sack",
+        "moment",
     ] = Field(
         default="", description="of even: a part that is left out, also by senders; see below"
     )

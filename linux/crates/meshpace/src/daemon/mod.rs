@@ -208,6 +208,7 @@ impl Gateway {
             local_retransmission: (holds && config.local_retransmission).into(),
             aliases: (!shares.caps().is_empty() && !shares.aliases().is_empty()).into(),
             udp_waits: (!shares.caps().is_empty()).into(),
+            silences: (holds && !shares.busy().hosts.is_empty()).into(),
             blanks: holds.into(),
             active_hosts: shares.active_hosts(),
             shared: shares.air().is_some_and(Airtime::is_shared).into(),

@@ -89,7 +89,7 @@ impl Gateway {
         if shared.changed || regrouped {
             let shares = self.policy.shares();
             let (caps, aliases) = (shares.caps().clone(), shares.aliases().clone());
-            self.holding.set_caps(caps, aliases);
+            self.holding.set_caps(caps, aliases, shares.busy().clone());
         }
         self.complain(shared.refusal);
     }

@@ -9,7 +9,7 @@ use crate::kernel::intf::{
     self, mp_air, mp_air_host, mp_air_way, mp_budget, mp_credit, mp_demand, mp_device, mp_estimate,
     mp_feedback, mp_goodput, mp_goodput_bulk, mp_goodput_flow, mp_goodput_law, mp_host_pace,
     mp_host_share, mp_law, mp_pacer, mp_path, mp_probe, mp_progress, mp_queueing, mp_radio,
-    mp_range, mp_reach, mp_sack, mp_search, mp_shares, mp_too_long, mp_turn, mp_turns,
+    mp_range, mp_reach, mp_sack, mp_search, mp_shares, mp_silence, mp_too_long, mp_turn, mp_turns,
     mp_unanswered, mp_unanswered_rate, mp_wait, mp_waits_for, mp_window,
 };
 
@@ -70,10 +70,13 @@ safe! {
     turn_tag = mp_turn_tag(turns: &mp_turns, turn: &mp_turn) -> u64;
     turn_take = mp_turn_take(turn: &mut mp_turn, tag: u64, bytes: u32);
     turns_pass = mp_turns_pass(turns: &mut mp_turns, tag: u64);
+    silence_ask = mp_silence_ask(silence: &mut mp_silence, busy: u32, hosts: u32, hop_wait_ns: u64, now_ns: u64) -> bool;
+    silence_due_ns = mp_silence_due_ns(silence: &mp_silence, is_busy: bool, due_ns: u64) -> u64;
 }
 
 // What hosts get, and what nobody answers.
 safe! {
+    air_is_busy = mp_air_is_busy(air: &mp_air, host: &mp_air_host) -> bool;
     demand_of = mp_demand_of(progress: &mp_progress, max_end: u32, upload: bool, waits: bool, seen_ns: u64, now_ns: u64) -> mp_demand;
     goodput_takes_part = mp_goodput_takes_part(flow: &mp_goodput_bulk, now_ns: u64) -> bool;
     progress_fits = mp_progress_fits(progress: &mp_progress, max_end: u32, ack: u32) -> bool;

@@ -111,6 +111,7 @@ impl Programs {
             beat: self.map(".data.beat")?,
             events: self.map("mp_events")?,
             unsent: self.map("mp_unsent")?,
+            begun: self.map("mp_begun")?,
             changes: AtomicU32::new(1),
             recorder: OnceLock::new(),
         })
@@ -180,6 +181,7 @@ pub struct Maps {
     settings: MapHandle,
     beat: MapHandle,
     events: MapHandle,
+    begun: MapHandle,
     unsent: MapHandle,
     /// of paths and floors; flows look them up when they hear of a new number
     changes: AtomicU32,
@@ -204,6 +206,11 @@ impl Maps {
     /// The ring buffer of linux/bpf/cache.h, for a thread of its own.
     pub fn events(&self) -> Result<MapHandle> {
         MapHandle::try_from(&self.events).context("ring buffer")
+    }
+
+    /// Where the programs tell whose flows begin.
+    pub fn begun(&self) -> Result<MapHandle> {
+        MapHandle::try_from(&self.begun).context("ring buffer")
     }
 
     /// A segment that the programs ordered to be sent again was not.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `fairness = "air"` or `"rate"`: core/'s shares of the air (law/airtime.h). Unlike under trials both directions of a
 //! host are one: they use the same air.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use crate::config::{Right, Rights};
@@ -14,6 +14,14 @@ use crate::kernel::intf::{
 use crate::kernel::law;
 use crate::policy::news::{AllNews, Member, News};
 use crate::policy::shares::Part;
+
+/// Who keeps the air busy (core's air.h), and is silent for a moment when another's flow begins.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Busy {
+    pub hosts: HashSet<Address>,
+    /// of all who are there
+    pub of: u32,
+}
 
 const WAYS: [u32; 2] = [intf::mp_direction_MP_DOWN, intf::mp_direction_MP_UP];
 
@@ -166,6 +174,15 @@ impl Airtime {
             let has_flows = || WAYS.iter().any(|way| news.contains_key(&(*address, *way)));
             is_present(host) || host.way.iter().any(is_known) || has_flows()
         });
+    }
+
+    pub fn busy(&self) -> Busy {
+        let is_busy = |host: &mp_air_host| law::air_is_busy(&self.state, host);
+        let hosts = self.hosts.iter().filter(|(_, host)| is_busy(host));
+        Busy {
+            hosts: hosts.map(|(address, _)| *address).collect(),
+            of: self.state.present,
+        }
     }
 
     fn parts(&self) -> Vec<Part> {

@@ -253,6 +253,20 @@ fn a_host_has_the_weight_and_the_least_that_are_stated_of_any_of_its_addresses()
     assert_eq!(right(&mesh, 1), Some((1.0, 80_000)));
 }
 
+/// Else nobody is silent for a page, or a page's host is.
+#[test]
+fn who_wants_more_is_busy_and_who_uses_little_is_not() {
+    let mut mesh = near_and_far(Fairness::Air);
+    let busy = |mesh: &Mesh| mesh.shares.busy().hosts.clone();
+    assert_eq!(busy(&mesh), [address(1), address(2)].into());
+    assert_eq!(mesh.shares.busy().of, 2);
+    mesh.bulk[1].most = 0.05 * mesh.bulk[1].alone;
+    mesh.run(5);
+    assert_eq!(busy(&mesh), [address(1)].into());
+    mesh.shares.end(mesh.now_ns);
+    assert!(busy(&mesh).is_empty());
+}
+
 #[test]
 fn by_rate_both_get_the_same() {
     let mesh = near_and_far(Fairness::Rate);

@@ -36,7 +36,7 @@ pub struct Policy {
 
 /// What came of sharing out.
 pub struct Shared {
-    /// caps are others than before
+    /// caps, or who keeps the air busy, are others than before
     pub changed: bool,
     /// a cap that could not be written
     pub refusal: Option<Error>,
@@ -100,6 +100,7 @@ impl Policy {
         fairness: Option<Fairness>,
         now_ns: u64,
     ) -> Shared {
+        let busy = self.shares.busy().clone();
         let changed = match fairness {
             Some(fairness) => self.shares.step(fairness, table, sums, now_ns),
             None => self.shares.end(now_ns),
@@ -113,7 +114,7 @@ impl Policy {
         };
         let refusals = self.shares.parts().filter_map(|part| set(part).err());
         Shared {
-            changed: !changed.is_empty(),
+            changed: !changed.is_empty() || !Arc::ptr_eq(&busy, self.shares.busy()),
             refusal: refusals.last(),
         }
     }

@@ -8,7 +8,7 @@ use crate::config::{Fairness, Rights};
 use crate::hosts::identity::Aliases;
 use crate::kernel::flow_state::Table;
 use crate::kernel::intf::mp_host_key;
-use crate::policy::airtime::Airtime;
+use crate::policy::airtime::{Airtime, Busy};
 use crate::policy::news::Delivered;
 pub use crate::policy::news::Member;
 use crate::policy::trials::Trials;
@@ -45,6 +45,8 @@ pub struct Shares {
     caps: Caps,
     /// what each flow of those that have a cap is told, bytes/s
     feedback: Caps,
+    /// as of the latest step; of trials nobody
+    busy: Arc<Busy>,
 }
 
 pub fn key_of((address, direction): &Member) -> mp_host_key {
@@ -64,6 +66,7 @@ impl Shares {
             rights,
             caps: Caps::new(),
             feedback: Caps::new(),
+            busy: Arc::default(),
         }
     }
 
@@ -95,6 +98,10 @@ impl Shares {
         let feedback = |member: &Member| self.feedback.get(member).copied().unwrap_or(0);
         let part = move |(member, cap): (&Member, &u64)| (*member, *cap, feedback(member));
         self.caps.iter().map(part)
+    }
+
+    pub fn busy(&self) -> &Arc<Busy> {
+        &self.busy
     }
 
     /// Whether a host has shown progress lately, in one direction.
@@ -138,6 +145,10 @@ impl Shares {
             By::Trials(trials) => trials.step(&news, now_ns),
             By::Air(air) => air.step(&news, now_ns),
         };
+        let busy = self.air().map(Airtime::busy).unwrap_or_default();
+        if busy != *self.busy {
+            self.busy = Arc::new(busy);
+        }
         self.feedback = parts
             .iter()
             .map(|(member, _, flow)| (*member, *flow))
@@ -175,6 +186,7 @@ impl Shares {
             now_ns,
         );
         self.feedback.clear();
+        self.busy = Arc::default();
         caps.into_keys().collect()
     }
 

@@ -164,7 +164,9 @@ impl Replay {
         if bytes_per_s > 0 {
             self.caps.insert(member, bytes_per_s);
         }
-        self.control.caps.publish(self.caps.clone(), Arc::default());
+        self.control
+            .caps
+            .publish(self.caps.clone(), Arc::default(), Arc::default());
     }
 
     fn segment(&mut self, flow: &str, id: u32, payload: Option<u64>, ack: u32, now: u64) {

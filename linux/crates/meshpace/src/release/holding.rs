@@ -12,6 +12,7 @@ use crate::hosts::identity::Aliases;
 use crate::kernel::intf::{mp_flow_key, mp_law};
 use crate::kernel::port::Port;
 use crate::kernel::programs::Maps;
+use crate::policy::airtime::Busy;
 use crate::policy::shares::Caps;
 use crate::release::cache::{self, Gauge, Living, Round};
 use crate::release::liveness::{Heart, Liveness};
@@ -69,8 +70,8 @@ impl Holding {
         self.queue.pass.store(pass, Ordering::Relaxed);
     }
 
-    pub fn set_caps(&self, caps: Caps, aliases: Arc<Aliases>) {
-        self.queue.caps.publish(caps, aliases);
+    pub fn set_caps(&self, caps: Caps, aliases: Arc<Aliases>, busy: Arc<Busy>) {
+        self.queue.caps.publish(caps, aliases, busy);
     }
 
     /// What the retransmit cache hears once a second.
@@ -114,7 +115,7 @@ impl Holding {
     /// By their names in `status`.
     pub fn counters(&self) -> Vec<(&'static str, u64)> {
         let (queue, gauge) = (&self.queue, &self.gauge);
-        let counters: [(_, &AtomicU64); 14] = [
+        let counters: [(_, &AtomicU64); 15] = [
             ("paced", &queue.held),
             ("released_ipv4", &queue.let_go[0]),
             ("released_ipv6", &queue.let_go[1]),
@@ -122,6 +123,7 @@ impl Holding {
             ("udp_dropped", &queue.udp_dropped),
             ("wait_dropped", &queue.wait_dropped),
             ("queue_waiting", &queue.waiting),
+            ("silences", &queue.silences),
             ("cache_bytes", &gauge.bytes),
             ("segments_sent_again", &gauge.sent_again),
             ("segments_missing", &gauge.missing),

@@ -6,20 +6,25 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::hosts::identity::{Address, Aliases};
-use crate::kernel::intf::{self, mp_flow_key, mp_host_pace, mp_turn, mp_turns};
+use crate::kernel::intf::{self, mp_flow_key, mp_host_pace, mp_silence, mp_turn, mp_turns};
 use crate::kernel::law;
+use crate::policy::airtime::Busy;
 use crate::policy::shares::{Caps, Member};
 
-/// The caps in force and which addresses they are of, from the daemon to the thread that holds packets.
+/// The caps in force, which addresses they are of and who keeps the air busy.
+type Latest = (Arc<Caps>, Arc<Aliases>, Arc<Busy>);
+
+/// These, from the daemon to the thread that holds packets.
 #[derive(Default)]
 pub struct Published {
     number: AtomicU64,
-    latest: Mutex<(Arc<Caps>, Arc<Aliases>)>,
+    latest: Mutex<Latest>,
 }
 
 impl Published {
-    pub fn publish(&self, caps: Caps, aliases: Arc<Aliases>) {
-        *self.latest.lock().expect("its holder ended the program") = (Arc::new(caps), aliases);
+    pub fn publish(&self, caps: Caps, aliases: Arc<Aliases>, busy: Arc<Busy>) {
+        let latest = (Arc::new(caps), aliases, busy);
+        *self.latest.lock().expect("its holder ended the program") = latest;
         self.number.fetch_add(1, Ordering::Release);
     }
 }
@@ -150,6 +155,8 @@ pub struct HostPaces {
     hosts: HashMap<Member, HostPace>,
     caps: Arc<Caps>,
     aliases: Arc<Aliases>,
+    busy: Arc<Busy>,
+    silence: mp_silence,
     number: u64,
 }
 
@@ -172,7 +179,7 @@ impl HostPaces {
             return Vec::new();
         }
         self.number = number;
-        (self.caps, self.aliases) = published
+        (self.caps, self.aliases, self.busy) = published
             .latest
             .lock()
             .expect("its holder ended the program")
@@ -187,6 +194,22 @@ impl HostPaces {
     /// The host that has this address.
     pub fn member(&self, address: Address, direction: intf::mp_direction) -> Member {
         (self.aliases.standing(address), direction)
+    }
+
+    /// A flow of the host begins that has this address: the busy ones are silent for a moment, unless it is one of
+    /// them. Whether they are for longer than before.
+    pub fn begins(&mut self, address: Address, hop_wait_ns: u64, now_ns: u64) -> bool {
+        let (busy, standing) = (&self.busy, self.aliases.standing(address));
+        if busy.hosts.contains(&standing) {
+            return false;
+        }
+        let count = busy.hosts.len() as u32;
+        law::silence_ask(&mut self.silence, count, busy.of, hop_wait_ns, now_ns)
+    }
+
+    /// When TCP of a host leaves, or an ACK of its own, that would leave then.
+    pub fn in_silence_ns(&self, member: &Member, due_ns: u64) -> u64 {
+        law::silence_due_ns(&self.silence, self.busy.hosts.contains(&member.0), due_ns)
     }
 
     /// What a host is held to, bytes/s; 0: nothing.
@@ -280,7 +303,8 @@ impl HostPaces {
             intf::MP_CAP_WAIT_NS as u64,
             intf::mp_too_long_MP_TOO_LONG_LEAVES,
         );
-        law::host_departure_ns(&mut host.pace, held, now_ns, bytes, most, then)
+        let departure_ns = law::host_departure_ns(&mut host.pace, held, now_ns, bytes, most, then);
+        self.in_silence_ns(member, departure_ns)
     }
 
     /// At the end: the numbers of all UDP that waits.
@@ -308,7 +332,11 @@ mod tests {
     /// 1000 bytes each 10 ms.
     fn capped() -> HostPaces {
         let published = Published::default();
-        published.publish(Caps::from([(HOST, 100_000)]), Arc::default());
+        published.publish(
+            Caps::from([(HOST, 100_000)]),
+            Arc::default(),
+            Arc::default(),
+        );
         let mut paces = HostPaces::default();
         assert!(paces.take_caps(&published).is_empty());
         paces
@@ -462,7 +490,11 @@ mod tests {
         let published = Published::default();
         paces.number = 0;
         let aliases = Aliases([([2; 16], [1; 16])].into());
-        published.publish(Caps::from([(HOST, 100_000)]), Arc::new(aliases));
+        published.publish(
+            Caps::from([(HOST, 100_000)]),
+            Arc::new(aliases),
+            Arc::default(),
+        );
         paces.take_caps(&published);
         assert_eq!(paces.member([2; 16], 0), HOST);
         assert!(paces.takes_turns(&HOST));
@@ -477,8 +509,8 @@ mod tests {
         }
         assert_eq!(paces.next(&HOST, 0), Turn::Of(flow(1)));
         let published = Published::default();
-        published.publish(Caps::new(), Arc::default());
-        published.publish(Caps::new(), Arc::default());
+        published.publish(Caps::new(), Arc::default(), Arc::default());
+        published.publish(Caps::new(), Arc::default(), Arc::default());
         assert_eq!(paces.take_caps(&published), [HOST]);
         assert_eq!(paces.next(&HOST, MS), Turn::Of(flow(2)));
         assert_eq!(paces.next(&HOST, MS), Turn::Of(flow(3)));

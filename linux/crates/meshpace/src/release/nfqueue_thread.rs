@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Release where there is no sch_fq: the thread that takes packets from a netfilter queue, keeps them there
 //! until the pacer lets them go, and sleeps in between. Killed, the rule's --queue-bypass lets packets pass.
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 use std::time::Duration;
 
+use libbpf_rs::{MapHandle, RingBuffer, RingBufferBuilder};
 use nix::poll::{ppoll, PollFd, PollFlags};
 use nix::sys::prctl;
 use nix::sys::time::TimeSpec;
@@ -12,6 +15,7 @@ use nix::sys::time::TimeSpec;
 use crate::base::errors::{anyhow, bail, words, Context, Result};
 use crate::base::system::now_ns;
 use crate::config::Config;
+use crate::hosts::identity::Address;
 use crate::kernel::intf::{mp_flow, mp_flow_key};
 use crate::kernel::packet::{self, Packet};
 use crate::kernel::programs::Maps;
@@ -56,6 +60,35 @@ struct Thread {
     liveness: Arc<Liveness>,
     /// of one wakeup; kept for its memory
     arrived: Vec<(u32, Option<Packet>)>,
+    begun: Begun,
+}
+
+/// Whose flows have begun, as the BPF programs tell.
+struct Begun {
+    ring: RingBuffer<'static>,
+    hosts: Rc<RefCell<Vec<Address>>>,
+}
+
+impl Begun {
+    fn new(ring: &MapHandle) -> Result<Self> {
+        let hosts = Rc::new(RefCell::new(Vec::new()));
+        let told = hosts.clone();
+        let mut builder = RingBufferBuilder::new();
+        builder.add(ring, move |address: &[u8]| {
+            told.borrow_mut().extend(Address::try_from(address));
+            0
+        })?;
+        let ring = builder.build()?;
+        Ok(Self { ring, hosts })
+    }
+
+    fn take(&self, pacer: &mut Pacer<Kernel>, now: u64) -> Result<()> {
+        self.ring.consume()?;
+        for host in self.hosts.borrow_mut().drain(..) {
+            pacer.begins(host, now);
+        }
+        Ok(())
+    }
 }
 
 /// Binds the queue that is asked for, or the first that is free: on one box there may be two gateways.
@@ -84,6 +117,7 @@ pub fn start(
 ) -> Result<(u16, std::thread::JoinHandle<()>)> {
     let most_flows = config.max_flows as usize;
     let (number, queue) = bind(config.queue)?;
+    let ring = maps.begun()?;
     liveness.queue.made();
     let thread = std::thread::Builder::new()
         .name("nfqueue".into())
@@ -91,13 +125,9 @@ pub fn start(
             // Timers are rounded up by 50 us else.
             let _ = prctl::set_timerslack(1);
             let world = Kernel { queue, maps };
-            let mut thread = Thread {
-                pacer: Pacer::new(world, control.clone(), most_flows),
-                control,
-                liveness,
-                arrived: Vec::new(),
-            };
-            if let Err(error) = thread.run() {
+            let pacer = Pacer::new(world, control.clone(), most_flows);
+            let served = Thread::new(pacer, control, liveness, &ring).and_then(|mut t| t.run());
+            if let Err(error) = served {
                 panic!("the netfilter queue failed: {}", words(error));
             }
         })
@@ -106,6 +136,21 @@ pub fn start(
 }
 
 impl Thread {
+    fn new(
+        pacer: Pacer<Kernel>,
+        control: Arc<Control>,
+        liveness: Arc<Liveness>,
+        begun: &MapHandle,
+    ) -> Result<Self> {
+        Ok(Self {
+            pacer,
+            control,
+            liveness,
+            arrived: Vec::new(),
+            begun: Begun::new(begun)?,
+        })
+    }
+
     fn run(&mut self) -> Result<()> {
         let mut looked_around_ns = now_ns();
         while !self.control.stop.load(Ordering::Relaxed) {
@@ -114,6 +159,7 @@ impl Thread {
             if self.control.pass.load(Ordering::Relaxed) {
                 self.release_all()?;
             }
+            self.begun.take(&mut self.pacer, now_ns())?;
             self.take_arrivals()?;
             self.pacer.release_due(now_ns());
             self.flush()?;

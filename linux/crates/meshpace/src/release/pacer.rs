@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::hosts::identity::Address;
 use crate::kernel::intf::{self, mp_flow, mp_flow_key, mp_law};
 use crate::kernel::packet::{Datagram, Packet, Segment};
 use crate::policy::shares::Member;
@@ -50,6 +51,8 @@ pub struct Control {
     law: Mutex<mp_law>,
     pub wait_dropped: AtomicU64,
     pub waiting: AtomicU64,
+    /// moments in which the busy ones were silent, or that became longer
+    pub silences: AtomicU64,
     pub caps: Published,
     /// flows of which something waits, as of the latest second, or since it was asked for
     pub held_flows: Mutex<HashSet<mp_flow_key>>,
@@ -116,6 +119,13 @@ impl<W: World> Pacer<W> {
         self.law = *self.control.law.lock().expect(ENDED);
         for member in self.hosts.take_caps(&self.control.caps) {
             self.release_host(member, now);
+        }
+    }
+
+    /// A flow of the host begins that has this address.
+    pub fn begins(&mut self, address: Address, now: u64) {
+        if self.hosts.begins(address, self.law.hop_wait_ns, now) {
+            self.control.silences.fetch_add(1, Ordering::Relaxed);
         }
     }
 
@@ -343,9 +353,12 @@ impl<W: World> Pacer<W> {
             return Head::Waits;
         };
         let bytes = head.payload_bytes;
+        let member = self.hosts.member(key.mesh, intf::mp_direction_MP_DOWN);
         let departure = match bytes {
             0 => head.not_before,
-            _ => flow.due(&self.law, head.not_before),
+            _ => self
+                .hosts
+                .in_silence_ns(&member, flow.due(&self.law, head.not_before)),
         };
         let flow_answered = flow.answered;
         if departure > now {
@@ -354,7 +367,6 @@ impl<W: World> Pacer<W> {
                 .push(Reverse((departure, Due::Flow(key_bytes(&key)))));
             return Head::Waits;
         }
-        let member = self.down_to(&key);
         if bytes > 0 && self.hosts.takes_turns(&member) {
             let who = if flow_answered {
                 Who::Flow(key)

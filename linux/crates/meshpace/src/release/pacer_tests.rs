@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The pacer in virtual time: what leaves when, with a kernel that is made up.
 use super::*;
+use crate::policy::airtime::Busy;
 use crate::policy::shares::Caps;
 
 const MS: u64 = 1_000_000;
@@ -124,13 +125,78 @@ fn a_host_with_a_cap_takes_turns() {
     let host = (key(1).mesh, intf::mp_direction_MP_DOWN);
     // 1000 bytes each 40 ms.
     let caps = Caps::from([(host, 25_000)]);
-    pacer.control.caps.publish(caps, Arc::default());
+    pacer
+        .control
+        .caps
+        .publish(caps, Arc::default(), Arc::default());
     pacer.take_settings(START);
     for id in 0..3 {
         pacer.arrive(id, segment(1, 1000).as_ref(), START);
     }
     let gone = run(&mut pacer, START + 1000 * MS);
     assert_eq!(gone, [(0, 0), (1, 40), (2, 80)]);
+}
+
+/// Of two hosts host 1 keeps the air busy.
+fn beside_a_busy_one() -> Pacer<Fake> {
+    let mut pacer = pacer();
+    let busy = Busy {
+        hosts: HashSet::from([key(1).mesh]),
+        of: 2,
+    };
+    let caps = &pacer.control.caps;
+    caps.publish(Caps::new(), Arc::default(), Arc::new(busy));
+    pacer.take_settings(START);
+    pacer
+}
+
+/// Twice what the law lets wait over four hops.
+fn moment_ms() -> u64 {
+    8 * crate::kernel::law::even().hop_wait_ns / MS
+}
+
+/// Else each round trip of a page waits behind another's bulk transfer. What carries no data goes on.
+#[test]
+fn who_is_busy_is_silent_when_another_s_flow_begins() {
+    let mut pacer = beside_a_busy_one();
+    pacer.arrive(0, segment(1, 1000).as_ref(), START);
+    pacer.begins(key(2).mesh, START);
+    pacer.arrive(1, segment(1, 1000).as_ref(), START);
+    pacer.arrive(2, segment(1, 1000).as_ref(), START);
+    pacer.arrive(3, segment(2, 0).as_ref(), START);
+    let end = moment_ms();
+    let gone = run(&mut pacer, START + 1000 * MS);
+    assert_eq!(gone[..3], [(0, 0), (3, 0), (1, end)]);
+    // Of the silence the next one makes up as much as of a wake-up that came late.
+    let late_ms = intf::MP_CLOCK_LATE_NS as u64 / MS;
+    assert!(
+        (end + 10 - late_ms..=end + 10).contains(&gone[3].1),
+        "{gone:?}"
+    );
+    assert_eq!(pacer.control.silences.load(Ordering::Relaxed), 1);
+}
+
+/// Its own flows, and a flood of beginnings, gain nothing: half of the time is the busy one's of two.
+#[test]
+fn a_flood_of_beginnings_takes_no_more_than_who_begins_may_have() {
+    let mut pacer = beside_a_busy_one();
+    let (mut id, mut gone) = (0, [0, 0]);
+    for (round, host) in [1, 2].into_iter().enumerate() {
+        for quarter in 0..40_000 {
+            let now = START + (round as u64 * 40_000 + quarter) * MS / 4;
+            if quarter % 4 == 0 {
+                pacer.begins(key(host).mesh, now);
+            }
+            if pacer.control.waiting.load(Ordering::Relaxed) < 3 {
+                pacer.arrive(id, segment(1, 1000).as_ref(), now);
+                id += 1;
+            }
+            pacer.release_due(now);
+            gone[round] += std::mem::take(&mut pacer.world.decided).len();
+        }
+    }
+    assert!(gone[0] >= 990, "its own: {gone:?}");
+    assert!(gone[1] >= 500, "{gone:?}");
 }
 
 #[test]

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Whose flows begin (core's silence.h): told to the daemon's thread that holds packets, which lets the busy ones be silent. */
+#ifndef MESHPACE_BPF_BEGINS_H
+#define MESHPACE_BPF_BEGINS_H
+
+#include "packet.h"
+
+#include <linux/udp.h>
+
+/* Addresses of hosts (struct mp_address). A page has memory for dozens; what does not fit asks for silence that is asked for. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 64 << 10); /* a page of any kernel */
+} mp_begun SEC(".maps");
+
+/* A flow of a packet's host begins. On its own: the verifier goes through what follows once. */
+__attribute__((noinline)) int mp_tell_begins(struct mp_packet *p)
+{
+	struct mp_address host;
+
+	if (!p || !mp_settings.silences)
+		return 0;
+	__builtin_memcpy(host.bytes, p->key.mesh, sizeof(host.bytes));
+	bpf_ringbuf_output(&mp_begun, &host, sizeof(host), BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+/* The bucket of UDP from the mesh; of fragments any. */
+MP_INLINE uint32_t mp_bucket_of(struct __sk_buff *skb, const struct mp_packet *p)
+{
+	struct udphdr udp = {};
+
+	bpf_skb_load_bytes(skb, (uint32_t)p->l4, &udp, sizeof(udp));
+	return mp_udp_bucket(bpf_ntohl(((const uint32_t *)p->key.wired)[3]), bpf_ntohs(udp.dest), bpf_ntohs(udp.source));
+}
+
+#endif
