@@ -68,7 +68,8 @@ static __attribute__((noinline)) int mp_other_from_mesh(struct __sk_buff *skb, s
 	if (!host)
 		return 0;
 	__sync_fetch_and_add(&host->other_bytes[MP_UP], p->segment.ip_bytes);
-	if (p->protocol == IPPROTO_UDP && mp_datagram_begins(&host->begins, mp_bucket_of(skb, p), p->segment.now_ns))
+	if (mp_settings.silences && p->protocol == IPPROTO_UDP &&
+	    mp_datagram_begins(&host->begins, mp_bucket_of(skb, p), p->segment.now_ns))
 		mp_tell_begins(p);
 	return 0;
 }
