@@ -9,16 +9,6 @@
 static const uint64_t begin_ns = 1000 * MP_NS_PER_S;
 static uint64_t hop_wait_ns;
 
-/* What has been saved up in a quiet time. */
-static struct mp_silence saved(void)
-{
-	struct mp_silence silence = { .at_ns = begin_ns - 10 * MP_NS_PER_S };
-
-	mp_silence_earn(&silence, 1, 2, begin_ns);
-	CHECK_EQUAL(silence.saved_ns, MP_CAP_WAIT_NS);
-	return silence;
-}
-
 static void flows_begin(void)
 {
 	CHECK(mp_flow_begins(0, begin_ns), "never seen");
@@ -49,53 +39,53 @@ static void datagrams_begin(void)
 /* A page beside one who is busy: twice what may wait over four hops, and then the rest of what is saved. */
 static void one_page(void)
 {
-	struct mp_silence silence = saved();
-	uint64_t whole_ns = 8 * hop_wait_ns;
+	struct mp_silence silence = { 0 };
+	uint64_t whole_ns = 8 * hop_wait_ns, earned_ns = MP_NS_PER_S, now_ns;
 
+	CHECK(!mp_silence_ask(&silence, 0, hop_wait_ns, begin_ns), "nothing is earned");
 	CHECK_EQUAL(mp_silence_due_ns(&silence, true, begin_ns), begin_ns);
-	CHECK(mp_silence_ask(&silence, 1, 2, hop_wait_ns, begin_ns), "a flow begins");
+	CHECK(mp_silence_ask(&silence, earned_ns, hop_wait_ns, begin_ns), "a flow begins");
 	CHECK_EQUAL(silence.until_ns, begin_ns + whole_ns);
 	CHECK_EQUAL(mp_silence_due_ns(&silence, true, begin_ns), begin_ns + whole_ns);
 	CHECK_EQUAL(mp_silence_due_ns(&silence, true, begin_ns + 2 * whole_ns), begin_ns + 2 * whole_ns);
 	CHECK_EQUAL(mp_silence_due_ns(&silence, false, begin_ns), begin_ns);
-	CHECK(!mp_silence_ask(&silence, 1, 2, hop_wait_ns, begin_ns), "at once another: it is silent anyway");
-	CHECK(mp_silence_ask(&silence, 1, 2, hop_wait_ns, begin_ns + 100 * MS), "a connection more");
+	CHECK(!mp_silence_ask(&silence, earned_ns, hop_wait_ns, begin_ns), "at once another: it is silent anyway");
+	CHECK(mp_silence_ask(&silence, earned_ns, hop_wait_ns, begin_ns + 100 * MS), "a connection more");
 	CHECK_EQUAL(silence.until_ns, begin_ns + MP_CAP_WAIT_NS);
-	CHECK(!mp_silence_ask(&silence, 1, 2, hop_wait_ns, begin_ns + 150 * MS), "at a stretch no longer");
+	earned_ns += MP_NS_PER_S;
+	CHECK(!mp_silence_ask(&silence, earned_ns, hop_wait_ns, begin_ns + 150 * MS), "at a stretch no longer");
 	CHECK_EQUAL(silence.until_ns, begin_ns + MP_CAP_WAIT_NS);
+	CHECK(mp_silence_ask(&silence, earned_ns, hop_wait_ns, begin_ns + 300 * MS), "later again");
+	CHECK_EQUAL(silence.until_ns, begin_ns + 300 * MS + whole_ns);
+	/* The law began anew: what it counts from is no debt. */
+	CHECK_EQUAL(silence.saved_ns, MP_SILENCE_SAVED_NS - whole_ns);
+	for (now_ns = begin_ns + 600 * MS; mp_silence_ask(&silence, 0, hop_wait_ns, now_ns); now_ns += 300 * MS)
+		CHECK(now_ns < begin_ns + 2000 * MS, "what is saved is spent");
+	CHECK(mp_silence_ask(&silence, 50 * MS, hop_wait_ns, now_ns), "and earned");
+	CHECK_EQUAL(silence.until_ns, now_ns + 50 * MS);
 }
 
-/* Nobody is busy: nothing is spent. */
-static void nobody_to_be_silent(void)
+/* However often flows begin: it is silent for as long as was earned, and never for long. */
+static void flood(double earns)
 {
-	struct mp_silence silence = saved();
-
-	CHECK(!mp_silence_ask(&silence, 0, 3, hop_wait_ns, begin_ns), "nobody is busy");
-	CHECK_EQUAL(silence.saved_ns, MP_CAP_WAIT_NS);
-	CHECK_EQUAL(silence.until_ns, 0);
-}
-
-/* However often flows begin, of n hosts the b who are busy have b/n of the time; and never is it silent for long. */
-static void flood(uint32_t busy, uint32_t hosts)
-{
-	struct mp_silence silence = saved();
+	struct mp_silence silence = { 0 };
 	uint64_t now_ns, silent_ns = 0, stretch_ns = 0, most_ns = 0, step_ns = MS / 2, seconds = 60, silent_for_ns;
-	uint32_t all = hosts > busy ? hosts : busy + 1; /* who begins is not counted yet */
-	double part = (double)(all - busy) / all;
 
 	for (now_ns = begin_ns; now_ns < begin_ns + seconds * MP_NS_PER_S; now_ns += step_ns) {
-		mp_silence_ask(&silence, busy, hosts, hop_wait_ns, now_ns);
+		mp_silence_ask(&silence, (uint64_t)(earns * (double)(now_ns - begin_ns)), hop_wait_ns, now_ns);
 		silent_for_ns = mp_min_u64(mp_silence_due_ns(&silence, true, now_ns) - now_ns, step_ns);
 		silent_ns += silent_for_ns;
 		stretch_ns = silent_for_ns < step_ns ? 0 : stretch_ns + step_ns;
 		most_ns = mp_max_u64(most_ns, stretch_ns);
 	}
-	CHECK((double)silent_ns <= part * (double)(seconds * MP_NS_PER_S) + 2.0 * (double)MP_CAP_WAIT_NS,
-	      "%u of %u: silent for %.1f s", busy, hosts, (double)silent_ns / 1e9);
+	CHECK((double)silent_ns <= earns * (double)(seconds * MP_NS_PER_S), "%.2f earned: silent for %.1f s", earns,
+	      (double)silent_ns / 1e9);
+	CHECK((double)silent_ns >= 0.9 * earns * (double)(seconds * MP_NS_PER_S), "%.2f earned: silent for %.1f s", earns,
+	      (double)silent_ns / 1e9);
 	CHECK(most_ns <= MP_CAP_WAIT_NS + step_ns, "%.0f ms at a stretch", (double)most_ns / 1e6);
 }
 
-/* Whoever is counted how, whatever clocks say. */
+/* Whatever is earned, whatever clocks say. */
 static void anything(void)
 {
 	struct mp_silence silence = { 0 };
@@ -105,11 +95,10 @@ static void anything(void)
 		uint64_t now_ns = begin_ns + (random_u64() >> (20 + (random_u64() & 31)));
 		uint64_t before_ns = silence.until_ns;
 
-		mp_silence_ask(&silence, (uint32_t)(random_u64() >> (40 + (random_u64() & 23))),
-			       (uint32_t)(random_u64() >> (40 + (random_u64() & 23))), hop_wait_ns, now_ns);
+		mp_silence_ask(&silence, random_u64() >> (random_u64() & 63), hop_wait_ns, now_ns);
 		CHECK(silence.until_ns >= before_ns, "it is not taken back");
 		CHECK(silence.until_ns <= mp_max_u64(before_ns, now_ns + 8 * hop_wait_ns), "nor longer than asked for");
-		CHECK(silence.saved_ns <= MP_CAP_WAIT_NS, "%llu saved", (unsigned long long)silence.saved_ns);
+		CHECK(silence.saved_ns <= MP_SILENCE_SAVED_NS, "%llu saved", (unsigned long long)silence.saved_ns);
 	}
 }
 
@@ -120,11 +109,9 @@ int main(int argc, char **argv)
 	flows_begin();
 	datagrams_begin();
 	one_page();
-	nobody_to_be_silent();
-	flood(1, 2);
-	flood(1, 1);
-	flood(7, 8);
-	flood(1, 8);
+	flood(0.01);
+	flood(0.1);
+	flood(0.4);
 	anything();
 	return check_end();
 }

@@ -7,7 +7,7 @@
 
 #include <linux/udp.h>
 
-/* Addresses of hosts (struct mp_address). A page has memory for dozens; what does not fit asks for silence that is asked for. */
+/* Addresses of hosts (struct mp_address). What does not fit is not missed: hosts that are in it ask for the same silence. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 64 << 10); /* a page of any kernel */

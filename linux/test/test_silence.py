@@ -17,8 +17,8 @@ KBPS = 6000
 NEAR, FAR = net.host4(0), net.host4(1)
 RADIO = air.Radio(delay_ms=5.0, kbps=KBPS, queue=50, hops={FAR: 3})
 SETTLING_S = 3.0
-# A page of a few segments, and a person who reads it.
-PAGE_BYTES, READS_S, PAGES = 20_000, 1.3, 8
+# A page, and a person who reads it.
+PAGE_BYTES, READS_S, PAGES = 50_000, 1.3, 8
 # Half of a moment (core's silence.h).
 PAUSE_S = 0.066
 FLOOD_S = 6.0
@@ -78,9 +78,9 @@ def test_a_page_silences_the_bulk_for_a_moment(start: StartGateway) -> None:
         f"bulk {before:.0f}, beside the pages {during:.0f} kbit/s"
     )
     assert quiet == 0, "its own flow began, and nobody else's"
-    assert asked - quiet >= PAGES
+    assert asked - quiet >= PAGES / 2
     assert statistics.median(pauses) >= PAUSE_S
-    assert during >= 0.75 * before
+    assert during >= 0.6 * before
 
 
 def datagrams(network: net.Network) -> Iterator[None]:
@@ -101,7 +101,7 @@ def connections(network: net.Network) -> Iterator[None]:
 
 @pytest.mark.measured
 @pytest.mark.parametrize("begins", [datagrams, connections])
-def test_a_flood_of_beginnings_takes_no_more_than_a_host_s_part(
+def test_a_flood_of_beginnings_gains_nothing(
     start: StartGateway, begins: Callable[[net.Network], Iterator[None]]
 ) -> None:
     """Else one host of the mesh silences all others."""
@@ -118,5 +118,4 @@ def test_a_flood_of_beginnings_takes_no_more_than_a_host_s_part(
             during = (bulk.received - received) * 8e-3 / (time.monotonic() - began)
             asked = silences(gateway)
     print(f"bulk {before:.0f}, beside the flood {during:.0f} kbit/s; {asked} silences")
-    assert asked > 0
-    assert during >= 0.8 * before / 2
+    assert during >= 0.8 * before

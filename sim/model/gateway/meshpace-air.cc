@@ -86,16 +86,16 @@ MeshpaceAir::CapBps(uint32_t address, bool down) const
     return found == m_hosts.end() ? 0 : found->second.air.way[DirectionOf(down)].cap_bytes_per_s;
 }
 
-uint32_t
-MeshpaceAir::Busy() const
+bool
+MeshpaceAir::HasBusy() const
 {
-    return m_air.busy;
+    return m_air.busy > 0;
 }
 
-uint32_t
-MeshpaceAir::Present() const
+uint64_t
+MeshpaceAir::SilenceNs() const
 {
-    return m_air.present;
+    return m_air.silence_ns;
 }
 
 bool

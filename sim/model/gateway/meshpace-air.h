@@ -76,9 +76,11 @@ class MeshpaceAir
      */
     uint64_t CapBps(uint32_t address, bool down) const;
 
-    /** @return hosts that keep the air busy, and hosts that are there, both as of the latest step */
-    uint32_t Busy() const;
-    uint32_t Present() const; //!< likewise
+    /** @return whether anybody keeps the air busy */
+    bool HasBusy() const;
+
+    /** @return silence that was earned so far (silence.h), ns */
+    uint64_t SilenceNs() const;
 
     /**
      * @param address a host

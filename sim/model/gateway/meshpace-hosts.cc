@@ -218,8 +218,9 @@ MeshpaceHosts::DueNs(const Key& key, uint64_t readyNs) const
 bool
 MeshpaceHosts::Begins(uint32_t address, uint64_t hopWaitNs, uint64_t nowNs)
 {
-    return m_fairness != MeshpaceFairness::TRIALS && !m_air.IsBusy(address) &&
-           mp_silence_ask(&m_silence, m_air.Busy(), m_air.Present(), hopWaitNs, nowNs);
+    return m_fairness != MeshpaceFairness::TRIALS && m_air.HasBusy() &&
+           !m_air.IsBusy(address) &&
+           mp_silence_ask(&m_silence, m_air.SilenceNs(), hopWaitNs, nowNs);
 }
 
 uint64_t

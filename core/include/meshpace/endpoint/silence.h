@@ -13,10 +13,10 @@
  *   long  D* of each (mp_law_even). As long again is for what then comes and goes undisturbed: MP_SILENCE_HOPS hops in all.
  *         At a stretch it is no longer than a retransmission time-out allows (MP_CAP_WAIT_NS), after which the senders of
  *         what waits would take it for lost.
- *   how   Of n hosts, b of which are busy, each of these is promised 1/n of the air. All of them together may be
- *   often silent for 1 - b/n of the time without that being touched: by so much silence is earned, and at most
- *         MP_CAP_WAIT_NS of it are saved. Who lies about what begins gains no more than a host that is there. A call, whose
- *         packets never stop, begins once.
+ *   how   In any ten seconds, the time over which a part is promised, it costs a tenth of that at most: half of it may be
+ *   often saved (MP_SILENCE_SAVED_NS), the other half is earned meanwhile, a twentieth of the time. Where hosts that are not
+ *         busy use more of the air than that, as much is earned as they use (mp_airtime_earn). Who asks often, as
+ *         idle telephones do or a liar, gets no more by that.
  */
 #ifndef MESHPACE_SILENCE_H
 #define MESHPACE_SILENCE_H
@@ -27,6 +27,7 @@
 /* A flow that has sent nothing for so long begins anew, as TCP does after its time-out (RFC 5681, 4.1), at least 1 s. */
 #define MP_SILENCE_BEGINS_NS MP_NS_PER_S
 #define MP_SILENCE_HOPS (2 * MP_REUSE_HOPS)
+#define MP_SILENCE_SAVED_NS (MP_NS_PER_S / 2)
 
 /* When something of a host's UDP came last from the mesh, by the buckets in which its flows take turns (turn.h). */
 struct mp_begins {
@@ -34,9 +35,10 @@ struct mp_begins {
 };
 
 struct mp_silence {
-	uint64_t until_ns; /* nothing of those who are busy leaves before */
-	uint64_t saved_ns; /* that may still be spent */
-	uint64_t at_ns;    /* as of then */
+	uint64_t from_ns;   /* since when they have been silent, at a stretch */
+	uint64_t until_ns;  /* nothing of those who are busy leaves before */
+	uint64_t saved_ns;  /* that may still be spent */
+	uint64_t earned_ns; /* so far, of which the rest is spent or lost */
 };
 
 /* Whether a flow begins whose latest packet before this one came at seen_ns; 0: none did. */
@@ -56,31 +58,22 @@ MP_INLINE bool mp_datagram_begins(struct mp_begins *host, uint32_t bucket, uint6
 	return begins;
 }
 
-/* What has been earned up to now beside so many busy ones of so many hosts: nothing while they are silent. */
-MP_INLINE void mp_silence_earn(struct mp_silence *silence, uint32_t busy, uint32_t hosts, uint64_t now_ns)
-{
-	uint64_t from_ns = mp_max_u64(silence->at_ns, silence->until_ns);
-	/* Who begins is one of them, whether it is counted yet or not. */
-	uint64_t all = mp_max_u64(hosts, (uint64_t)busy + 1);
-	uint64_t elapsed_ns = mp_min_u64(mp_max_u64(now_ns, from_ns) - from_ns, MP_NS_PER_S);
-
-	silence->saved_ns = mp_min_u64(silence->saved_ns + elapsed_ns * (all - busy) / all, MP_CAP_WAIT_NS);
-	silence->at_ns = mp_max_u64(silence->at_ns, now_ns);
-}
-
 /*
- * At now_ns a flow begins of a host that is not busy; so many others are, of so many hosts in all. Returns whether
+ * At now_ns a flow begins of a host that is not busy, and others are; so much has been earned so far. Returns whether
  * they are to be silent for longer than they are anyway.
  */
-MP_INLINE bool mp_silence_ask(struct mp_silence *silence, uint32_t busy, uint32_t hosts, uint64_t hop_wait_ns,
-			      uint64_t now_ns)
+MP_INLINE bool mp_silence_ask(struct mp_silence *silence, uint64_t earned_ns, uint64_t hop_wait_ns, uint64_t now_ns)
 {
-	uint64_t from_ns, until_ns;
+	uint64_t more_ns = mp_max_u64(earned_ns, silence->earned_ns) - silence->earned_ns;
+	uint64_t from_ns = mp_max_u64(silence->until_ns, now_ns), until_ns;
 
-	mp_silence_earn(silence, busy, hosts, now_ns);
-	from_ns = mp_max_u64(silence->until_ns, now_ns);
+	silence->earned_ns = earned_ns;
+	silence->saved_ns = mp_min_u64(silence->saved_ns + more_ns, MP_SILENCE_SAVED_NS);
+	if (now_ns >= silence->until_ns)
+		silence->from_ns = now_ns;
 	until_ns = mp_min_u64(now_ns + MP_SILENCE_HOPS * hop_wait_ns, from_ns + silence->saved_ns);
-	if (!busy || until_ns <= from_ns)
+	until_ns = mp_min_u64(until_ns, silence->from_ns + MP_CAP_WAIT_NS);
+	if (until_ns <= from_ns)
 		return false;
 	silence->saved_ns -= until_ns - from_ns;
 	silence->until_ns = until_ns;

@@ -68,6 +68,7 @@ struct mp_air {
 	uint32_t steps;            /* that the latest one was */
 	uint32_t present;          /* n */
 	uint32_t busy;             /* of those, that keep the air busy (mp_air_is_busy) */
+	uint64_t silence_ns;       /* earned so far (mp_airtime_earn) */
 	uint64_t weights_q16;      /* of those who are there */
 	uint32_t least_q16;        /* f: what hosts have of the least that they are to have */
 	int32_t error_q16;         /* e of the latest step */

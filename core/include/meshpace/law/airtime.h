@@ -215,6 +215,35 @@ MP_INLINE uint32_t mp_airtime_hold(const struct mp_air *air, struct mp_air_host 
 	return held;
 }
 
+/* Of the time, at least, silence is earned: half of a tenth (endpoint/silence.h). */
+#define MP_AIRTIME_SILENCE_Q16 (MP_ONE_Q16 / 20)
+
+/*
+ * Of silence (endpoint/silence.h) so much is earned as hosts use of the air that are not busy, or a twentieth of the time;
+ * but with it they have no more than their parts, and who begins counts as one of them, whether it is counted yet or not.
+ */
+MP_INLINE void mp_airtime_earn(struct mp_air *air, const struct mp_air_host *host, uint32_t n)
+{
+	uint64_t used_q16 = 0, busy_q16 = 0, others_q16;
+	uint32_t i;
+
+	air->busy = 0;
+	for (i = 0; i < n; i++) {
+		bool is_busy = mp_air_is_busy(air, &host[i]);
+
+		air->busy += is_busy;
+		if (is_busy)
+			busy_q16 += mp_air_weight_q16(&host[i]);
+		else
+			used_q16 += (uint64_t)host[i].way[0].used_q16 + host[i].way[1].used_q16;
+	}
+	others_q16 = mp_max_u64(air->weights_q16, busy_q16 + MP_ONE_Q16) - busy_q16;
+	others_q16 = (others_q16 << 16) / (busy_q16 + others_q16);
+	others_q16 = mp_max_u64(others_q16, used_q16) - used_q16;
+	others_q16 = mp_min_u64(others_q16, mp_max_u64(used_q16, MP_AIRTIME_SILENCE_Q16));
+	air->silence_ns += air->steps * MP_AIR_STEP_NS * others_q16 >> 16;
+}
+
 /*
  * A step at now_ns, MP_AIR_STEP_NS after the previous one, or a few of them, over all n hosts; sets what each is held to,
  * and returns how many ways are. The array may change from step to step: who is new is all zero but for what the caller
@@ -229,9 +258,7 @@ MP_INLINE uint32_t mp_airtime_step(struct mp_air *air, struct mp_air_host *host,
 	mp_air_measure(air, host, n, now_ns);
 	for (i = 0; i < 2 * n; i++)
 		want += mp_air_demand(air, &host[i / 2], &host[i / 2].way[i % 2]);
-	air->busy = 0;
-	for (i = 0; i < n; i++)
-		air->busy += mp_air_is_busy(air, &host[i]);
+	mp_airtime_earn(air, host, n);
 	mp_alone_guess(host, n);
 	heard = mp_airtime_error(air, host, n, hop_wait_ns);
 	if (!air->air_q16 || !air->shared)

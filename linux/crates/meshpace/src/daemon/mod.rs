@@ -197,6 +197,7 @@ impl Gateway {
         let shares = self.policy.shares();
         let holds = self.machine.holds();
         let is_paced = config.law != Law::Off;
+        let holds_here = self.machine.release() == Release::Nfqueue && is_paced && !self.ending;
         mp_settings {
             law: config.parameters(config.law),
             default_hops: config.default_path.hops,
@@ -208,7 +209,7 @@ impl Gateway {
             local_retransmission: (holds && config.local_retransmission).into(),
             aliases: (!shares.caps().is_empty() && !shares.aliases().is_empty()).into(),
             udp_waits: (!shares.caps().is_empty()).into(),
-            silences: (holds && !shares.busy().hosts.is_empty()).into(),
+            silences: (holds_here && !shares.busy().hosts.is_empty()).into(),
             blanks: holds.into(),
             active_hosts: shares.active_hosts(),
             shared: shares.air().is_some_and(Airtime::is_shared).into(),

@@ -70,7 +70,7 @@ safe! {
     turn_tag = mp_turn_tag(turns: &mp_turns, turn: &mp_turn) -> u64;
     turn_take = mp_turn_take(turn: &mut mp_turn, tag: u64, bytes: u32);
     turns_pass = mp_turns_pass(turns: &mut mp_turns, tag: u64);
-    silence_ask = mp_silence_ask(silence: &mut mp_silence, busy: u32, hosts: u32, hop_wait_ns: u64, now_ns: u64) -> bool;
+    silence_ask = mp_silence_ask(silence: &mut mp_silence, earned_ns: u64, hop_wait_ns: u64, now_ns: u64) -> bool;
     silence_due_ns = mp_silence_due_ns(silence: &mp_silence, is_busy: bool, due_ns: u64) -> u64;
 }
 

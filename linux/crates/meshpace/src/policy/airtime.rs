@@ -19,8 +19,8 @@ use crate::policy::shares::Part;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Busy {
     pub hosts: HashSet<Address>,
-    /// of all who are there
-    pub of: u32,
+    /// silence that was earned so far, ns
+    pub silence_ns: u64,
 }
 
 const WAYS: [u32; 2] = [intf::mp_direction_MP_DOWN, intf::mp_direction_MP_UP];
@@ -181,7 +181,7 @@ impl Airtime {
         let hosts = self.hosts.iter().filter(|(_, host)| is_busy(host));
         Busy {
             hosts: hosts.map(|(address, _)| *address).collect(),
-            of: self.state.present,
+            silence_ns: self.state.silence_ns,
         }
     }
 

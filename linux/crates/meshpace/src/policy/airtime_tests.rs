@@ -259,10 +259,21 @@ fn who_wants_more_is_busy_and_who_uses_little_is_not() {
     let mut mesh = near_and_far(Fairness::Air);
     let busy = |mesh: &Mesh| mesh.shares.busy().hosts.clone();
     assert_eq!(busy(&mesh), [address(1), address(2)].into());
-    assert_eq!(mesh.shares.busy().of, 2);
-    mesh.bulk[1].most = 0.05 * mesh.bulk[1].alone;
-    mesh.run(5);
-    assert_eq!(busy(&mesh), [address(1)].into());
+    let earned = |mesh: &Mesh| mesh.shares.busy().silence_ns as f64 / 1e9;
+    // For others it is silent for as long as they use the air, or a twentieth of the time, but they have no more
+    // than their parts.
+    for (uses, silent) in [(0.0, 0.05), (0.15, 0.15), (0.3, 0.2)] {
+        mesh.bulk[1].most = uses * mesh.bulk[1].alone;
+        mesh.run(5);
+        let before = earned(&mesh);
+        mesh.run(10);
+        assert_eq!(busy(&mesh), [address(1)].into(), "{uses}");
+        let part = (earned(&mesh) - before) / 10.0;
+        assert!(
+            (silent - 0.03..silent + 0.03).contains(&part),
+            "{uses}: {part}"
+        );
+    }
     mesh.shares.end(mesh.now_ns);
     assert!(busy(&mesh).is_empty());
 }

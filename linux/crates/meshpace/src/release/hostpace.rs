@@ -200,11 +200,10 @@ impl HostPaces {
     /// them. Whether they are for longer than before.
     pub fn begins(&mut self, address: Address, hop_wait_ns: u64, now_ns: u64) -> bool {
         let (busy, standing) = (&self.busy, self.aliases.standing(address));
-        if busy.hosts.contains(&standing) {
+        if busy.hosts.is_empty() || busy.hosts.contains(&standing) {
             return false;
         }
-        let count = busy.hosts.len() as u32;
-        law::silence_ask(&mut self.silence, count, busy.of, hop_wait_ns, now_ns)
+        law::silence_ask(&mut self.silence, busy.silence_ns, hop_wait_ns, now_ns)
     }
 
     /// When TCP of a host leaves, or an ACK of its own, that would leave then.

@@ -137,12 +137,12 @@ fn a_host_with_a_cap_takes_turns() {
     assert_eq!(gone, [(0, 0), (1, 40), (2, 80)]);
 }
 
-/// Of two hosts host 1 keeps the air busy.
+/// Host 1 keeps the air busy, and more silence is earned than can be saved.
 fn beside_a_busy_one() -> Pacer<Fake> {
     let mut pacer = pacer();
     let busy = Busy {
         hosts: HashSet::from([key(1).mesh]),
-        of: 2,
+        silence_ns: 1000 * MS,
     };
     let caps = &pacer.control.caps;
     caps.publish(Caps::new(), Arc::default(), Arc::new(busy));
@@ -176,9 +176,9 @@ fn who_is_busy_is_silent_when_another_s_flow_begins() {
     assert_eq!(pacer.control.silences.load(Ordering::Relaxed), 1);
 }
 
-/// Its own flows, and a flood of beginnings, gain nothing: half of the time is the busy one's of two.
+/// Its own flows gain nothing, and a flood of beginnings no more than what is earned.
 #[test]
-fn a_flood_of_beginnings_takes_no_more_than_who_begins_may_have() {
+fn a_flood_of_beginnings_takes_no_more_than_was_earned() {
     let mut pacer = beside_a_busy_one();
     let (mut id, mut gone) = (0, [0, 0]);
     for (round, host) in [1, 2].into_iter().enumerate() {
@@ -196,7 +196,7 @@ fn a_flood_of_beginnings_takes_no_more_than_who_begins_may_have() {
         }
     }
     assert!(gone[0] >= 990, "its own: {gone:?}");
-    assert!(gone[1] >= 500, "{gone:?}");
+    assert!((940..960).contains(&gone[1]), "{gone:?}");
 }
 
 #[test]
