@@ -383,6 +383,33 @@ static void little_alone(void)
 	check_parts(2, mean, 0.85);
 }
 
+/* Silence that a step earns beside a busy host while another uses so much of the air, of the time. */
+static double earned_beside(double uses)
+{
+	struct mp_air air = { .weights_q16 = 2 * MP_ONE_Q16, .present = 2, .steps = 1 };
+	struct mp_air_host host[2] = { 0 };
+
+	host[0].way[MP_AIR_DOWN].wants = true;
+	host[0].way[MP_AIR_DOWN].used_q16 = (uint32_t)((1 - uses) * MP_ONE_Q16);
+	host[1].way[MP_AIR_UP].used_q16 = (uint32_t)(uses * MP_ONE_Q16);
+	mp_airtime_earn(&air, host, 2);
+	CHECK_EQUAL(air.busy, 1);
+	return (double)air.silence_ns / (double)MP_AIR_STEP_NS;
+}
+
+/* As much as the other uses, a twentieth at least; but with it the other has no more than its half. */
+static void silence_is_earned(void)
+{
+	const double uses[][2] = { { 0, 0.05 }, { 0.15, 0.15 }, { 0.25, 0.25 }, { 0.4, 0.1 }, { 0.48, 0.02 }, { 0.6, 0 } };
+	uint32_t i;
+
+	for (i = 0; i < sizeof(uses) / sizeof(uses[0]); i++) {
+		double earned = earned_beside(uses[i][0]);
+
+		CHECK(earned > uses[i][1] - 0.001 && earned < uses[i][1] + 0.001, "%.2f: %.3f", uses[i][0], earned);
+	}
+}
+
 /* Whatever is told, everybody may send something, and nothing wraps. */
 static void anything(void)
 {
@@ -448,6 +475,7 @@ int main(int argc, char **argv)
 	nobody_known();
 	hole_is_filled();
 	little_alone();
+	silence_is_earned();
 	anything();
 	return check_end();
 }
