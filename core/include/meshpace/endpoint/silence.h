@@ -2,8 +2,8 @@
 /*
  * A moment's silence (law `even`): while one host's bulk transfers keep the air busy, each hop of another's page waits for an
  * aggregate or two of theirs, in both directions and in each of its round trips. What makes up the page is little, and
- * its host has a part of the air that it does not use. So when a flow of such a host begins, the gateway lets nothing of
- * those go for a moment that keep the air busy.
+ * its host has a part of the air that it does not use. So when a flow of such a host begins, the gateway holds back TCP of
+ * hosts that keep the air busy, and ACKs of their own data, for a moment.
  *
  *   who   Hosts are silent that keep the air busy (air.h), for those that do not.
  *   when  A flow begins: a SYN comes from the mesh, or the first packet after a second without one: of data from the
