@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What waits on the path to a host, by those of its downloads that were heard lately. */
+/* What waits on the path of a host, by those of its flows that were heard lately. */
 #include "check.h"
 
 #include <meshpace/endpoint/queueing.h>
@@ -25,12 +25,18 @@ static void test_the_mean_of_what_was_heard_lately(void)
 
 static void test_what_waits_is_what_is_longer_than_the_empty_path(void)
 {
-	struct mp_search search = { .base_ns = 20 * MS, .mean_ns = 50 * MS };
+	struct mp_endpoint down = { 0 }, up = { 0 };
 
-	CHECK_EQUAL(mp_queueing_ns(&search), 30 * MS);
+	CHECK_EQUAL(mp_queueing_heard_ns(&down), 0);
+	down.estimate.search = (struct mp_search){ .base_ns = 20 * MS, .mean_ns = 50 * MS, .heard_ns = 7 };
+	CHECK_EQUAL(mp_queueing_ns(&down), 30 * MS);
+	CHECK_EQUAL(mp_queueing_heard_ns(&down), 7);
 	/* A shorter base is found in the middle of a round, and a longer one never. */
-	search.mean_ns = 10 * MS;
-	CHECK_EQUAL(mp_queueing_ns(&search), 0);
+	down.estimate.search.mean_ns = 10 * MS;
+	CHECK_EQUAL(mp_queueing_ns(&down), 0);
+	up.echo = (struct mp_echo){ .base_ns = 20 * MS, .mean_ns = 24 * MS, .heard_ns = 9 };
+	CHECK_EQUAL(mp_queueing_ns(&up), 4 * MS);
+	CHECK_EQUAL(mp_queueing_heard_ns(&up), 9);
 }
 
 int main(int argc, char **argv)

@@ -104,11 +104,15 @@ int mp_to_mesh(struct __sk_buff *skb)
 	if (p.segment.payload_bytes > 0 && !(p.segment.flags & MP_TCP_SYN)) {
 		if (!mp_wait_for_host(&p) || !mp_down_data(skb, &p))
 			return TC_ACT_SHOT;
-		if (!p.one_way && (p.segment.flags & MP_TCP_ACK))
+		if (!p.one_way && (p.segment.flags & MP_TCP_ACK)) {
+			mp_read_timestamps(skb, &p);
 			mp_up_ack(skb, &p);
+		}
 	} else {
-		if (p.segment.flags & MP_TCP_ACK)
+		if (p.segment.flags & MP_TCP_ACK) {
+			mp_read_timestamps(skb, &p);
 			rtt_wired_us = mp_up_ack(skb, &p);
+		}
 		if (!p.one_way)
 			mp_down_no_data(&p);
 		if (!p.met && !mp_stranger_passes(skb, &p))
@@ -168,10 +172,12 @@ int mp_from_mesh(struct __sk_buff *skb)
 	}
 	if (p.segment.payload_bytes > 0 && !mp_police_passes(skb, &p))
 		return TC_ACT_SHOT;
-	if (p.segment.payload_bytes > 0)
+	if (p.segment.payload_bytes > 0) {
+		mp_read_timestamps(skb, &p);
 		mp_up_data(&p);
-	else if (p.segment.flags & MP_TCP_FIN)
+	} else if (p.segment.flags & MP_TCP_FIN) {
 		mp_up_fin(&p);
+	}
 	if (p.segment.flags & MP_TCP_ACK && !p.one_way)
 		verdict = mp_ack_from_mesh(skb, &p);
 	if (!p.heard)

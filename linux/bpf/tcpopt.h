@@ -34,16 +34,11 @@ enum mp_seen {
 	MP_SEEN_FEEDBACK = 1 << 4, /* RTT_wired, or what a flow shares; at mp_packet.feedback_at */
 };
 
-/* Whether the header has nothing that matters here, without a look at all of it. */
-MP_INLINE bool mp_has_plain_options(struct __sk_buff *skb, const struct mp_packet *p)
+/* Copies the first bytes of the options, that many that the header has. */
+MP_INLINE bool mp_copy_first_options(struct __sk_buff *skb, const struct mp_packet *p, void *options, uint32_t bytes)
 {
-	uint32_t bytes = p->tcp_bytes - MP_TCP_HEADER_MIN, first;
 	uint64_t words = (p->l4 - mp_limits.l2_bytes + MP_TCP_HEADER_MIN) / 4;
 
-	if (bytes == 0)
-		return true;
-	if (bytes != MP_TIMESTAMP_BYTES)
-		return false;
 	/*
 	 * The compiler knows the bounds already and would drop what the verifier needs; which sees by the
 	 * multiplication, too, that the word is aligned (as MIPS wants it).
@@ -51,8 +46,33 @@ MP_INLINE bool mp_has_plain_options(struct __sk_buff *skb, const struct mp_packe
 	asm volatile("" : "+r"(words));
 	if (words > (MP_TCP_OPTIONS_FAR - 14) / 4)
 		return false;
-	return mp_copy(skb, mp_limits.l2_bytes + words * 4, &first, sizeof(first)) &&
-	       first == bpf_htonl(MP_TIMESTAMP_WORD);
+	return mp_copy(skb, mp_limits.l2_bytes + words * 4, options, bytes);
+}
+
+/* Whether the header has nothing that matters here, without a look at all of it. */
+MP_INLINE bool mp_has_plain_options(struct __sk_buff *skb, const struct mp_packet *p)
+{
+	uint32_t bytes = p->tcp_bytes - MP_TCP_HEADER_MIN, first;
+
+	if (bytes == 0)
+		return true;
+	if (bytes != MP_TIMESTAMP_BYTES)
+		return false;
+	return mp_copy_first_options(skb, p, &first, sizeof(first)) && first == bpf_htonl(MP_TIMESTAMP_WORD);
+}
+
+/*
+ * An upload's data, or its acknowledgement: what it says of the path (core's echo.h). Sets p->segment.stamp and .echo. On its
+ * own: a verifier would follow all that comes after for each way in which they may be there or not.
+ */
+__attribute__((noinline)) int mp_read_timestamps(struct __sk_buff *skb, struct mp_packet *p)
+{
+	uint32_t options[MP_ECHO_LOOK_BYTES / 4];
+
+	if (p && p->tcp_bytes >= MP_TCP_HEADER_MIN + MP_ECHO_LOOK_BYTES &&
+	    mp_copy_first_options(skb, p, options, sizeof(options)))
+		mp_echo_read((const uint8_t *)options, &p->segment.stamp, &p->segment.echo);
+	return 0;
 }
 
 /*

@@ -8,6 +8,7 @@
 
 #include "people/person-config-json.h"
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -111,7 +112,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FlowConfig,
                                    bucket,
                                    idle_at_s,
                                    idle_s,
-                                   opaque)
+                                   opaque,
+                                   timestamps)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PingConfig, from, to, interval_s, start_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OutageConfig, node, at_s, for_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Scenario,
@@ -148,6 +150,32 @@ TrafficOf(const Scenario& scenario)
     return traffic;
 }
 
+namespace
+{
+
+/** Payload of a segment with timestamps (RFC 7323) that fills a packet of 1500 bytes. */
+constexpr uint32_t MOST_TIMED_SEGMENT_BYTES = 1448;
+
+/** What sends with timestamps sends pieces that they leave room for. */
+template <typename Sender>
+void
+FitTimestamps(Sender& sender)
+{
+    if (sender.timestamps)
+    {
+        sender.segment_bytes = std::min(sender.segment_bytes, MOST_TIMED_SEGMENT_BYTES);
+    }
+}
+
+void
+FitTimestamps(Scenario& scenario)
+{
+    std::ranges::for_each(scenario.flows, [](FlowConfig& flow) { FitTimestamps(flow); });
+    std::ranges::for_each(scenario.people, [](PersonConfig& person) { FitTimestamps(person); });
+}
+
+} // namespace
+
 Scenario
 ReadScenario(const std::string& file)
 {
@@ -158,8 +186,9 @@ ReadScenario(const std::string& file)
     }
     try
     {
-        const auto scenario = nlohmann::json::parse(stream).get<Scenario>();
+        auto scenario = nlohmann::json::parse(stream).get<Scenario>();
         Check(scenario);
+        FitTimestamps(scenario);
         return scenario;
     }
     catch (const nlohmann::json::exception& error)

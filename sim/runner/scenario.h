@@ -179,6 +179,7 @@ struct FlowConfig
     double idle_at_s;           //!< of ftp: when the application falls silent
     double idle_s;              //!< for how long; 0: never
     bool opaque;                //!< of ftp: goes as datagrams that nobody between its ends can read
+    bool timestamps;            //!< of TCP (RFC 7323)
 };
 
 /** ICMP echo requests at a constant rate; no flow. */

@@ -73,8 +73,7 @@ SetAttributes(Ptr<TcpSocketPaced> socket, const FlowConfig& config)
     // that would end it (ns-3 gives up the backoff with every ACK).
     socket->SetAttribute("ClockGranularity", TimeValue(Seconds(config.min_rto_s)));
     socket->SetAttribute("Sack", BooleanValue(config.sack));
-    // With timestamps a segment of 1460 bytes would not fit a packet of 1500.
-    socket->SetAttribute("Timestamp", BooleanValue(false));
+    socket->SetAttribute("Timestamp", BooleanValue(config.timestamps));
     // ns-3 gives up after 6 retransmissions; a starved flow is to starve, not to close.
     const auto never = std::numeric_limits<uint32_t>::max();
     socket->SetAttribute("DataRetries", UintegerValue(never));
@@ -138,6 +137,7 @@ AsOpaque(FlowConfig flow)
     flow.segment_bytes =
         std::min(flow.segment_bytes,
                  UdpEncapsulation::DATAGRAM_BYTES - UdpEncapsulation::OVERHEAD_BYTES);
+    flow.timestamps = false;
     flow.delayed_ack = QUIC_PACKETS_AN_ACK;
     flow.delayed_ack_s = QUIC_ACK_DELAY_S;
     return flow;

@@ -139,7 +139,8 @@ FtpFlow(const std::string& from, const std::string& to)
             .bucket = 1,
             .idle_at_s = 0,
             .idle_s = 0,
-            .opaque = false};
+            .opaque = false,
+            .timestamps = false};
 }
 
 FlowConfig
@@ -176,7 +177,8 @@ PersonAt(const std::string& node, const std::string& host, const std::vector<std
             .advertised_window = 400,
             .segment_bytes = 1460,
             .initial_window = 10,
-            .min_rto_s = 0.2};
+            .min_rto_s = 0.2,
+            .timestamps = false};
 }
 
 } // namespace ns3

@@ -39,6 +39,19 @@ static inline void trace_add_sack(struct trace_reader *reader, struct trace_pack
 	trace_add_option(p, option, bytes);
 }
 
+/* ts:STAMP:ECHO, timestamps (RFC 7323). */
+static inline void trace_add_timestamps(struct trace_reader *reader, struct trace_packet *p, const char *text)
+{
+	uint8_t option[MP_ECHO_LOOK_BYTES] = { 1, 1, MP_TIMESTAMPS_KIND, MP_TIMESTAMPS_BYTES };
+	uint32_t stamp, echo;
+
+	if (sscanf(text, ":%" SCNu32 ":%" SCNu32, &stamp, &echo) != 2)
+		trace_refuse(reader, "no timestamps", text);
+	trace_put_u32(option + 4, stamp);
+	trace_put_u32(option + 8, echo);
+	trace_add_option(p, option, sizeof(option));
+}
+
 /* hex:..., all bytes as they were. */
 static inline void trace_add_hex(struct trace_reader *reader, struct trace_packet *p, const char *text)
 {
@@ -61,7 +74,6 @@ static inline void trace_add_named(struct trace_reader *reader, struct trace_pac
 		uint32_t n;
 		uint8_t bytes[20];
 	} plain[] = {
-		{ "ts", 12, { 1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 1 } },
 		{ "sackok", 4, { 1, 1, 4, 2 } },
 		{ "md5", 20, { 1, 1, 19, 18 } },
 		{ "mptcp", 4, { 30, 4 } },
@@ -77,6 +89,8 @@ static inline void trace_add_named(struct trace_reader *reader, struct trace_pac
 		}
 	if (strncmp(name, "sack:", 5) == 0) {
 		trace_add_sack(reader, p, name + 4);
+	} else if (strncmp(name, "ts:", 3) == 0) {
+		trace_add_timestamps(reader, p, name + 2);
 	} else if (strncmp(name, "hex:", 4) == 0) {
 		trace_add_hex(reader, p, name + 4);
 	} else if (strncmp(name, "scale:", 6) == 0) {

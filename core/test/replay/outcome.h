@@ -58,6 +58,8 @@ static inline void replay_write_sample(const struct replay_flow *before,
 
 	if (after->at.estimate.discarded != before->at.estimate.discarded)
 		printf(" discarded");
+	if (after->at.echo.heard_ns != before->at.echo.heard_ns)
+		printf(" mesh=%" PRIu64, after->at.echo.mean_ns);
 	if (after->at.estimate.samples == before->at.estimate.samples)
 		return;
 	if (upload)
@@ -160,6 +162,10 @@ static inline void replay_write_state(const char *way, const struct replay_flow 
 	REPLAY_PRINT(feedback.bytes_per_s)
 	REPLAY_PRINT(feedback.active_hosts)
 	REPLAY_PRINT(feedback.acks)
+	REPLAY_PRINT(echo.asked_ns)
+	REPLAY_PRINT(echo.asked)
+	REPLAY_PRINT(echo.latest)
+	REPLAY_PRINT(echo.base_ns)
 #undef REPLAY_PRINT
 	printf(" base=%" PRIu64 " mean=%" PRIu64 " round=%" PRIu64 " sought=%" PRIu64
 	       " found=%d slots=%08" PRIx32 "\n",

@@ -33,7 +33,7 @@ static inline struct flow *flow_of(const struct packet *p, bool upload)
 /* The packet as core's endpoints look at it. */
 static inline struct mp_segment segment_of(const struct packet *p)
 {
-	return (struct mp_segment){
+	struct mp_segment segment = {
 		.now_ns = p->now_ns,
 		.seq = p->in->seq,
 		.ack = p->in->ack,
@@ -45,6 +45,10 @@ static inline struct mp_segment segment_of(const struct packet *p)
 		.flags = (uint8_t)p->in->flags,
 		.ttl = (uint8_t)p->in->ttl,
 	};
+
+	if (p->in->option_bytes >= MP_ECHO_LOOK_BYTES)
+		mp_echo_read(p->in->options, &segment.stamp, &segment.echo);
+	return segment;
 }
 
 /* Who was heard lately, and what nobody answers. */

@@ -69,6 +69,7 @@ class Flow:
     pending: int = 0
     over: bool = False
     established: bool = False
+    echo: int = 0  # timestamp of the latest acknowledgement that its sender has heard
 
     def seq(self, packet: int) -> int:
         return (self.first + packet * self.mss) % WRAP
@@ -253,7 +254,7 @@ class Source:
         super_packet = self.setting.supers and packet + 1 < flow.sent and self.chance.random() < 0.3
         size, segs = (2 * flow.mss, " segs=2") if super_packet else (flow.mss, "")
         last = packet == flow.packets - 1
-        words = f"seq={flow.seq(packet)} ack={flow.other} len={size}{segs}{self._ecn()} opt=ts"
+        words = f"seq={flow.seq(packet)} ack={flow.other} len={size}{segs}{self._ecn()} opt={self._stamps(flow)}"
         answer = self._say_down(flow, "FA" if last else "A", words)
         self._forge(flow)
         if answer[0] != "passes":
@@ -265,7 +266,7 @@ class Source:
 
     def _data_up(self, flow: Flow, packet: int) -> None:
         last = packet == flow.packets - 1
-        words = f"seq={flow.seq(packet)} ack={flow.other} len={flow.mss}{self._ecn()} opt=ts"
+        words = f"seq={flow.seq(packet)} ack={flow.other} len={flow.mss}{self._ecn()} opt={self._stamps(flow)}"
         answer = self._say_up(flow, "FPA" if last else "A", words)
         self._forge(flow)
         if answer[0] == "passes":
@@ -297,10 +298,12 @@ class Source:
         finished = number == flow.packets
         words = f"seq={flow.other} ack={(flow.seq(number) + finished) % WRAP}"
         options = self._blocks(flow, again)
+        stamp = self._clock_ms()
         if flow.upward:
             answer = self._say_down(flow, "A", words + options)
             if answer[0] == "passes":
-                self._cross(flow.host, 40, self.now, lambda: self._answered(flow, number))
+                heard = partial(self._answered, flow, number, stamp)
+                self._cross(flow.host, 40, self.now, heard)
         elif not self._gone(flow.host):
             if number > 0 and self.chance.random() < self.setting.partial:
                 part = (flow.seq(number) - self.chance.randrange(1, 2 * flow.mss)) % WRAP
@@ -316,14 +319,23 @@ class Source:
         for one in above[-2:]:
             blocks.append((flow.seq(one), flow.seq(one + 1)))
         text = "".join(f":{left}-{right}" for left, right in blocks)
-        return f" opt=sack{text}" if text else " opt=ts"
+        return f" opt={self._stamps(flow)}+sack{text}" if text else f" opt={self._stamps(flow)}"
+
+    def _clock_ms(self) -> int:
+        """Of whoever stamps a packet."""
+        return self.now // MS + 1
+
+    def _stamps(self, flow: Flow) -> str:
+        """Timestamps, as Linux writes them (RFC 7323)."""
+        return f"ts:{self._clock_ms()}:{flow.echo}"
 
     def _ack_up(self, flow: Flow, words: str, number: int) -> None:
         answer = self._say_up(flow, "A", words)
         if "copy" in answer:
             self.at(self.now + 200_000, lambda: self._fill(flow, number))
         if answer[0] in ("passes", "plain"):
-            self._wires(lambda: self._answered(flow, number))
+            stamp = self._clock_ms()
+            self._wires(lambda: self._answered(flow, number, stamp))
 
     def _fill(self, flow: Flow, number: int) -> None:
         """The cache sends what is missing, at least the packet that is asked for."""
@@ -338,8 +350,9 @@ class Source:
         if self.chance.random() >= self.setting.copy_loss:
             self._cross(flow.host, flow.mss, self.now, lambda: self._arrive(flow, packet))
 
-    def _answered(self, flow: Flow, number: int) -> None:
+    def _answered(self, flow: Flow, number: int, stamp: int) -> None:
         """The sender hears an acknowledgement of all before a packet."""
+        flow.echo = max(flow.echo, stamp)
         if flow.over:
             return
         if number > flow.acked:
@@ -402,7 +415,7 @@ class Source:
         near = (flow.seq(flow.sent) + chance.randrange(-5000, 5000)) % WRAP
         seq = chance.choice((near, chance.randrange(WRAP)))
         ack = chance.choice((near, chance.randrange(WRAP), flow.seq(flow.acked)))
-        named = ("", " opt=md5", " opt=mptcp", " opt=ts", f" opt=sack:{ack}-{near}")
+        named = ("", " opt=md5", " opt=mptcp", f" opt={self._stamps(flow)}", f" opt=sack:{ack}-{near}")
         options = self._hostile_options() if chance.random() < 0.5 else chance.choice(named)
         flags = chance.choice(("R", "RA", "S", "SA", "A", "FA", "F", "-"))
         size = chance.choice((0, 0, 1, 700))

@@ -46,13 +46,22 @@ MeshpaceAir::Counts(uint32_t address, bool down, const mp_host_share& share)
 }
 
 void
-MeshpaceAir::Hears(uint32_t address, const mp_endpoint& down, bool held, uint64_t nowNs)
+MeshpaceAir::Hears(uint32_t address,
+                   const mp_endpoint& down,
+                   const mp_endpoint& up,
+                   bool held,
+                   uint64_t nowNs)
 {
-    const auto& search = down.estimate.search;
     auto& host = m_hosts[address];
     host.air.hops = down.path.hops;
     host.held = host.held || held;
-    mp_queueing_add(&host.queueing, mp_queueing_ns(&search), search.heard_ns, nowNs);
+    for (const auto* way : {&down, &up})
+    {
+        mp_queueing_add(&host.queueing[way == &up ? MP_AIR_UP : MP_AIR_DOWN],
+                        mp_queueing_ns(way),
+                        mp_queueing_heard_ns(way),
+                        nowNs);
+    }
 }
 
 uint32_t
@@ -61,9 +70,9 @@ MeshpaceAir::Step(uint64_t nowNs)
     std::vector<mp_air_host> hosts;
     for (auto& [address, host] : m_hosts)
     {
-        auto& download = host.air.way[MP_AIR_DOWN];
-        mp_queueing_tell(&host.queueing, &download);
-        download.held = host.held;
+        mp_queueing_tell(&host.queueing[MP_AIR_DOWN], &host.air.way[MP_AIR_DOWN]);
+        mp_queueing_tell(&host.queueing[MP_AIR_UP], &host.air.way[MP_AIR_UP]);
+        host.air.way[MP_AIR_DOWN].held = host.held;
         host.queueing = {};
         host.held = false;
         hosts.push_back(host.air);

@@ -7,6 +7,7 @@
 
 #include "meshpace/meshpace.h"
 
+#include <array>
 #include <cstdint>
 #include <map>
 
@@ -54,13 +55,18 @@ class MeshpaceAir
     void Counts(uint32_t address, bool down, const mp_host_share& share);
 
     /**
-     * What a download tells of its path, before each step.
+     * What a connection tells of its path, before each step.
      * @param address its host
-     * @param down the download's endpoint
+     * @param down its endpoint from the wired network
+     * @param up its endpoint to the wired network
      * @param held whether something of it waits at the gateway
      * @param nowNs now, ns
      */
-    void Hears(uint32_t address, const mp_endpoint& down, bool held, uint64_t nowNs);
+    void Hears(uint32_t address,
+               const mp_endpoint& down,
+               const mp_endpoint& up,
+               bool held,
+               uint64_t nowNs);
 
     /**
      * A step, MP_AIR_STEP_NS after the previous one.
@@ -99,7 +105,7 @@ class MeshpaceAir
     struct Host
     {
         mp_air_host air{};
-        mp_queueing queueing{}; //!< of its downloads
+        std::array<mp_queueing, 2> queueing{}; //!< by mp_air_direction
         bool held{false};       //!< something of one waits here
     };
 

@@ -195,7 +195,11 @@ MeshpaceGateway::ShareStep()
         {
             m_hostShares.Demands({key.meshAddress, true}, connection->DownDemand(NowNs()));
             m_hostShares.Demands({key.meshAddress, false}, connection->Upload().Demand(NowNs()));
-            m_hostShares.Hears(key.meshAddress, connection->Down(), connection->Holds(), NowNs());
+            m_hostShares.Hears(key.meshAddress,
+                               connection->Down(),
+                               connection->Upload().Endpoint(),
+                               connection->Holds(),
+                               NowNs());
         }
     }
     m_throttles += m_hostShares.Step(NowNs());

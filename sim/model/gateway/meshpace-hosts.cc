@@ -74,9 +74,13 @@ MeshpaceHosts::StepNs() const
 }
 
 void
-MeshpaceHosts::Hears(uint32_t address, const mp_endpoint& down, bool held, uint64_t nowNs)
+MeshpaceHosts::Hears(uint32_t address,
+                     const mp_endpoint& down,
+                     const mp_endpoint& up,
+                     bool held,
+                     uint64_t nowNs)
 {
-    m_air.Hears(address, down, held, nowNs);
+    m_air.Hears(address, down, up, held, nowNs);
 }
 
 bool

@@ -80,7 +80,11 @@ class MeshpaceHosts
      * @param held whether something of it waits
      * @param nowNs now, ns
      */
-    void Hears(uint32_t address, const mp_endpoint& down, bool held, uint64_t nowNs);
+    void Hears(uint32_t address,
+               const mp_endpoint& down,
+               const mp_endpoint& up,
+               bool held,
+               uint64_t nowNs);
 
     /** @return whether hosts are held to shares of the air, and flows not to rates of their own */
     bool Shared() const;

@@ -154,9 +154,21 @@ TcpSegment::IsPureAck() const
                                             TcpHeader::ACK)) == TcpHeader::ACK;
 }
 
+std::pair<uint32_t, uint32_t>
+TcpSegment::Timestamps() const
+{
+    std::pair<uint32_t, uint32_t> found{};
+    if (headerBytes >= MIN_HEADER_BYTES + MP_ECHO_LOOK_BYTES)
+    {
+        mp_echo_read(&bytes[MIN_HEADER_BYTES], &found.first, &found.second);
+    }
+    return found;
+}
+
 mp_segment
 TcpSegment::At(uint64_t nowNs) const
 {
+    const auto [stamp, echo] = Timestamps();
     return {.now_ns = nowNs,
             .seq = Seq(),
             .ack = Ack(),
@@ -165,6 +177,8 @@ TcpSegment::At(uint64_t nowNs) const
             .ip_bytes = packetBytes,
             .segments = 1,
             .segment_bytes = payloadBytes,
+            .stamp = stamp,
+            .echo = echo,
             .flags = Flags(),
             .ttl = 0};
 }

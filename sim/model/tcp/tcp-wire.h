@@ -15,6 +15,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 namespace ns3
 {
@@ -52,6 +53,8 @@ struct TcpSegment
     uint32_t Ack() const;
     /** @return the advertised window as it stands there, unscaled */
     uint16_t Window() const;
+    /** @return TSval and TSecr of its timestamps (RFC 7323); without any 0 */
+    std::pair<uint32_t, uint32_t> Timestamps() const;
     /** @return the flags, as TcpHeader::Flags_t */
     uint8_t Flags() const;
     /** @return true when it carries nothing but an acknowledgement */

@@ -35,7 +35,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PersonConfig,
                                    advertised_window,
                                    segment_bytes,
                                    initial_window,
-                                   min_rto_s)
+                                   min_rto_s,
+                                   timestamps)
 
 } // namespace ns3
 

@@ -39,6 +39,7 @@ struct PersonConfig
     uint32_t segment_bytes;
     uint32_t initial_window;
     double min_rto_s;
+    bool timestamps;
 };
 
 } // namespace ns3

@@ -46,6 +46,7 @@ TcpOf(const PersonConfig& person)
     flow.segment_bytes = person.segment_bytes;
     flow.initial_window = person.initial_window;
     flow.min_rto_s = person.min_rto_s;
+    flow.timestamps = person.timestamps;
     return flow;
 }
 

@@ -8,6 +8,7 @@
 #define MESHPACE_ENDPOINT_H
 
 #include "dupack.h"
+#include "echo.h"
 #include "police.h"
 #include "progress.h"
 #include "sent.h"
@@ -30,6 +31,7 @@ struct mp_segment {
 	uint32_t ip_bytes;      /* likewise, from the IP header to the payload's end */
 	uint32_t segments;
 	uint32_t segment_bytes; /* payload of each */
+	uint32_t stamp, echo;   /* TSval and TSecr (RFC 7323), if looked for; 0: none */
 	uint8_t flags, ttl;
 };
 
@@ -74,6 +76,7 @@ struct mp_endpoint {
 	struct mp_estimate estimate;     /* down: of RTT_wireless */
 	struct mp_wait wait;             /* down */
 	struct mp_notification notified; /* up: that its host sends too much */
+	struct mp_echo echo;             /* up: of RTT_wireless */
 	struct mp_feedback feedback;     /* up: what its sender is told of others */
 };
 

@@ -24,6 +24,8 @@ MAP_AS_PUBLISHED = {"positions": False, "least_h_cs": 1, "past_end": False}
 MOST_DELAYED_ACK = 2  # Linux: every segment (quickack), or every second one
 FIRST_PORT = 5201
 HEADER_BYTES = 40
+TIMESTAMP_BYTES = 12
+MOST_SEGMENT_BYTES = 1460
 # Routes carry these of a flow's keys, so flows between the same two hosts share them.
 PER_ROUTE = (
     "advertised_window",
@@ -200,7 +202,7 @@ def sysctls(scenario: Scenario, node: str) -> dict[str, str]:
         "net.ipv6.conf.all.disable_ipv6": "1",
         "net.ipv6.conf.default.disable_ipv6": "1",
         "net.ipv4.ip_forward": "1",
-        "net.ipv4.tcp_timestamps": "0",
+        "net.ipv4.tcp_timestamps": "1" if any(f.timestamps for f in flows) else "0",
         "net.ipv4.tcp_no_metrics_save": "1",
         # Else the kernel would make the buffer smaller than the window at first.
         "net.ipv4.tcp_moderate_rcvbuf": "0",
@@ -218,12 +220,19 @@ def sysctls(scenario: Scenario, node: str) -> dict[str, str]:
     return values
 
 
+def _advertised_segment_bytes(flow: Flow) -> int:
+    """Of the option that bounds a segment, in which timestamps are counted (RFC 6691)."""
+    if not flow.timestamps:
+        return flow.segment_bytes
+    return min(flow.segment_bytes + TIMESTAMP_BYTES, MOST_SEGMENT_BYTES)
+
+
 def route_words(flow: Flow) -> list[str]:
     """What a route between the two ends of a flow tells TCP."""
     return [
         # As many segments under way as the receiver's window would let out.
         *("cwnd", "lock", str(flow.advertised_window)),
-        *("advmss", str(flow.segment_bytes)),
+        *("advmss", str(_advertised_segment_bytes(flow))),
         *("initcwnd", str(flow.initial_window)),
         *("rto_min", f"{round(flow.min_rto_s * 1000)}ms"),
         *(["quickack", "1"] if flow.delayed_ack == 1 else []),

@@ -30,6 +30,10 @@ class Tcp(Model):
     min_rto_s: float = Field(
         default=0.2, ge=0.001, le=60, description="least RTO - SRTT, as in Linux"
     )
+    timestamps: bool = Field(
+        default=False,
+        description="of each segment (RFC 7323), whose payload is then 1448 bytes at most",
+    )
 
 
 class Files(Model):

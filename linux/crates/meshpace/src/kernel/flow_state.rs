@@ -11,7 +11,7 @@ pub struct FlowState {
     pub hops: u32,
     pub kbps: u32,
     pub mean_rtt_ns: u64,
-    /// what waited on the path in the latest round of the law `even`, and when a round trip was measured last
+    /// what waited on the path in the latest round, and when that was measured last
     pub queueing_ns: u64,
     pub heard_ns: u64,
     pub cov_q16: u32,
@@ -53,15 +53,14 @@ impl From<&mp_flow> for FlowState {
     fn from(flow: &mp_flow) -> Self {
         let at = &flow.at;
         let estimate = &at.estimate;
-        let search = &estimate.search;
         Self {
             progress: at.progress,
             max_end: at.sent.max_end,
             hops: at.path.hops,
             kbps: at.path.kbps,
             mean_rtt_ns: law::window_mean_ns(&estimate.window),
-            queueing_ns: law::queueing_ns(search),
-            heard_ns: search.heard_ns,
+            queueing_ns: law::queueing_ns(at),
+            heard_ns: law::queueing_heard_ns(at),
             cov_q16: estimate.cov_q16,
             samples: estimate.samples,
             discarded: estimate.discarded,

@@ -6,10 +6,10 @@
 //! index nothing but arrays of their own structs. A reference is a valid pointer for as long as the call
 //! lasts, and one that is `&mut` has no other.
 use crate::kernel::intf::{
-    self, mp_air, mp_air_host, mp_air_way, mp_budget, mp_credit, mp_demand, mp_device, mp_estimate,
-    mp_feedback, mp_goodput, mp_goodput_bulk, mp_goodput_flow, mp_goodput_law, mp_host_pace,
-    mp_host_share, mp_law, mp_pacer, mp_path, mp_probe, mp_progress, mp_queueing, mp_radio,
-    mp_range, mp_reach, mp_sack, mp_search, mp_shares, mp_silence, mp_too_long, mp_turn, mp_turns,
+    self, mp_air, mp_air_host, mp_air_way, mp_budget, mp_credit, mp_demand, mp_device, mp_endpoint,
+    mp_estimate, mp_feedback, mp_goodput, mp_goodput_bulk, mp_goodput_flow, mp_goodput_law,
+    mp_host_pace, mp_host_share, mp_law, mp_pacer, mp_path, mp_probe, mp_progress, mp_queueing,
+    mp_radio, mp_range, mp_reach, mp_sack, mp_shares, mp_silence, mp_too_long, mp_turn, mp_turns,
     mp_unanswered, mp_unanswered_rate, mp_wait, mp_waits_for, mp_window,
 };
 
@@ -84,7 +84,8 @@ safe! {
     flow_moves = mp_flow_moves(demand: &mp_demand) -> bool;
     flow_wants = mp_flow_wants(demand: &mp_demand) -> bool;
     feedback_of = mp_feedback_of(shares: &mp_shares, share: &mp_host_share) -> mp_feedback;
-    queueing_ns = mp_queueing_ns(search: &mp_search) -> u64;
+    queueing_ns = mp_queueing_ns(endpoint: &mp_endpoint) -> u64;
+    queueing_heard_ns = mp_queueing_heard_ns(endpoint: &mp_endpoint) -> u64;
     queueing_add = mp_queueing_add(queueing: &mut mp_queueing, waits_ns: u64, heard_ns: u64, now_ns: u64);
     queueing_tell = mp_queueing_tell(queueing: &mp_queueing, way: &mut mp_air_way);
     unanswered_step = mp_unanswered_step(rate: &mut mp_unanswered_rate, active_bytes_per_s: u64) -> u64;

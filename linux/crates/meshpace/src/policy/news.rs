@@ -26,7 +26,7 @@ pub struct News {
     pub hops: u32,
     /// something of it waits here
     pub held: bool,
-    /// what waits in the mesh, by its downloads
+    /// what waits in the mesh, by its flows
     pub queueing: mp_queueing,
 }
 
@@ -53,9 +53,7 @@ impl News {
         self.again_packets += demand.again_packets;
         self.hops = self.hops.max(flow.hops);
         self.held |= flow.waits;
-        if direction == intf::mp_direction_MP_DOWN {
-            law::queueing_add(&mut self.queueing, flow.queueing_ns, flow.heard_ns, now_ns);
-        }
+        law::queueing_add(&mut self.queueing, flow.queueing_ns, flow.heard_ns, now_ns);
     }
 }
 
