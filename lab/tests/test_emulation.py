@@ -120,6 +120,17 @@ def test_sack_and_acknowledgements_are_the_scenarios() -> None:
     assert "quickack" in plan.route_words(resolved().flows[0])
 
 
+def test_timestamps_are_the_scenarios_and_leave_room_for_themselves() -> None:
+    """Linux counts them in what it advertises; else a segment would carry less than a simulated one."""
+    flow = {"from": "B", "to": "A", "timestamps": True, "segment_bytes": 1000}
+    there = resolved(flow=[flow, {**flow, "segment_bytes": 1000}])
+    assert plan.sysctls(there, "A")["net.ipv4.tcp_timestamps"] == "1"
+    assert plan.sysctls(resolved(), "A")["net.ipv4.tcp_timestamps"] == "0"
+    assert "advmss 1012 " in " ".join(plan.route_words(there.flows[0]))
+    full = resolved(flow=[{**flow, "segment_bytes": 1460}])
+    assert "advmss 1460 " in " ".join(plan.route_words(full.flows[0]))
+
+
 def test_datagrams_have_no_part_in_tcps_knobs() -> None:
     """Else a cbr flow beside a BBR one would be refused, or take its window away."""
     cbr = {"from": "B", "to": "A", "traffic": "cbr", "rate_kbps": 100.0}
@@ -140,6 +151,10 @@ def test_datagrams_have_no_part_in_tcps_knobs() -> None:
         ('[[flow]]\nfrom = "B"\nto = "A"\ndelayed_ack_s = 0.1', "flow.0.delayed_ack_s"),
         ('[[flow]]\nfrom = "B"\nto = "A"\nbyte_counting = true', "flow.0.byte_counting"),
         ('[[flow]]\nfrom = "B"\nto = "A"\ntraffic = "files"', "flow.0.traffic"),
+        (
+            '[[flow]]\nfrom = "B"\nto = "A"\ntimestamps = true\n[[flow]]\nfrom = "B1"\nto = "A"',
+            "flow.1.timestamps",
+        ),
         ('[radio]\nqueueing = "codel"\n[[flow]]\nfrom = "B"\nto = "A"', "radio.queueing"),
         (
             '[radio]\nmodel = "sinr"\nstandard = "802.11n"\n[[flow]]\nfrom = "B"\nto = "A"',

@@ -99,6 +99,9 @@ DISPATCH = {
     ("mp_signalled_interval_ns", "mp_feedback_interval_ns"): "",
     ("mp_endpoint_up_feedback", "mp_feedback_turn"): "",
     ("mp_endpoint_up_notifies", "mp_police_notifies"): "",
+    # No law but `even` looks at what these two measure.
+    ("mp_endpoint_up_data", "mp_echo_answer"): "",
+    ("mp_endpoint_up_sample", "mp_echo_ask"): "",
 }
 
 

@@ -6,6 +6,7 @@
 
 #include "test-scenarios.h"
 
+#include "../model/gateway/meshpace-air.h"
 #include "../runner/simulation.h"
 
 #include "ns3/rng-seed-manager.h"
@@ -200,6 +201,73 @@ class RightsTestCase : public TestCase
     }
 };
 
+/** @return the caps of two hosts that upload for some seconds while so much waits on their paths */
+std::vector<uint64_t>
+CapsOfUploads(uint64_t waitsNs)
+{
+    constexpr uint64_t STEP_BYTES = 50000;
+    constexpr uint32_t STEPS = 80;
+    MeshpaceAir air;
+    mp_host_share share{};
+    share.flows = share.wanting_flows = 1;
+    for (uint64_t step = 1; step <= STEPS; step++)
+    {
+        const auto nowNs = step * MP_AIR_STEP_NS;
+        mp_endpoint up{};
+        up.echo.base_ns = MP_NS_PER_S / 100;
+        up.echo.mean_ns = up.echo.base_ns + waitsNs;
+        up.echo.heard_ns = nowNs;
+        share.delivered_bytes += STEP_BYTES;
+        for (const uint32_t address : {1, 2})
+        {
+            air.Counts(address, false, share);
+            air.Hears(address, {}, up, false, nowNs);
+        }
+        air.Step(nowNs);
+    }
+    return {air.CapBps(1, false), air.CapBps(2, false)};
+}
+
+/** What waits on the paths of uploads, by their echoes, lowers what they may have. */
+class UploadsWaitTestCase : public TestCase
+{
+  public:
+    UploadsWaitTestCase()
+        : TestCase("Uploads' waits")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const auto little = CapsOfUploads(0);
+        const auto much = CapsOfUploads(MP_NS_PER_S / 2);
+        NS_TEST_EXPECT_MSG_GT(little[0], 0, "hosts share");
+        NS_TEST_EXPECT_MSG_EQ(little[0], little[1], "alike");
+        NS_TEST_EXPECT_MSG_LT(much[0] * 100, little[0] * 90, "too much waits");
+    }
+};
+
+/** Timestamps take twelve bytes of a segment, and nothing else: pieces of another size would be sent as two packets. */
+class TimestampsTestCase : public TestCase
+{
+  public:
+    TimestampsTestCase()
+        : TestCase("What timestamps cost")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        auto flow = Near(false);
+        const auto without = Alone(flow);
+        flow.timestamps = true;
+        flow.segment_bytes = 1448;
+        NS_TEST_EXPECT_MSG_EQ_TOL(Alone(flow), without * 1448 / 1460, 0.02 * without, "an upload");
+    }
+};
+
 /** The suite. */
 class AirTestSuite : public TestSuite
 {
@@ -214,6 +282,8 @@ class AirTestSuite : public TestSuite
         AddTestCase(new BoundTestCase, Duration::QUICK);
         AddTestCase(new RateTestCase, Duration::QUICK);
         AddTestCase(new RightsTestCase, Duration::QUICK);
+        AddTestCase(new UploadsWaitTestCase, Duration::QUICK);
+        AddTestCase(new TimestampsTestCase, Duration::QUICK);
     }
 };
 

@@ -85,6 +85,11 @@ class ReadTestCase : public TestCase
         NS_TEST_EXPECT_MSG_EQ(scenario.wired_hosts.at(0), "B", "wired host");
         NS_TEST_EXPECT_MSG_EQ(scenario.gateway.delay_bound_s, 0.5, "delay bound");
         NS_TEST_EXPECT_MSG_EQ(scenario.flows.at(0).variant, "newreno", "variant");
+        NS_TEST_EXPECT_MSG_EQ(scenario.flows.at(0).segment_bytes, 1460, "segment");
+        auto timed = Resolved();
+        timed["flows"][0]["timestamps"] = true;
+        const auto read = Read(CreateTempDirFilename("timed.json"), timed.dump());
+        NS_TEST_EXPECT_MSG_EQ(read.flows.at(0).segment_bytes, 1448, "that timestamps fit beside");
     }
 };
 

@@ -415,7 +415,13 @@ class Source:
         near = (flow.seq(flow.sent) + chance.randrange(-5000, 5000)) % WRAP
         seq = chance.choice((near, chance.randrange(WRAP)))
         ack = chance.choice((near, chance.randrange(WRAP), flow.seq(flow.acked)))
-        named = ("", " opt=md5", " opt=mptcp", f" opt={self._stamps(flow)}", f" opt=sack:{ack}-{near}")
+        named = (
+            "",
+            " opt=md5",
+            " opt=mptcp",
+            f" opt={self._stamps(flow)}",
+            f" opt=sack:{ack}-{near}",
+        )
         options = self._hostile_options() if chance.random() < 0.5 else chance.choice(named)
         flags = chance.choice(("R", "RA", "S", "SA", "A", "FA", "F", "-"))
         size = chance.choice((0, 0, 1, 700))

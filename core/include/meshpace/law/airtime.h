@@ -29,7 +29,8 @@
  * what it is held to, that nothing waits says nothing of more, and L does not grow. L is 5/4 at most: by so much a sum of
  * rates stands out of their noise, a fifth, and from there on C_i rise (alone.h). While somebody who wants more lacks a quarter
  * of what it is held to, L falls to 1, and so no C rises: others may be in its way, where nothing is seen waiting (hidden
- * terminals, uploads), and the promise goes before the sum. Uploads have no part in e.
+ * terminals), and the promise goes before the sum. Uploads have a part in e where TCP's timestamps show what waits
+ * (endpoint/echo.h).
  *
  * C_i is learnt from (1), too: alone.h.
  */

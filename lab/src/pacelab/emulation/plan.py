@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import dataclass
 
@@ -34,6 +35,8 @@ PER_ROUTE = (
     "delayed_ack",
     "min_rto_s",
 )
+# Hosts carry these, for all their flows.
+PER_HOST = ("sack", "timestamps")
 
 
 @dataclass(frozen=True)
@@ -120,7 +123,7 @@ def check(scenario: Scenario) -> None:
         if there:
             raise InputError(f"{key}: simulated only; remove it, or use pacelab run")
     shared: dict[object, Table] = {}
-    of_host: dict[str, bool] = {}
+    of_host: dict[tuple[str, str], bool] = {}
     for i, flow in enumerate(scenario.flows):
         _check_flow(flow, f"flow.{i}")
         if flow.traffic == "cbr":
@@ -133,10 +136,11 @@ def check(scenario: Scenario) -> None:
                     f"flow.{i}.{key}: another flow between the same hosts has {known[key]}; "
                     "Linux keeps it per route, give both the same"
                 )
-        for end in (flow.from_, flow.to):
-            if of_host.setdefault(end, flow.sack) != flow.sack:
+        for end, key in itertools.product((flow.from_, flow.to), PER_HOST):
+            own = getattr(flow, key)
+            if of_host.setdefault((end, key), own) != own:
                 raise InputError(
-                    f'flow.{i}.sack: another flow of "{end}" has {of_host[end]}; '
+                    f'flow.{i}.{key}: another flow of "{end}" has {of_host[end, key]}; '
                     "Linux keeps it per host, give both the same"
                 )
 
@@ -202,7 +206,7 @@ def sysctls(scenario: Scenario, node: str) -> dict[str, str]:
         "net.ipv6.conf.all.disable_ipv6": "1",
         "net.ipv6.conf.default.disable_ipv6": "1",
         "net.ipv4.ip_forward": "1",
-        "net.ipv4.tcp_timestamps": "1" if any(f.timestamps for f in flows) else "0",
+        "net.ipv4.tcp_timestamps": "1" if flows and flows[0].timestamps else "0",
         "net.ipv4.tcp_no_metrics_save": "1",
         # Else the kernel would make the buffer smaller than the window at first.
         "net.ipv4.tcp_moderate_rcvbuf": "0",
