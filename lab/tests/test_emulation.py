@@ -121,7 +121,7 @@ def test_sack_and_acknowledgements_are_the_scenarios() -> None:
 
 
 def test_timestamps_are_the_scenarios_and_leave_room_for_themselves() -> None:
-    """Linux counts them in what it advertises; else a segment would carry less than a simulated one."""
+    """Linux counts them in what it advertises; else an emulated segment would carry less."""
     flow = {"from": "B", "to": "A", "timestamps": True, "segment_bytes": 1000}
     there = resolved(flow=[flow, {**flow, "segment_bytes": 1000}])
     assert plan.sysctls(there, "A")["net.ipv4.tcp_timestamps"] == "1"

@@ -254,7 +254,8 @@ class Source:
         super_packet = self.setting.supers and packet + 1 < flow.sent and self.chance.random() < 0.3
         size, segs = (2 * flow.mss, " segs=2") if super_packet else (flow.mss, "")
         last = packet == flow.packets - 1
-        words = f"seq={flow.seq(packet)} ack={flow.other} len={size}{segs}{self._ecn()} opt={self._stamps(flow)}"
+        words = f"seq={flow.seq(packet)} ack={flow.other} len={size}{segs}{self._ecn()}"
+        words += f" opt={self._stamps(flow)}"
         answer = self._say_down(flow, "FA" if last else "A", words)
         self._forge(flow)
         if answer[0] != "passes":
@@ -266,7 +267,8 @@ class Source:
 
     def _data_up(self, flow: Flow, packet: int) -> None:
         last = packet == flow.packets - 1
-        words = f"seq={flow.seq(packet)} ack={flow.other} len={flow.mss}{self._ecn()} opt={self._stamps(flow)}"
+        words = f"seq={flow.seq(packet)} ack={flow.other} len={flow.mss}{self._ecn()}"
+        words += f" opt={self._stamps(flow)}"
         answer = self._say_up(flow, "FPA" if last else "A", words)
         self._forge(flow)
         if answer[0] == "passes":
