@@ -180,6 +180,7 @@ struct FlowConfig
     double idle_s;              //!< for how long; 0: never
     bool opaque;                //!< of ftp: goes as datagrams that nobody between its ends can read
     bool timestamps;            //!< of TCP (RFC 7323)
+    bool rack;                  //!< losses are found by time (RFC 8985)
 };
 
 /** ICMP echo requests at a constant rate; no flow. */

@@ -4,6 +4,7 @@
 
 #include "tcp-sockets.h"
 
+#include "../model/tcp/tcp-socket-rack.h"
 #include "../model/tcp/tcp-socket-thinning.h"
 #include "../model/tcp/tcp-vegas-ns2.h"
 #include "../model/tcp/udp-encapsulation.h"
@@ -93,10 +94,22 @@ SetAttributes(Ptr<TcpSocketPaced> socket, const FlowConfig& config)
 
 } // namespace
 
+namespace
+{
+
+/** @return the type of a flow's sockets, but for a receiver that thins ACKs */
+TypeId
+SocketType(const FlowConfig& config)
+{
+    return config.rack ? TcpSocketRack::GetTypeId() : TcpSocketPaced::GetTypeId();
+}
+
+} // namespace
+
 Ptr<TcpSocketPaced>
 CreateTcpSender(const FlowConfig& config, Ptr<Node> node, Ptr<TcpMeshpace> control)
 {
-    auto socket = TcpSocketPaced::CreateOn(node, CongestionControl(config.variant));
+    auto socket = TcpSocketPaced::CreateOn(node, CongestionControl(config.variant), SocketType(config));
     SetAttributes(socket, config);
     if (control)
     {
@@ -124,7 +137,7 @@ CreateTcpReceiver(const FlowConfig& config, Ptr<Node> node)
                                            CongestionControl(config.variant),
                                            config.delayed_ack.thinning
                                                ? TcpSocketThinning::GetTypeId()
-                                               : TcpSocketPaced::GetTypeId());
+                                               : SocketType(config));
     SetAttributes(socket, config);
     socket->SetAttribute("DataRetries",
                          UintegerValue(config.traffic == "person" ? HOST_RETRIES : FIN_RETRIES));

@@ -140,7 +140,8 @@ FtpFlow(const std::string& from, const std::string& to)
             .idle_at_s = 0,
             .idle_s = 0,
             .opaque = false,
-            .timestamps = false};
+            .timestamps = false,
+            .rack = false};
 }
 
 FlowConfig
@@ -178,7 +179,8 @@ PersonAt(const std::string& node, const std::string& host, const std::vector<std
             .segment_bytes = 1460,
             .initial_window = 10,
             .min_rto_s = 0.2,
-            .timestamps = false};
+            .timestamps = false,
+            .rack = false};
 }
 
 } // namespace ns3

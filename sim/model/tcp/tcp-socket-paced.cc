@@ -74,6 +74,12 @@ TcpSocketPaced::Fade()
     CancelAllTimers();
 }
 
+bool
+TcpSocketPaced::IsFaded() const
+{
+    return m_faded;
+}
+
 void
 TcpSocketPaced::CountBytes()
 {

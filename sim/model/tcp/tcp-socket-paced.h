@@ -69,6 +69,9 @@ class TcpSocketPaced : public TcpSocketBase
      */
     void DoForwardUp(Ptr<Packet> packet, const Address& from, const Address& to) override;
 
+    /** @return whether it is out of reach */
+    bool IsFaded() const;
+
   private:
     /**
      * Host unreachable, of the first unacknowledged segment, takes one doubling of its time-out

@@ -36,7 +36,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PersonConfig,
                                    segment_bytes,
                                    initial_window,
                                    min_rto_s,
-                                   timestamps)
+                                   timestamps,
+                                   rack)
 
 } // namespace ns3
 

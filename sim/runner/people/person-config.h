@@ -40,6 +40,7 @@ struct PersonConfig
     uint32_t initial_window;
     double min_rto_s;
     bool timestamps;
+    bool rack;
 };
 
 } // namespace ns3

@@ -47,6 +47,7 @@ TcpOf(const PersonConfig& person)
     flow.initial_window = person.initial_window;
     flow.min_rto_s = person.min_rto_s;
     flow.timestamps = person.timestamps;
+    flow.rack = person.rack;
     return flow;
 }
 

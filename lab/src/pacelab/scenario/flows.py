@@ -34,6 +34,9 @@ class Tcp(Model):
         default=False,
         description="of each segment (RFC 7323), whose payload is then 1448 bytes at most",
     )
+    rack: bool = Field(
+        default=False, description="losses are found by time (RFC 8985), as Linux and QUIC do"
+    )
 
 
 class Files(Model):
