@@ -111,6 +111,71 @@ static void bound_by_application(enum mp_air_direction way)
 	CHECK(mean[0] > 0.85 * 0.9 * one_hop, "%.0f of %.0f", mean[0], one_hop);
 }
 
+/* Many who are there and use next to nothing leave the air to who wants it. */
+static void idle_telephones(void)
+{
+	double mean[HOSTS];
+	uint32_t i;
+
+	begin();
+	for (i = 0; i < HOSTS; i++) {
+		place(i, 1, one_hop);
+		wants[i] = i ? 0.005 * one_hop : ALL;
+	}
+	run(HOSTS, 10, mean);
+	run(HOSTS, 10, mean);
+	CHECK(mean[0] > 0.8 * one_hop, "%.0f of %.0f", mean[0], one_hop);
+}
+
+/* A page that begins uses much in one step: in the next it may use twice as much, before any mean shows that. */
+static void page_begins(void)
+{
+	double mean[HOSTS], part_bytes_per_s;
+
+	begin();
+	place(0, 1, one_hop);
+	place(1, 4, one_hop / 4);
+	wants[0] = ALL;
+	wants[1] = 0.01 * truth[1];
+	run(2, 20, mean);
+	/* Datagrams: nobody sees that something of them waits. */
+	host[1].way[0].delivered_bytes += (uint64_t)(0.02 * truth[1]);
+	step(2, NULL);
+	part_bytes_per_s = (double)host[0].way[0].cap_bytes_per_s;
+	CHECK(host[1].way[0].demand_q16 > 0.4 * MP_ONE_Q16, "%u", host[1].way[0].demand_q16);
+	CHECK(part_bytes_per_s < 0.8 * one_hop, "the other's part is %.0f", part_bytes_per_s);
+	run(2, 3, mean);
+	CHECK((double)host[0].way[0].cap_bytes_per_s > 0.85 * one_hop, "and all again when it is over");
+}
+
+/* A host is met by a look-up, before any path to it is known: when its hops are, what was guessed of it changes with them. */
+static void hops_come_late(void)
+{
+	double mean[HOSTS];
+	uint64_t before_bytes_per_s;
+
+	begin();
+	place(0, 1, one_hop);
+	place(1, 0, one_hop / 4);
+	wants[0] = ALL;
+	run(2, 10, mean);
+	wants[1] = 0.01 * truth[1];
+	run(2, 2, mean);
+	CHECK_NEAR(host[1].way[0].alone_bytes_per_s, one_hop, 0.1, 0);
+	host[1].hops = 4;
+	step(2, NULL);
+	CHECK_NEAR(host[1].way[0].alone_bytes_per_s, one_hop / 4, 0.1, 0);
+	wants[1] = ALL;
+	run(2, 3, mean);
+	run(2, 10, mean);
+	check_parts(2, mean, 0.9);
+	/* What has been learnt stays. */
+	before_bytes_per_s = host[0].way[0].alone_bytes_per_s;
+	host[0].hops = 2;
+	step(2, NULL);
+	CHECK_NEAR(host[0].way[0].alone_bytes_per_s, before_bytes_per_s, 0.05, 0);
+}
+
 /* Who uses little and loses is not taken for one that has no more: the other leaves it its part, for as long as it loses. */
 static void losing_upload(void)
 {
@@ -348,7 +413,9 @@ static void nobody_known(void)
 	for (i = 0; i < 4; i++)
 		CHECK(host[i].way[0].cap_bytes_per_s == 0, "host %u is held to %llu", i,
 		      (unsigned long long)host[i].way[0].cap_bytes_per_s);
+	CHECK(!air.shared, "their flows' own search bounds them meanwhile");
 	run(4, 2, mean);
+	CHECK(air.shared, "then their shares do");
 	run(4, 10, mean);
 	check_parts(4, mean, 0.9);
 }
@@ -460,6 +527,9 @@ int main(int argc, char **argv)
 	wrong(1, 0.5, 600, 0.8);
 	bound_by_application(MP_AIR_DOWN);
 	bound_by_application(MP_AIR_UP);
+	idle_telephones();
+	page_begins();
+	hops_come_late();
 	losing_upload();
 	crowded_out();
 	equal_rates();

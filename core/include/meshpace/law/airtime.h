@@ -275,7 +275,7 @@ MP_INLINE uint32_t mp_airtime_step(struct mp_air *air, struct mp_air_host *host,
 	if (air->error_q16 < 0 || mp_airtime_binds(host, n))
 		air->air_q16 = mp_airtime_by_q16(air->air_q16, air->error_q16, (int64_t)air->steps * MP_AIRTIME_GAIN_Q16);
 	air->air_q16 = (uint32_t)mp_max_u64(mp_min_u64(air->air_q16, MP_AIRTIME_MOST_Q16), MP_AIRTIME_LEAST_Q16);
-	air->shared = air->present > 1 && want;
+	air->shared = air->present > 1 && want && mp_alone_is_known(host, n);
 	in_force_q16 = mp_airtime_by_q16(air->air_q16, air->error_q16, MP_AIRTIME_DAMPING_Q16);
 	mp_airtime_admit(air, host, n, in_force_q16);
 	return mp_airtime_hold(air, host, n, mp_airtime_level_q16(air, host, n, in_force_q16));

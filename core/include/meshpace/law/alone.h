@@ -52,12 +52,27 @@ MP_INLINE uint64_t mp_alone_one_hop(const struct mp_air_host *host, uint32_t n)
 	return best ? best : shows ? arrives : 0;
 }
 
+/* A host's hops are others than those by which C was guessed: what has not been learnt since is guessed anew. */
+MP_INLINE void mp_alone_change_hops(struct mp_air_host *host)
+{
+	uint64_t before = host->guessed_hops ? host->guessed_hops : mp_air_hops(host), hops = mp_air_hops(host);
+	uint32_t i;
+
+	host->guessed_hops = (uint32_t)hops;
+	for (i = 0; i < 2 && hops != before; i++)
+		if (host->way[i].unsure_q16 > MP_ALONE_UNKNOWN_Q16 / 2)
+			host->way[i].alone_bytes_per_s = host->way[i].alone_bytes_per_s * before / hops;
+}
+
 /* C of those who have none yet. */
 MP_INLINE void mp_alone_guess(struct mp_air_host *host, uint32_t n)
 {
-	uint64_t one_hop = mp_alone_one_hop(host, n);
+	uint64_t one_hop;
 	uint32_t i;
 
+	for (i = 0; i < n; i++)
+		mp_alone_change_hops(&host[i]);
+	one_hop = mp_alone_one_hop(host, n);
 	for (i = 0; one_hop && i < 2 * n; i++) {
 		struct mp_air_way *way = &host[i / 2].way[i % 2];
 
@@ -66,6 +81,17 @@ MP_INLINE void mp_alone_guess(struct mp_air_host *host, uint32_t n)
 		way->alone_bytes_per_s = mp_max_u64(one_hop / mp_air_hops(&host[i / 2]), MP_AIR_LEAST_BYTES_PER_S);
 		way->unsure_q16 = MP_ALONE_UNKNOWN_Q16;
 	}
+}
+
+/* Whether C of anybody who is there is known: then of all of them. */
+MP_INLINE bool mp_alone_is_known(const struct mp_air_host *host, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < 2 * n; i++)
+		if (host[i / 2].way[i % 2].present && host[i / 2].way[i % 2].alone_bytes_per_s)
+			return true;
+	return false;
 }
 
 /* ln(x) by its first term, 2 (x - 1) / (x + 1), Q16. */
