@@ -74,7 +74,7 @@ struct mp_air {
 	uint64_t weights_q16;      /* of those who are there */
 	uint32_t least_q16;        /* f: what hosts have of the least that they are to have */
 	int32_t error_q16;         /* e of the latest step */
-	bool shared;               /* more than one was there in it, and somebody wanted more */
+	bool shared;               /* more than one was there in it, somebody wanted more, and C were known */
 };
 
 /* Hops of a path in which one packet is in the air at a time. */

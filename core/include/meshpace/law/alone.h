@@ -15,7 +15,8 @@
  * for four hops away it is sent on while the next one begins (GAP, section 4.1).
  *
  * With nobody known, nobody is held to anything, until somebody has wanted more for three seconds: two of slow start, in which
- * the cards find their bit rates, and one over which rates are smoothed. Then (1) tells C of all.
+ * the cards find their bit rates, and one over which rates are smoothed. Then (1) tells C of all. Meanwhile flows are bounded
+ * by their own search.
  *
  * While little waits the air is not used up, and what each has tells nothing of the ratios: who does not fill its part is held
  * up by something else. But a sum above 1 was carried, so C_i are too small. Their errors are taken for one and the same:

@@ -76,7 +76,6 @@ SAME = {
     "898f0f9f51c5": "07065306e881",
     "40216d5ebc3e": "07065306e881",
     "7530b41b1eeb": "34f7c89e8e3e",  # even
-    "5cec414a9f24": "10bbc85e0311",
 }
 
 # Strings and characters are matched first, so that what looks like a comment in one of them stays.
