@@ -13,16 +13,34 @@ use crate::kernel::law;
 const TCP: u8 = 6;
 const MAPPED: [u8; 12] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
 
-/// Options whose content is nobody's business: timestamps, signatures, keys of MPTCP, cookies.
+/// Options whose content is nobody's business: timestamps where no law reads them, signatures, keys of MPTCP, cookies.
 const BLANKED: [u8; 5] = [8, 19, 29, 30, 34];
-/// Two NOPs and a timestamp, the options that most packets have.
-const TIMESTAMP: [u8; 4] = [1, 1, 8, 10];
+/// Two NOPs and timestamps, with which the options of most packets begin; and what then follows of them.
+const TIMESTAMPS: [u8; 4] = [1, 1, 8, 10];
+const TIMESTAMPS_BYTES: usize = 12;
 
-/// Which number stands for which address, on each side of the gateway.
+/// The first timestamps of a connection's ends, in the mesh and in the wired network, from which theirs are counted: else
+/// they would tell how long whose machine has been up.
+type Clocks = [Option<u32>; 2];
+
+/// Which number stands for which address, on each side of the gateway, and for which timestamp.
 #[derive(Default)]
 pub struct Names {
     mesh: HashMap<[u8; 16], usize>,
     wired: HashMap<[u8; 16], usize>,
+    clocks: HashMap<(usize, u16, usize, u16), Clocks>,
+}
+
+/// What stands for a timestamp: from 1 on, and 0 for none, or of a clock that was not heard.
+fn relative(clock: Option<u32>, stamp: u32) -> u32 {
+    match clock {
+        Some(first) if stamp > 0 => stamp.wrapping_sub(first).wrapping_add(1),
+        _ => 0,
+    }
+}
+
+fn stamp_at(options: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes([0, 1, 2, 3].map(|byte| options[at + byte]))
 }
 
 fn number(of: &mut HashMap<[u8; 16], usize>, address: &[u8; 16]) -> usize {
@@ -75,6 +93,7 @@ impl Names {
         let mut line = format!("{} {flow}", way(up));
         if packet.protocol == TCP {
             add_tcp(&mut line, packet);
+            self.add_options(&mut line, packet, up);
         } else {
             let header = if is_v6(&packet.key.mesh) { 48 } else { 28 };
             add(
@@ -93,6 +112,35 @@ impl Names {
             }
         }
         Some(line)
+    }
+
+    fn add_options(&mut self, line: &mut String, packet: &mp_record, up: bool) {
+        let bytes = packet.option_bytes.min(MP_TCP_OPTIONS_MAX as u8);
+        let options = &packet.options[..bytes.into()];
+        let timed = options.len() >= TIMESTAMPS_BYTES && options.starts_with(&TIMESTAMPS);
+        let rest = &options[if timed { TIMESTAMPS_BYTES } else { 0 }..];
+        if timed {
+            let (stamp, echo) = self.timestamps(&packet.key, options, up);
+            add(line, format_args!(" opt=ts:{stamp}:{echo}"));
+        }
+        if !rest.is_empty() {
+            line.push_str(if timed { "+hex:" } else { " opt=hex:" });
+            for byte in blanked(rest) {
+                add(line, format_args!("{byte:02x}"));
+            }
+        }
+    }
+
+    /// TSval, of the end that sends, and TSecr, of the other's clock.
+    fn timestamps(&mut self, key: &mp_flow_key, options: &[u8], up: bool) -> (u32, u32) {
+        let mesh = number(&mut self.mesh, &key.mesh);
+        let wired = number(&mut self.wired, &key.wired);
+        let (stamp, echo) = (stamp_at(options, 4), stamp_at(options, 8));
+        let connection = (mesh, key.mesh_port, wired, key.wired_port);
+        let clocks = self.clocks.entry(connection).or_default();
+        let [own, other] = if up { [0, 1] } else { [1, 0] };
+        let clock = *clocks[own].get_or_insert(stamp);
+        (relative(Some(clock), stamp), relative(clocks[other], echo))
     }
 
     pub fn path(&mut self, address: &[u8; 16], path: &mp_host) -> String {
@@ -149,15 +197,6 @@ fn add_tcp(line: &mut String, packet: &mp_record) {
             packet.seq, packet.ack, packet.payload_bytes, packet.window
         ),
     );
-    let options = &packet.options[..packet.option_bytes.min(MP_TCP_OPTIONS_MAX as u8).into()];
-    if options.len() == 12 && options[..4] == TIMESTAMP {
-        line.push_str(" opt=ts");
-    } else if !options.is_empty() {
-        line.push_str(" opt=hex:");
-        for byte in blanked(options) {
-            add(line, format_args!("{byte:02x}"));
-        }
-    }
 }
 
 /// The list as its receiver reads it, up to where it breaks; the rest is blanked as a whole.
@@ -269,6 +308,34 @@ mod tests {
         assert_eq!(
             names.packet(&packet).unwrap(),
             "up 6.3:5001-1:80 udp len=1452 ttl=63"
+        );
+    }
+
+    /// Else a trace tells how long whose machine has been up, or does not replay.
+    #[test]
+    fn timestamps_are_counted_from_the_first() {
+        let mut names = Names::default();
+        let mut options_of = |up: bool, stamp: u32, echo: u32, rest: &[u8]| {
+            let mut packet = record();
+            packet.key.direction = if up {
+                intf::mp_direction_MP_UP
+            } else {
+                packet.key.direction
+            };
+            let numbers = [stamp.to_be_bytes(), echo.to_be_bytes()].concat();
+            let options = [&TIMESTAMPS[..], &numbers, rest].concat();
+            packet.options[..options.len()].copy_from_slice(&options);
+            packet.option_bytes = options.len() as u8;
+            let line = names.packet(&packet).unwrap();
+            line.split(" opt=").nth(1).unwrap().replace(" ttl=63", "")
+        };
+        assert_eq!(options_of(true, 5000, 700, &[]), "ts:1:0");
+        assert_eq!(options_of(false, u32::MAX, 5000, &[]), "ts:1:1");
+        assert_eq!(options_of(true, 5010, u32::MAX, &[]), "ts:11:1");
+        assert_eq!(options_of(false, 3, 5010, &[]), "ts:5:11");
+        assert_eq!(
+            options_of(false, 4, 0, &[1, 1, 5, 2]),
+            "ts:6:0+hex:01010502"
         );
     }
 
