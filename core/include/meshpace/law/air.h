@@ -14,7 +14,8 @@
 #define MP_AIR_STALLED 10u       /* after which its sender waits for its time-out, at least 1 s (RFC 6298) */
 #define MP_AIR_NEW 20u           /* steps of a newcomer, whose demand shows only when its slow start is over */
 #define MP_AIR_ALL_Q16 (1u << 20) /* a demand without bound, 16 */
-#define MP_AIR_SPARE_PARTS 8u    /* of its part, beside twice what is used: who uses nothing can begin */
+#define MP_AIR_SPARE_Q16 3277u   /* .05, beside twice what is used: who uses nothing can begin, */
+#define MP_AIR_SPARE_PARTS 8u    /* but all who use nothing have no more than an eighth of the air */
 #define MP_AIR_MAX_BYTES_PER_S 0xffffffffu /* 34 Gbit/s: products fit 64 bits */
 #define MP_AIR_LEAST_BYTES_PER_S 1000u     /* nobody is held to less */
 #define MP_AIR_WEIGHT_MAX_Q16 (100u << 16) /* of a host's: products fit 64 bits */
@@ -182,16 +183,14 @@ MP_INLINE bool mp_air_has_more(const struct mp_air *air, const struct mp_air_hos
 
 /*
  * What a way wants of the air that does not want all: twice what it uses, over the latest second or since the latest step,
- * for a page's beginning is over before a mean shows it; and an eighth of its host's part, so that all who use nothing have
- * an eighth of the air.
+ * for a page's beginning is over before a mean shows it; and a little to spare.
  */
-MP_INLINE uint64_t mp_air_modest_q16(const struct mp_air *air, const struct mp_air_host *host,
-				     const struct mp_air_way *way, uint64_t used_q16)
+MP_INLINE uint64_t mp_air_modest_q16(const struct mp_air *air, const struct mp_air_way *way, uint64_t used_q16)
 {
 	uint64_t latest_bytes_per_s = way->cap_bytes_per_s ? mp_min_u64(way->latest_bytes_per_s, way->cap_bytes_per_s)
 							   : way->latest_bytes_per_s;
 	uint64_t latest_q16 = way->alone_bytes_per_s ? (latest_bytes_per_s << 16) / way->alone_bytes_per_s : 0;
-	uint64_t spare_q16 = (mp_air_weight_q16(host) << 16) / mp_max_u64(air->weights_q16, 1) / MP_AIR_SPARE_PARTS;
+	uint64_t spare_q16 = mp_min_u64(MP_ONE_Q16 / MP_AIR_SPARE_PARTS / mp_max_u64(air->present, 1), MP_AIR_SPARE_Q16);
 
 	return mp_min_u64(2 * mp_max_u64(used_q16, latest_q16) + spare_q16, MP_AIR_ALL_Q16);
 }
@@ -207,7 +206,7 @@ MP_INLINE bool mp_air_demand(const struct mp_air *air, const struct mp_air_host 
 
 	way->wants = wants;
 	way->used_q16 = (uint32_t)used_q16;
-	way->demand_q16 = way->present ? (uint32_t)mp_air_modest_q16(air, host, way, used_q16) : 0;
+	way->demand_q16 = way->present ? (uint32_t)mp_air_modest_q16(air, way, used_q16) : 0;
 	if (wants || begins)
 		way->demand_q16 = MP_AIR_ALL_Q16;
 	return wants;
