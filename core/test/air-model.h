@@ -9,6 +9,8 @@
 
 #define HOSTS 8u
 #define HOP_WAIT_NS (3 * 5484 * MP_NS_PER_US)
+#define ALL 1e12 /* what an application wants that wants all */
+static const double one_hop = 4.2e6;
 
 static struct mp_air air;
 static struct mp_air_host host[HOSTS];
@@ -103,6 +105,37 @@ static void run(uint32_t n, double seconds, double *mean)
 		step(n, sum);
 	for (i = 0; i < n; i++)
 		mean[i] = sum[i] / seconds;
+}
+
+/* Each of n hosts gets so much of its part, 1/n of what it has alone. */
+static inline void check_parts(uint32_t n, const double *mean, double least)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		CHECK(mean[i] >= least * truth[i] / n, "host %u of %u: %.0f of %.0f alone", i, n, mean[i], truth[i]);
+}
+
+/* Four hosts at one to four hops, who all want all. */
+static inline void place_four(void)
+{
+	uint32_t i;
+
+	begin();
+	for (i = 0; i < 4; i++) {
+		place(i, i + 1, one_hop / (i + 1));
+		wants[i] = ALL;
+	}
+}
+
+/* One a hop away that wants all, and one four hops away. */
+static inline void place_near_and_far(double far_wants)
+{
+	begin();
+	place(0, 1, one_hop);
+	place(1, 4, one_hop / 4);
+	wants[0] = ALL;
+	wants[1] = far_wants;
 }
 
 #endif

@@ -2,29 +2,6 @@
 /* What each host gets under `even` by shares of the air, on a model mesh: with n hosts 1/n of what it has alone. */
 #include "air-model.h"
 
-#define ALL 1e12
-static const double one_hop = 4.2e6;
-
-/* Each of n hosts gets so much of its part, 1/n of what it has alone. */
-static void check_parts(uint32_t n, const double *mean, double least)
-{
-	uint32_t i;
-
-	for (i = 0; i < n; i++)
-		CHECK(mean[i] >= least * truth[i] / n, "host %u of %u: %.0f of %.0f alone", i, n, mean[i], truth[i]);
-}
-
-static void place_four(void)
-{
-	uint32_t i;
-
-	begin();
-	for (i = 0; i < 4; i++) {
-		place(i, i + 1, one_hop / (i + 1));
-		wants[i] = ALL;
-	}
-}
-
 /* Nothing is known of anybody, and all begin at once; also where the law is asked four times too seldom. */
 static void together(uint32_t asked_late)
 {
@@ -61,10 +38,7 @@ static void who_leaves(bool dies)
 {
 	double mean[HOSTS];
 
-	begin();
-	place(0, 1, one_hop);
-	place(1, 4, one_hop / 4);
-	wants[0] = wants[1] = ALL;
+	place_near_and_far(ALL);
 	run(2, 20, mean);
 	dead[1] = dies;
 	wants[1] = dies ? ALL : 0;
@@ -81,10 +55,7 @@ static void wrong(double first, double second, uint32_t first_unsure_q16, double
 {
 	double mean[HOSTS];
 
-	begin();
-	place(0, 1, one_hop);
-	place(1, 4, one_hop / 4);
-	wants[0] = wants[1] = ALL;
+	place_near_and_far(ALL);
 	host[0].way[0].alone_bytes_per_s = (uint64_t)(first * one_hop);
 	host[1].way[0].alone_bytes_per_s = (uint64_t)(second * one_hop / 4);
 	host[0].way[0].unsure_q16 = first_unsure_q16;
@@ -94,123 +65,13 @@ static void wrong(double first, double second, uint32_t first_unsure_q16, double
 	check_parts(2, mean, least);
 }
 
-/* What the application of one does not use is the other's, whichever way it goes. */
-static void bound_by_application(enum mp_air_direction way)
-{
-	double mean[HOSTS];
-
-	begin();
-	direction[1] = way;
-	place(0, 1, one_hop);
-	place(1, 4, one_hop / 4);
-	wants[0] = ALL;
-	wants[1] = 0.1 * truth[1];
-	run(2, 10, mean);
-	run(2, 10, mean);
-	CHECK(mean[1] > 0.95 * wants[1], "%.0f of %.0f", mean[1], wants[1]);
-	CHECK(mean[0] > 0.85 * 0.9 * one_hop, "%.0f of %.0f", mean[0], one_hop);
-}
-
-/* Many who are there and use next to nothing leave the air to who wants it. */
-static void idle_telephones(void)
-{
-	double mean[HOSTS];
-	uint32_t i;
-
-	begin();
-	for (i = 0; i < HOSTS; i++) {
-		place(i, 1, one_hop);
-		wants[i] = i ? 0.005 * one_hop : ALL;
-	}
-	run(HOSTS, 10, mean);
-	run(HOSTS, 10, mean);
-	CHECK(mean[0] > 0.8 * one_hop, "%.0f of %.0f", mean[0], one_hop);
-}
-
-/* A page that begins uses much in one step: in the next it may use twice as much, before any mean shows that. */
-static void page_begins(void)
-{
-	double mean[HOSTS], part_bytes_per_s;
-
-	begin();
-	place(0, 1, one_hop);
-	place(1, 4, one_hop / 4);
-	wants[0] = ALL;
-	wants[1] = 0.01 * truth[1];
-	run(2, 20, mean);
-	/* Datagrams: nobody sees that something of them waits. */
-	host[1].way[0].delivered_bytes += (uint64_t)(0.02 * truth[1]);
-	step(2, NULL);
-	part_bytes_per_s = (double)host[0].way[0].cap_bytes_per_s;
-	CHECK(host[1].way[0].demand_q16 > 0.4 * MP_ONE_Q16, "%u", host[1].way[0].demand_q16);
-	CHECK(part_bytes_per_s < 0.8 * one_hop, "the other's part is %.0f", part_bytes_per_s);
-	run(2, 3, mean);
-	CHECK((double)host[0].way[0].cap_bytes_per_s > 0.85 * one_hop, "and all again when it is over");
-}
-
-/* A host is met by a look-up, before any path to it is known: when its hops are, what was guessed of it changes with them. */
-static void hops_come_late(void)
-{
-	double mean[HOSTS];
-	uint64_t before_bytes_per_s;
-
-	begin();
-	place(0, 1, one_hop);
-	place(1, 0, one_hop / 4);
-	wants[0] = ALL;
-	run(2, 10, mean);
-	wants[1] = 0.01 * truth[1];
-	run(2, 2, mean);
-	CHECK_NEAR(host[1].way[0].alone_bytes_per_s, one_hop, 0.1, 0);
-	host[1].hops = 4;
-	step(2, NULL);
-	CHECK_NEAR(host[1].way[0].alone_bytes_per_s, one_hop / 4, 0.1, 0);
-	wants[1] = ALL;
-	run(2, 3, mean);
-	run(2, 10, mean);
-	check_parts(2, mean, 0.9);
-	/* What has been learnt stays. */
-	before_bytes_per_s = host[0].way[0].alone_bytes_per_s;
-	host[0].hops = 2;
-	step(2, NULL);
-	CHECK_NEAR(host[0].way[0].alone_bytes_per_s, before_bytes_per_s, 0.05, 0);
-}
-
-/* Who uses little and loses is not taken for one that has no more: the other leaves it its part, for as long as it loses. */
-static void losing_upload(void)
-{
-	double mean[HOSTS];
-	uint32_t i;
-
-	begin();
-	place(0, 1, one_hop);
-	place(1, 4, one_hop / 4);
-	wants[0] = ALL;
-	wants[1] = 0.1 * truth[1];
-	direction[1] = MP_AIR_UP;
-	run(2, 10, mean);
-	for (i = 0; i < 100; i++) {
-		host[1].way[MP_AIR_UP].again_packets += i % 10 == 0;
-		step(2, NULL);
-	}
-	CHECK(host[1].way[MP_AIR_UP].wants, "it loses");
-	CHECK(host[0].way[MP_AIR_DOWN].cap_bytes_per_s < 0.7 * one_hop, "the other is held to %llu",
-	      (unsigned long long)host[0].way[MP_AIR_DOWN].cap_bytes_per_s);
-	run(2, 10, mean);
-	CHECK(!host[1].way[MP_AIR_UP].wants, "it has lost nothing for seconds");
-	CHECK(mean[0] > 0.6 * one_hop, "%.0f of %.0f", mean[0], one_hop);
-}
-
 /* A host that is crowded out where nothing is seen waiting (hidden terminals): the other gets no more than its part. */
 static void crowded_out(void)
 {
 	double mean[HOSTS], near_bytes_per_s = 0;
 	uint32_t i, k;
 
-	begin();
-	place(0, 1, one_hop);
-	place(1, 4, one_hop / 4);
-	wants[0] = wants[1] = ALL;
+	place_near_and_far(ALL);
 	run(2, 20, mean);
 	for (i = 0; i < 200; i++) {
 		now_ns += MP_AIR_STEP_NS;
@@ -261,23 +122,6 @@ static void weights(enum mp_fairness fairness)
 	run(4, 10, mean);
 	CHECK_NEAR(mean[2], wants[2], 0.05, 0);
 	CHECK(mean[0] > 1.3 * (fairness == MP_FAIRNESS_AIR ? truth[0] / 6 : one_hop / 16), "%.0f of %.0f", mean[0], one_hop);
-}
-
-/* A part that is smaller than others' is filled as theirs are: who fills it wants more, where nothing of it waits here. */
-static void light_upload(void)
-{
-	double mean[HOSTS];
-
-	begin();
-	place(0, 1, one_hop);
-	place(1, 1, one_hop);
-	wants[0] = wants[1] = ALL;
-	direction[1] = MP_AIR_UP;
-	host[1].weight_q16 = MP_Q16(0.25);
-	run(2, 20, mean);
-	run(2, 10, mean);
-	CHECK(host[1].way[MP_AIR_UP].wants, "it has a fifth of the air and fills it");
-	CHECK_NEAR(mean[1], one_hop / 5, 0.15, 0);
 }
 
 /*
@@ -370,10 +214,7 @@ static void beside_an_upload(void)
 {
 	double mean[HOSTS];
 
-	begin();
-	place(0, 1, one_hop);
-	place(1, 4, one_hop / 4);
-	wants[0] = wants[1] = ALL;
+	place_near_and_far(ALL);
 	direction[1] = MP_AIR_UP;
 	run(2, 10, mean);
 	air.air_q16 = MP_AIRTIME_MOST_Q16;
@@ -418,63 +259,6 @@ static void nobody_known(void)
 	CHECK(air.shared, "then their shares do");
 	run(4, 10, mean);
 	check_parts(4, mean, 0.9);
-}
-
-/* An acknowledgement that fills a hole brings a second's bytes at once: it says nothing of C. */
-static void hole_is_filled(void)
-{
-	double mean[HOSTS];
-	uint64_t before_bytes_per_s;
-
-	place_four();
-	run(4, 20, mean);
-	before_bytes_per_s = host[1].way[0].alone_bytes_per_s;
-	host[1].way[0].delivered_bytes += (uint64_t)(2 * truth[1]);
-	run(4, 2, mean);
-	CHECK_NEAR(host[1].way[0].alone_bytes_per_s, before_bytes_per_s, 0.1, 0);
-}
-
-/* Who is alone and sends little, without a pause that shows it, is not taken for one whose path carries no more. */
-static void little_alone(void)
-{
-	double mean[HOSTS];
-
-	begin();
-	place(0, 1, one_hop);
-	place(1, 4, one_hop / 4);
-	wants[0] = 0.05 * one_hop;
-	run(2, 60, mean);
-	wants[0] = wants[1] = ALL;
-	run(2, 10, mean);
-	run(2, 10, mean);
-	check_parts(2, mean, 0.85);
-}
-
-/* Silence that a step earns beside a busy host while another uses so much of the air, of the time. */
-static double earned_beside(double uses)
-{
-	struct mp_air air = { .weights_q16 = 2 * MP_ONE_Q16, .present = 2, .steps = 1 };
-	struct mp_air_host host[2] = { 0 };
-
-	host[0].way[MP_AIR_DOWN].wants = true;
-	host[0].way[MP_AIR_DOWN].used_q16 = (uint32_t)((1 - uses) * MP_ONE_Q16);
-	host[1].way[MP_AIR_UP].used_q16 = (uint32_t)(uses * MP_ONE_Q16);
-	mp_airtime_earn(&air, host, 2);
-	CHECK_EQUAL(air.busy, 1);
-	return (double)air.silence_ns / (double)MP_AIR_STEP_NS;
-}
-
-/* As much as the other uses, a twentieth at least; but with it the other has no more than its half. */
-static void silence_is_earned(void)
-{
-	const double uses[][2] = { { 0, 0.05 }, { 0.15, 0.15 }, { 0.25, 0.25 }, { 0.4, 0.1 }, { 0.48, 0.02 }, { 0.6, 0 } };
-	uint32_t i;
-
-	for (i = 0; i < sizeof(uses) / sizeof(uses[0]); i++) {
-		double earned = earned_beside(uses[i][0]);
-
-		CHECK(earned > uses[i][1] - 0.001 && earned < uses[i][1] + 0.001, "%.2f: %.3f", uses[i][0], earned);
-	}
 }
 
 /* Whatever is told, everybody may send something, and nothing wraps. */
@@ -525,17 +309,10 @@ int main(int argc, char **argv)
 	wrong(0.5, 0.5, MP_ALONE_UNKNOWN_Q16, 0.9);
 	wrong(1, 2, 600, 0.8);
 	wrong(1, 0.5, 600, 0.8);
-	bound_by_application(MP_AIR_DOWN);
-	bound_by_application(MP_AIR_UP);
-	idle_telephones();
-	page_begins();
-	hops_come_late();
-	losing_upload();
 	crowded_out();
 	equal_rates();
 	weights(MP_FAIRNESS_AIR);
 	weights(MP_FAIRNESS_RATE);
-	light_upload();
 	least();
 	least_of_all();
 	spatial_reuse();
@@ -543,9 +320,6 @@ int main(int argc, char **argv)
 	beside_an_upload();
 	far_too_small();
 	nobody_known();
-	hole_is_filled();
-	little_alone();
-	silence_is_earned();
 	anything();
 	return check_end();
 }

@@ -34,7 +34,7 @@ static void test_what_waits_is_what_is_longer_than_the_empty_path(void)
 	/* A shorter base is found in the middle of a round, and a longer one never. */
 	down.estimate.search.mean_ns = 10 * MS;
 	CHECK_EQUAL(mp_queueing_ns(&down), 0);
-	up.echo = (struct mp_echo){ .base_ns = 20 * MS, .mean_ns = 24 * MS, .heard_ns = 9 };
+	up.echo = (struct mp_echo){ .base_ns = 20 * MS, .rtt_ns = 24 * MS, .heard_ns = 9 };
 	CHECK_EQUAL(mp_queueing_ns(&up), 4 * MS);
 	CHECK_EQUAL(mp_queueing_heard_ns(&up), 9);
 }

@@ -215,7 +215,7 @@ CapsOfUploads(uint64_t waitsNs)
         const auto nowNs = step * MP_AIR_STEP_NS;
         mp_endpoint up{};
         up.echo.base_ns = MP_NS_PER_S / 100;
-        up.echo.mean_ns = up.echo.base_ns + waitsNs;
+        up.echo.rtt_ns = up.echo.base_ns + waitsNs;
         up.echo.heard_ns = nowNs;
         share.delivered_bytes += STEP_BYTES;
         for (const uint32_t address : {1, 2})

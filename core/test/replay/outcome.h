@@ -58,8 +58,10 @@ static inline void replay_write_sample(const struct replay_flow *before,
 
 	if (after->at.estimate.discarded != before->at.estimate.discarded)
 		printf(" discarded");
+	if (after->at.echo.base_ns != before->at.echo.base_ns)
+		printf(" empty=%" PRIu64, after->at.echo.base_ns);
 	if (after->at.echo.heard_ns != before->at.echo.heard_ns)
-		printf(" mesh=%" PRIu64, after->at.echo.mean_ns);
+		printf(" mesh=%" PRIu64, after->at.echo.rtt_ns);
 	if (after->at.estimate.samples == before->at.estimate.samples)
 		return;
 	if (upload)

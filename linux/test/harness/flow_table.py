@@ -26,7 +26,8 @@ _UNDER_ITS_LOCK = 4  # BPF_F_LOCK: what was written together is read together
 _SYSCALL = {"x86_64": 321, "aarch64": 280}
 _libc = ctypes.CDLL(None, use_errno=True)
 # struct mp_flow_key: addresses of the mesh and of the wired side, their ports, the direction.
-_KEY, _DOWN = struct.Struct("!16s16sHH4s"), bytes(4)
+_KEY = struct.Struct("!16s16sHH4s")
+_DOWN, _UP = struct.pack("=I", 0), struct.pack("=I", 1)
 # Of an RTT sample (core/, MP_TICK_SHIFT).
 _TICK_NS = 1 << 6
 # The papers' N and alpha.
@@ -129,6 +130,7 @@ class FlowTable:
         self._samples = layout.offset("at.estimate.samples")
         self._next = layout.offset("at.estimate.window.next")
         self._rtts = layout.offset("at.estimate.window.rtt_ticks")
+        self._echoes = [layout.offset(f"at.echo.{name}") for name in ("base_ns", "rtt_ns")]
         self._value = ctypes.create_string_buffer(layout.size)
         self._fd = _bpf(_MAP_GET_FD_BY_ID, _Attributes(map=shown["id"]))
 
@@ -148,20 +150,23 @@ class FlowTable:
             yield following.raw
             key = ctypes.create_string_buffer(following.raw, _KEY.size)
 
-    def find(self, mesh_port: int) -> bytes | None:
-        """The key of the flow to this port of the mesh."""
+    def find(self, mesh_port: int, *, up: bool = False) -> bytes | None:
+        """The key of the flow to this port of the mesh, or from it."""
         for key in self._keys():
             _, _, port, _, direction = _KEY.unpack(key)
-            if port == mesh_port and direction == _DOWN:
+            if port == mesh_port and direction == (_UP if up else _DOWN):
                 return key
         return None
 
+    def echoes_ms(self, key: bytes) -> tuple[float, float]:
+        """Of an upload: the least time from an acknowledgement to its echo, and the latest."""
+        self._load(key)
+        least, latest = (self._read("=Q", offset) / 1e6 for offset in self._echoes)
+        return least, latest
+
     def look(self, key: bytes) -> Look:
-        begin, held = time.time_ns(), ctypes.create_string_buffer(key, _KEY.size)
-        attributes = _Attributes(map=self._fd, key=ctypes.addressof(held), flags=_UNDER_ITS_LOCK)
-        attributes.value = ctypes.addressof(self._value)
-        if _bpf(_LOOKUP_ELEM, attributes) < 0:
-            raise KeyError("the gateway has forgotten the flow")
+        begin = time.time_ns()
+        self._load(key)
         ticks = struct.unpack_from(f"={WINDOW}I", self._value, self._rtts)
         oldest = self._read("=H", self._next)
         return Look(
@@ -171,6 +176,13 @@ class FlowTable:
             samples=self._read("=I", self._samples),
             rtts_ms=tuple(one * _TICK_NS / 1e6 for one in ticks[oldest:] + ticks[:oldest]),
         )
+
+    def _load(self, key: bytes) -> None:
+        held = ctypes.create_string_buffer(key, _KEY.size)
+        attributes = _Attributes(map=self._fd, key=ctypes.addressof(held), flags=_UNDER_ITS_LOCK)
+        attributes.value = ctypes.addressof(self._value)
+        if _bpf(_LOOKUP_ELEM, attributes) < 0:
+            raise KeyError("the gateway has forgotten the flow")
 
     def _read(self, form: str, offset: int) -> int:
         return int(struct.unpack_from(form, self._value, offset)[0])

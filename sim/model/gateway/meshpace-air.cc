@@ -55,12 +55,22 @@ MeshpaceAir::Hears(uint32_t address,
     auto& host = m_hosts[address];
     host.air.hops = down.path.hops;
     host.held = host.held || held;
-    for (const auto* way : {&down, &up})
-    {
-        mp_queueing_add(&host.queueing[way == &up ? MP_AIR_UP : MP_AIR_DOWN],
-                        mp_queueing_ns(way),
-                        mp_queueing_heard_ns(way),
+    const auto add = [&host, nowNs](mp_air_direction way, const mp_endpoint& of) {
+        mp_queueing_add(&host.queueing[way],
+                        mp_queueing_ns(&of),
+                        mp_queueing_heard_ns(&of),
                         nowNs);
+    };
+    add(MP_AIR_DOWN, down);
+    add(MP_AIR_UP, up);
+}
+
+void
+MeshpaceAir::KnowHops(uint32_t address, uint32_t hops)
+{
+    if (const auto found = m_hosts.find(address); found != m_hosts.end())
+    {
+        found->second.air.hops = hops;
     }
 }
 

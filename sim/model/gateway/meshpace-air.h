@@ -69,6 +69,13 @@ class MeshpaceAir
                uint64_t nowNs);
 
     /**
+     * What is known of the path to a host, of which there may be no connection, before each step.
+     * @param address the host
+     * @param hops how many
+     */
+    void KnowHops(uint32_t address, uint32_t hops);
+
+    /**
      * A step, MP_AIR_STEP_NS after the previous one.
      * @param nowNs now, ns
      * @return how many directions are capped

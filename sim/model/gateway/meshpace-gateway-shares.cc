@@ -202,6 +202,10 @@ MeshpaceGateway::ShareStep()
                                NowNs());
         }
     }
+    for (const auto& [address, hops] : m_hops)
+    {
+        m_hostShares.KnowHops(address, hops);
+    }
     m_throttles += m_hostShares.Step(NowNs());
     TellConnections();
     TellDue();

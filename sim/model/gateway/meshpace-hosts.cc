@@ -83,6 +83,12 @@ MeshpaceHosts::Hears(uint32_t address,
     m_air.Hears(address, down, up, held, nowNs);
 }
 
+void
+MeshpaceHosts::KnowHops(uint32_t address, uint32_t hops)
+{
+    m_air.KnowHops(address, hops);
+}
+
 bool
 MeshpaceHosts::Shared() const
 {

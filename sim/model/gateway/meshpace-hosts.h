@@ -74,9 +74,10 @@ class MeshpaceHosts
     uint64_t StepNs() const;
 
     /**
-     * What a download tells of its path, before each step.
+     * What a connection tells of its path, before each step.
      * @param address its host
-     * @param down the download's endpoint
+     * @param down its endpoint from the wired network
+     * @param up its endpoint to the wired network
      * @param held whether something of it waits
      * @param nowNs now, ns
      */
@@ -85,6 +86,13 @@ class MeshpaceHosts
                const mp_endpoint& up,
                bool held,
                uint64_t nowNs);
+
+    /**
+     * What is known of the path to a host, of which there may be no connection, before each step.
+     * @param address the host
+     * @param hops how many
+     */
+    void KnowHops(uint32_t address, uint32_t hops);
 
     /** @return whether hosts are held to shares of the air, and flows not to rates of their own */
     bool Shared() const;

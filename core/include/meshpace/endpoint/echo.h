@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What waits on the path of an upload (airtime.h). Its data takes the air before it comes by, and its round trips are its
- * sender's. But TCP's timestamps (RFC 7323) show the gateway the mesh's part: an acknowledgement leaves for the mesh with the
- * wired end's clock, TSval; the first data that echoes it, TSecr, was sent when it had arrived. So, as in Kathleen Nichols's
- * pping,
+ * What waits on the path of an upload (airtime.h). An acknowledgement leaves for the mesh with the wired end's clock, TSval
+ * (RFC 7323). The first data that echoes it, TSecr, was sent when the acknowledgement had arrived. So, as Kathleen Nichols's
+ * pping measures it,
  *
  *   RTT_wireless = when the data comes by - when the acknowledgement left
  *
- * what the acknowledgement waited here for its host's cap not included, but all that the data waited in its host and at
- * each hop. One is timed at a time, which gives a sample a round: the first that carries its TSval, and only while more of
- * the upload is under way, or the sender would be timed when it has nothing to send.
+ * That has in it what the data waited in its host and at each hop, and not what the acknowledgement waited here for its
+ * host's cap. One acknowledgement is timed at a time, so that there is a sample a round: the first with its TSval, for it is
+ * the one that is echoed.
+ *
+ * A sender that pauses answers late. Where data waits in the mesh it comes here without a gap; so a sample tells of a wait
+ * only if the data before came by within half of it. Any other tells at most how long the empty path is.
  */
 #ifndef MESHPACE_ECHO_H
 #define MESHPACE_ECHO_H
 
 #include "../arith/seq.h"
 #include "option.h"
+#include "sack.h"
 
 /* An acknowledgement that nothing has answered for so long was lost, or its sender has paused. */
 #define MP_ECHO_LOST_NS MP_NS_PER_S
@@ -31,14 +34,9 @@ struct mp_echo {
 	uint32_t asked;    /* its TSval */
 	uint32_t latest;   /* TSval of the latest that left */
 	uint64_t base_ns;  /* the least sample; 0: none yet */
-	uint64_t mean_ns;  /* the latest, at most twice the one before */
+	uint64_t rtt_ns;   /* the latest that tells of a wait, at most twice the one before */
 	uint64_t heard_ns; /* when that was */
 };
-
-MP_INLINE uint32_t mp_echo_number(const uint8_t *at)
-{
-	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
-}
 
 /*
  * TSval and TSecr of a header, whose first options these bytes are: where RFC 7323, appendix A, has timestamps and everybody
@@ -47,7 +45,7 @@ MP_INLINE uint32_t mp_echo_number(const uint8_t *at)
 MP_INLINE bool mp_echo_read(const uint8_t options[MP_ECHO_LOOK_BYTES], uint32_t *stamp, uint32_t *echo)
 {
 	/* Of numbers, not of a pointer that moves, which verifiers refuse. */
-	uint32_t first = mp_echo_number(options), second = mp_echo_number(options + 4), third = mp_echo_number(options + 8);
+	uint32_t first = mp_sack_number(options), second = mp_sack_number(options + 4), third = mp_sack_number(options + 8);
 
 	if (first == (MP_TCPOPT_NOP << 24 | MP_TCPOPT_NOP << 16 | MP_TIMESTAMPS_HEAD)) {
 		*stamp = second;
@@ -61,7 +59,7 @@ MP_INLINE bool mp_echo_read(const uint8_t options[MP_ECHO_LOOK_BYTES], uint32_t 
 	return true;
 }
 
-/* An acknowledgement leaves for the mesh at departure_ns, while more is under way: with this TSval; 0: without. */
+/* An acknowledgement leaves for the mesh at departure_ns with this TSval; 0: without. */
 MP_INLINE void mp_echo_ask(struct mp_echo *echo, uint32_t stamp, uint64_t departure_ns)
 {
 	bool is_first = stamp && stamp != echo->latest;
@@ -75,8 +73,8 @@ MP_INLINE void mp_echo_ask(struct mp_echo *echo, uint32_t stamp, uint64_t depart
 	echo->asked_ns = departure_ns;
 }
 
-/* Data comes from the mesh with this TSecr; 0: without. */
-MP_INLINE void mp_echo_answer(struct mp_echo *echo, uint32_t stamp, uint64_t now_ns)
+/* Data comes from the mesh with this TSecr, and data before it came at before_ns; 0: without, none. */
+MP_INLINE void mp_echo_answer(struct mp_echo *echo, uint32_t stamp, uint64_t before_ns, uint64_t now_ns)
 {
 	uint64_t sample_ns;
 
@@ -87,14 +85,16 @@ MP_INLINE void mp_echo_answer(struct mp_echo *echo, uint32_t stamp, uint64_t now
 	if (sample_ns > MP_ECHO_LOST_NS)
 		return;
 	echo->base_ns = echo->base_ns ? mp_min_u64(echo->base_ns, sample_ns) : sample_ns;
-	echo->mean_ns = echo->mean_ns ? mp_min_u64(sample_ns, 2 * echo->mean_ns) : sample_ns;
+	if (2 * (now_ns - before_ns) > sample_ns)
+		return;
+	echo->rtt_ns = echo->rtt_ns ? mp_min_u64(sample_ns, 2 * echo->rtt_ns) : sample_ns;
 	echo->heard_ns = now_ns;
 }
 
 /* What waited on the upload's path in its latest round, in ns. */
 MP_INLINE uint64_t mp_echo_waits_ns(const struct mp_echo *echo)
 {
-	return echo->mean_ns - mp_min_u64(echo->base_ns, echo->mean_ns);
+	return echo->rtt_ns - mp_min_u64(echo->base_ns, echo->rtt_ns);
 }
 
 #endif

@@ -19,7 +19,7 @@ struct mp_queueing {
 	uint32_t flows;
 };
 
-/* What waited on a flow's path in its latest round, in ns: of its endpoint either measures. */
+/* What waited on a flow's path in its latest round, in ns: an upload has echoes, a download samples. */
 MP_INLINE uint64_t mp_queueing_ns(const struct mp_endpoint *endpoint)
 {
 	const struct mp_search *search = &endpoint->estimate.search;

@@ -12,8 +12,8 @@
 MP_INLINE void mp_endpoint_up_data(struct mp_endpoint *endpoint, const struct mp_segment *segment,
 				   bool asks)
 {
+	mp_echo_answer(&endpoint->echo, segment->echo, endpoint->data_ns, segment->now_ns);
 	mp_endpoint_data(endpoint, segment, segment->now_ns);
-	mp_echo_answer(&endpoint->echo, segment->echo, segment->now_ns);
 	endpoint->pushed = (segment->flags & MP_TCP_PSH) != 0;
 	endpoint->ttl = segment->ttl;
 	endpoint->asked = endpoint->asked | asks;
@@ -48,8 +48,7 @@ MP_INLINE uint32_t mp_endpoint_up_sample(struct mp_endpoint *endpoint, const str
 	uint32_t rtt_wired_us =
 		mp_rtt_wired_us(mp_sent_ack(&endpoint->sent, segment->ack, departure_ns));
 
-	if (segment->ack != endpoint->sent.max_end)
-		mp_echo_ask(&endpoint->echo, segment->stamp, departure_ns);
+	mp_echo_ask(&endpoint->echo, segment->stamp, departure_ns);
 	if (rtt_wired_us) {
 		endpoint->rtt_wired_us = rtt_wired_us;
 		endpoint->estimate.samples++;

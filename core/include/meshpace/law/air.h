@@ -42,7 +42,7 @@ struct mp_air_way {
 	uint64_t before_bytes;      /* delivered at the previous step */
 	uint64_t before_again;      /* again_packets then */
 	uint64_t rate_bytes_per_s;  /* r, smoothed */
-	uint64_t latest_bytes_per_s; /* since the previous step */
+	uint64_t latest_bytes_per_s; /* in the latest step */
 	uint64_t held_bytes_per_s;  /* what it was held to meanwhile, smoothed likewise; 0: nothing */
 	uint32_t unsure_q16;        /* P */
 	uint32_t used_q16;          /* r / C */
@@ -58,10 +58,11 @@ struct mp_air_way {
 struct mp_air_host {
 	/* The caller fills in: */
 	uint32_t hops;              /* 0: not known, taken for 1 */
-	uint32_t guessed_hops;      /* the steps': by which C was guessed */
 	uint32_t weight_q16;        /* as so many hosts it counts; 0: as one */
 	uint64_t least_bytes_per_s; /* its share is no less than these take; 0: it may be anything */
 	struct mp_air_way way[2];   /* by enum mp_air_direction */
+	/* The steps fill in: */
+	uint32_t guessed_hops;      /* by which C was guessed */
 };
 
 struct mp_air {

@@ -41,6 +41,9 @@ impl Gateway {
         let capped = capped.map(|(address, _)| *address);
         let config = self.task.config();
         let paths = self.hosts.find_paths(&self.maps, config, &table, capped);
+        let known = paths.iter().filter(|(_, path)| path.is_known());
+        let hops = known.map(|(address, path)| (*address, path.hops));
+        self.policy.know_hops(hops);
         self.holding.set_round(self.round(&table, asks));
         self.files
             .renew(|| report::status(self, &table, &paths, now));

@@ -14,6 +14,9 @@ use crate::kernel::intf::{mp_host, mp_link};
 use crate::kernel::law;
 use crate::kernel::programs::Maps;
 
+/// What told something that nothing told.
+const DEFAULT: &str = "default";
+
 /// A path with the names of what told it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostPath {
@@ -24,6 +27,13 @@ pub struct HostPath {
     pub signal_dbm: Option<i32>,
     /// under the law `map`; apart, since without it a path of each of many hosts stays small
     pub surroundings: Option<Box<Surroundings>>,
+}
+
+impl HostPath {
+    /// Whether anything tells the hops.
+    pub fn is_known(&self) -> bool {
+        self.hops_source != DEFAULT
+    }
 }
 
 /// Hops that the configuration or the mesh's own tables know.
@@ -59,7 +69,7 @@ fn describe(config: &Config, address: IpAddr, link: Option<&Link>, ttl: u8) -> H
         (Some(hops), _) => (hops, "config"),
         (None, Some(hops)) => (hops, from_link()),
         (None, None) if by_ttl > 0 => (by_ttl, "ttl"),
-        (None, None) => (config.default_path.hops, "default"),
+        (None, None) => (config.default_path.hops, DEFAULT),
     };
     let rates = stated.and_then(|host| host.mbps.as_ref());
     let (mbps, mbps_source) = match (rates, link.and_then(|l| l.kbps)) {
@@ -68,7 +78,7 @@ fn describe(config: &Config, address: IpAddr, link: Option<&Link>, ttl: u8) -> H
             (f64::from(kbps) / 1e3, "config")
         }
         (None, Some(kbps)) => (f64::from(kbps) / 1e3, from_link()),
-        (None, None) => (config.default_path.mbps, "default"),
+        (None, None) => (config.default_path.mbps, DEFAULT),
     };
     let signal_dbm = link.and_then(|link| link.first_hop.signal_dbm);
     HostPath {

@@ -13,17 +13,18 @@ use crate::kernel::law;
 const TCP: u8 = 6;
 const MAPPED: [u8; 12] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
 
-/// Options whose content is nobody's business: timestamps where no law reads them, signatures, keys of MPTCP, cookies.
+/// Options whose content is nobody's business: timestamps that are not where the law reads them, signatures, keys of MPTCP,
+/// cookies.
 const BLANKED: [u8; 5] = [8, 19, 29, 30, 34];
-/// Two NOPs and timestamps, with which the options of most packets begin; and what then follows of them.
+/// Two NOPs and the head of timestamps: so the options of most packets begin, and there the law reads them.
 const TIMESTAMPS: [u8; 4] = [1, 1, 8, 10];
 const TIMESTAMPS_BYTES: usize = 12;
 
-/// The first timestamps of a connection's ends, in the mesh and in the wired network, from which theirs are counted: else
-/// they would tell how long whose machine has been up.
+/// The first timestamp of each end of a connection, in the mesh and in the wired network. Those that follow are counted from
+/// it, since timestamps themselves tell how long a machine has been up.
 type Clocks = [Option<u32>; 2];
 
-/// Which number stands for which address, on each side of the gateway, and for which timestamp.
+/// Which number stands for which address, on each side of the gateway, and from where timestamps are counted.
 #[derive(Default)]
 pub struct Names {
     mesh: HashMap<[u8; 16], usize>,
@@ -31,7 +32,7 @@ pub struct Names {
     clocks: HashMap<(usize, u16, usize, u16), Clocks>,
 }
 
-/// What stands for a timestamp: from 1 on, and 0 for none, or of a clock that was not heard.
+/// What stands for a timestamp: 1 for the first; 0 where there is none, or its clock has not been heard.
 fn relative(clock: Option<u32>, stamp: u32) -> u32 {
     match clock {
         Some(first) if stamp > 0 => stamp.wrapping_sub(first).wrapping_add(1),

@@ -126,6 +126,13 @@ impl Airtime {
         self.entitle_all();
     }
 
+    /// What the configuration or the mesh tell of the hops to an address; of a host with flows these tell it.
+    pub fn know_hops(&mut self, address: Address, hops: u32) {
+        if let Some(host) = self.hosts.get_mut(&self.aliases.standing(address)) {
+            host.hops = hops;
+        }
+    }
+
     pub fn set_rights(&mut self, rights: Arc<Rights>) {
         self.rights = rights;
         self.entitle_all();

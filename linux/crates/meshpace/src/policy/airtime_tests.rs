@@ -277,6 +277,37 @@ fn who_wants_more_is_busy_and_who_uses_little_is_not() {
     assert!(busy(&mesh).is_empty());
 }
 
+/// Else who has UDP alone counts as a neighbour, and is left a part of what it can use.
+#[test]
+fn hops_are_known_of_who_has_no_tcp() {
+    let mut mesh = Mesh::new(Fairness::Air);
+    mesh.bulk = vec![Bulk::new(1, DOWN, ALONE, 1)];
+    mesh.run(5);
+    let udp = |bytes| {
+        let key = mp_host_key {
+            address: address(2),
+            direction: DOWN,
+        };
+        [(key, bytes)]
+    };
+    for second in 1..4 {
+        mesh.run_beside(1, &[], &udp(second * 1000));
+    }
+    let alone = |mesh: &Mesh| {
+        let air = mesh.shares.air().unwrap();
+        air.alone_bytes_per_s(&(address(2), DOWN)).unwrap() as f64
+    };
+    assert!((alone(&mesh) / ALONE - 1.0).abs() < 0.1, "as a neighbour");
+    mesh.shares
+        .know_hops([(address(2), 4), (address(9), 3)].into_iter());
+    mesh.run_beside(1, &[], &udp(5000));
+    assert!(
+        (alone(&mesh) / ALONE - 0.25).abs() < 0.03,
+        "{}",
+        alone(&mesh)
+    );
+}
+
 #[test]
 fn by_rate_both_get_the_same() {
     let mesh = near_and_far(Fairness::Rate);

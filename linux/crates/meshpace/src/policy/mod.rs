@@ -14,7 +14,7 @@ use std::sync::Arc;
 use crate::base::errors::{Error, Result};
 use crate::config::{Fairness, Rights};
 use crate::hosts::flows;
-use crate::hosts::identity::Aliases;
+use crate::hosts::identity::{Address, Aliases};
 use crate::kernel::flow_state::Table;
 use crate::kernel::intf::mp_host_key;
 use crate::kernel::port::Port;
@@ -83,6 +83,11 @@ impl Policy {
     /// Which addresses are one host has changed.
     pub fn set_aliases(&mut self, aliases: Arc<Aliases>) {
         self.shares.set_aliases(aliases);
+    }
+
+    /// What is known of the hops to hosts.
+    pub fn know_hops(&mut self, hops: impl Iterator<Item = (Address, u32)>) {
+        self.shares.know_hops(hops);
     }
 
     /// What hosts may have beside each other.

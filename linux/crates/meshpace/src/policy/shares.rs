@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::config::{Fairness, Rights};
-use crate::hosts::identity::Aliases;
+use crate::hosts::identity::{Address, Aliases};
 use crate::kernel::flow_state::Table;
 use crate::kernel::intf::mp_host_key;
 use crate::policy::airtime::{Airtime, Busy};
@@ -75,6 +75,13 @@ impl Shares {
         self.rights = Arc::new(rights);
         if let By::Air(air) = &mut self.by {
             air.set_rights(self.rights.clone());
+        }
+    }
+
+    /// What is known of the hops to hosts, of which some may have no flow that tells it.
+    pub fn know_hops(&mut self, hops: impl Iterator<Item = (Address, u32)>) {
+        if let By::Air(air) = &mut self.by {
+            hops.for_each(|(address, hops)| air.know_hops(address, hops));
         }
     }
 
