@@ -10,8 +10,8 @@
  * host's cap. One acknowledgement is timed at a time, so that there is a sample a round: the first with its TSval, for it is
  * the one that is echoed.
  *
- * A sender that pauses answers late. Where data waits in the mesh it comes here without a gap; so a sample tells of a wait
- * only if the data before came by within half of it. Any other tells at most how long the empty path is.
+ * A sender that pauses answers late. But when the data before came by, its sender had not heard the acknowledgement yet: so
+ * long the round trip has been at least. Where data waits in the mesh it comes here without a gap, and the two are one.
  */
 #ifndef MESHPACE_ECHO_H
 #define MESHPACE_ECHO_H
@@ -34,7 +34,7 @@ struct mp_echo {
 	uint32_t asked;    /* its TSval */
 	uint32_t latest;   /* TSval of the latest that left */
 	uint64_t base_ns;  /* the least sample; 0: none yet */
-	uint64_t rtt_ns;   /* the latest that tells of a wait, at most twice the one before */
+	uint64_t rtt_ns;   /* of the latest, how long the round trip was at least; at most twice the one before */
 	uint64_t heard_ns; /* when that was */
 };
 
@@ -76,18 +76,17 @@ MP_INLINE void mp_echo_ask(struct mp_echo *echo, uint32_t stamp, uint64_t depart
 /* Data comes from the mesh with this TSecr, and data before it came at before_ns; 0: without, none. */
 MP_INLINE void mp_echo_answer(struct mp_echo *echo, uint32_t stamp, uint64_t before_ns, uint64_t now_ns)
 {
-	uint64_t sample_ns;
+	uint64_t least_ns, sample_ns;
 
 	if (!echo->asked_ns || !stamp || !mp_seq_up_to(echo->asked, stamp) || now_ns <= echo->asked_ns)
 		return;
 	sample_ns = now_ns - echo->asked_ns;
+	least_ns = mp_max_u64(before_ns, echo->asked_ns) - echo->asked_ns;
 	echo->asked_ns = 0;
 	if (sample_ns > MP_ECHO_LOST_NS)
 		return;
 	echo->base_ns = echo->base_ns ? mp_min_u64(echo->base_ns, sample_ns) : sample_ns;
-	if (2 * (now_ns - before_ns) > sample_ns)
-		return;
-	echo->rtt_ns = echo->rtt_ns ? mp_min_u64(sample_ns, 2 * echo->rtt_ns) : sample_ns;
+	echo->rtt_ns = mp_min_u64(least_ns, 2 * mp_max_u64(echo->rtt_ns, echo->base_ns));
 	echo->heard_ns = now_ns;
 }
 
