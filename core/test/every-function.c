@@ -241,7 +241,6 @@ CALL(even)
 
 	(void)context;
 	mp_estimate_set_late(&p->estimate, p->us);
-	mp_estimate_active_hosts(&p->estimate, p->len);
 	p->out[2] = mp_estimate_add(&p->estimate, &law, &p->path, p->ticks, p->now_ns, p->ack);
 	p->out[3] = mp_interval_ns(&p->estimate, &law, 0);
 	p->waits_for.mesh_ns = p->rtt_ns;

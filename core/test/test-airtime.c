@@ -47,6 +47,24 @@ static void who_leaves(bool dies)
 	CHECK(mean[0] > 0.9 * one_hop, "%.0f of %.0f, dies %d", mean[0], one_hop, dies);
 }
 
+/* Whose route was lost for a while, with data under way, has its part again within seconds. */
+static void who_comes_back(void)
+{
+	double mean[HOSTS];
+	uint64_t knew_bytes_per_s;
+
+	place_near_and_far(ALL);
+	run(2, 20, mean);
+	knew_bytes_per_s = host[1].way[0].alone_bytes_per_s;
+	dead[1] = true;
+	run(2, 20, mean);
+	dead[1] = false;
+	CHECK_NEAR(host[1].way[0].alone_bytes_per_s, knew_bytes_per_s, 0.02, 0);
+	run(2, 2, mean);
+	run(2, 5, mean);
+	check_parts(2, mean, 0.9);
+}
+
 /*
  * What is known is wrong by 2: of all, which L absorbs at once; or of one beside one who is known well, of which the
  * filter, that keeps no covariances, mends all but a sixth.
@@ -305,6 +323,7 @@ int main(int argc, char **argv)
 	who_comes();
 	who_leaves(false);
 	who_leaves(true);
+	who_comes_back();
 	wrong(2, 2, MP_ALONE_UNKNOWN_Q16, 0.9);
 	wrong(0.5, 0.5, MP_ALONE_UNKNOWN_Q16, 0.9);
 	wrong(1, 2, 600, 0.8);

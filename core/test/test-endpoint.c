@@ -68,7 +68,7 @@ static void test_a_sample(void)
 	CHECK_EQUAL(acknowledges(&down, 1000, 30 * ms, &acked), MP_ACK_FORWARD);
 	CHECK(acked.counts, "fits");
 	CHECK_NEAR(acked.rtt_ticks << MP_TICK_SHIFT, 20 * ms, 0, 2 << MP_TICK_SHIFT);
-	CHECK(mp_endpoint_down_learn(&down, &law, &pure, acked.rtt_ticks, 0, false), "taken");
+	CHECK(mp_endpoint_down_learn(&down, &law, &pure, acked.rtt_ticks, false), "taken");
 	CHECK(mp_interval_ns(&down.estimate, &law, 0) > 0, "paced from now on");
 	CHECK_EQUAL(down.path.data_bytes, 1040);
 	CHECK_EQUAL(down.path.ack_bytes, 40);
@@ -174,7 +174,7 @@ static void test_an_upload(void)
 	CHECK_EQUAL(mp_endpoint_up_sample(&up, &pure, 40 * ms), 0);
 	CHECK_NEAR(up.rtt_wired_us, 20000, 0, 1);
 	for (i = 0; i < 8; i++)
-		tells += mp_endpoint_up_feedback(&up, 0, 5000);
+		tells += mp_endpoint_up_feedback(&up, 5000);
 	CHECK_EQUAL(tells, 2);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a sender is told of others: its bytes, and whose turn it is. */
+/* What a sender may have beside others: its bytes, and whose turn it is. */
 #include "check.h"
 
 #include <string.h>
@@ -8,8 +8,8 @@
 
 static void test_bytes(void)
 {
-	static const uint8_t want[8] = { 254, 8, 'm', 's', 3, 0x01, 0x23, 0x45 };
-	struct mp_feedback given = { .active_hosts = 3, .bytes_per_s = 0x012345 * 64 + 63 }, heard = { 0 };
+	static const uint8_t want[8] = { 254, 8, 'm', 's', 0, 0x01, 0x23, 0x45 };
+	struct mp_feedback given = { .bytes_per_s = 0x012345 * 64 + 63 }, heard = { 0 };
 	uint8_t option[8];
 	uint32_t i, us;
 
@@ -22,7 +22,7 @@ static void test_bytes(void)
 		memcpy(option, want, 8);
 		option[i / 8] ^= (uint8_t)(1u << i % 8);
 		CHECK(!mp_feedback_read(option, &heard), "bit %u of byte %u ignored", i % 8, i / 8);
-		CHECK(heard.active_hosts == 0 && heard.bytes_per_s == 0, "bit %u of byte %u: changed", i % 8, i / 8);
+		CHECK(heard.bytes_per_s == 0, "bit %u of byte %u: changed", i % 8, i / 8);
 	}
 }
 
@@ -32,15 +32,13 @@ static void test_any_value(void)
 	uint32_t i;
 
 	for (i = 0; i < 100000; i++) {
-		struct mp_feedback given = { .active_hosts = (uint32_t)random_extreme_u64(),
-					  .bytes_per_s = random_extreme_u64() };
+		struct mp_feedback given = { .bytes_per_s = random_extreme_u64() };
 		struct mp_feedback heard = { 0 };
 		uint64_t most_bytes_per_s = 0xffffffull * 64;
 		uint8_t option[8];
 
 		mp_feedback_write(option, &given);
 		CHECK(mp_feedback_read(option, &heard), "not read back");
-		CHECK_EQUAL(heard.active_hosts, given.active_hosts < 255 ? given.active_hosts : 255);
 		CHECK_EQUAL(heard.bytes_per_s == 0, given.bytes_per_s == 0);
 		if (given.bytes_per_s < 64)
 			CHECK(heard.bytes_per_s <= 64, "%" PRIu64, heard.bytes_per_s);
@@ -55,17 +53,23 @@ static void test_any_value(void)
 /* RTT_wired is told by all ACKs of a flow that is alone, and by three in four of any other. */
 static void test_turns(void)
 {
-	struct mp_feedback alone = { .active_hosts = 1 }, capped = { .active_hosts = 1, .bytes_per_s = 1 };
-	struct mp_feedback shares = { .active_hosts = 2 };
-	uint32_t i, turns = 0, capped_turns = 0;
+	struct mp_feedback alone = { 0 }, capped = { .bytes_per_s = 1 };
+	uint32_t i, turns = 0;
 
 	for (i = 0; i < 400; i++) {
 		CHECK(!mp_feedback_turn(&alone), "told that it is alone");
-		turns += mp_feedback_turn(&shares);
-		capped_turns += mp_feedback_turn(&capped);
+		turns += mp_feedback_turn(&capped);
 	}
 	CHECK_EQUAL(turns, 100);
-	CHECK_EQUAL(capped_turns, 100);
+}
+
+/* Each of a host's flows is told as much, and never "no limit" where there is one. */
+static void test_parts(void)
+{
+	CHECK_EQUAL(mp_feedback_part(90, 3), 30);
+	CHECK_EQUAL(mp_feedback_part(90, 0), 90);
+	CHECK_EQUAL(mp_feedback_part(90, 1000), 1);
+	CHECK_EQUAL(mp_feedback_part(0, 3), 0);
 }
 
 int main(int argc, char **argv)
@@ -74,5 +78,6 @@ int main(int argc, char **argv)
 	test_bytes();
 	test_any_value();
 	test_turns();
+	test_parts();
 	return check_end();
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <meshpace/endpoint/police.h>
+#include <meshpace/law/air.h>
 
 #define MOST 8
 #define BYTES 1448u
@@ -104,7 +105,7 @@ static void test_leaves_who_keeps_to_it(void)
 	uint64_t cap_bytes_per_s;
 	uint32_t i, k;
 
-	for (cap_bytes_per_s = MP_SHARE_LEAST_BYTES_PER_S; cap_bytes_per_s < 100000000; cap_bytes_per_s *= 3) {
+	for (cap_bytes_per_s = MP_AIR_LEAST_BYTES_PER_S; cap_bytes_per_s < 100000000; cap_bytes_per_s *= 3) {
 		begin(0, 0);
 		for (i = 0; i < 1000; i++) {
 			uint32_t burst = random_between(1, 16);
@@ -129,9 +130,9 @@ static void test_forgets(void)
 	CHECK_EQUAL(mp_police_exceeds(&police, CAP_BYTES_PER_S, 0, now_ns), true);
 	CHECK_EQUAL(mp_police_exceeds(&police, CAP_BYTES_PER_S, 0, now_ns + 1), false);
 	/* A cap so low, and so many bytes: nothing overflows. */
-	CHECK_EQUAL(mp_police_exceeds(&police, MP_SHARE_LEAST_BYTES_PER_S, ~0u, now_ns), false);
+	CHECK_EQUAL(mp_police_exceeds(&police, MP_AIR_LEAST_BYTES_PER_S, ~0u, now_ns), false);
 	CHECK_EQUAL(police.empty_ns,
-		    now_ns + mp_police_depth_ns(mp_police_bytes_per_s(MP_SHARE_LEAST_BYTES_PER_S)) +
+		    now_ns + mp_police_depth_ns(mp_police_bytes_per_s(MP_AIR_LEAST_BYTES_PER_S)) +
 			    MP_POLICE_OWED_NS);
 }
 

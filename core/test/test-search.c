@@ -264,35 +264,6 @@ static void test_yields_not_everything(void)
 	CHECK(mp_interval_ns(&estimate, &law, 0) > 2 * MS, "the flow does not yield");
 }
 
-/* D*, in ms. */
-static double waits_ms(uint32_t hops, uint64_t base_ns, uint32_t active_hosts)
-{
-	struct mp_search search = { .base_ns = base_ns, .active_hosts = active_hosts };
-
-	path.hops = hops;
-	return (double)mp_search_wait_ns(&search, &path, mp_law_even().hop_wait_ns) / 1e6;
-}
-
-/*
- * Of several hosts on a radio that sends packets one by one, 3.5 ms a hop there and back, each may have little on
- * its path; on one that aggregates, 1 ms a hop, what it had, for aggregates need it.
- */
-static void test_shares_what_waits(void)
-{
-	double alone_ms = 4 * 3 * 5.484;
-	struct mp_search search = { .base_ns = 14 * MS, .round_ns = 100 * MS };
-
-	CHECK_NEAR(waits_ms(4, 14 * MS, 0), alone_ms, 0.001, 0);
-	CHECK_NEAR(waits_ms(4, 14 * MS, 1), alone_ms, 0.001, 0);
-	CHECK(waits_ms(4, 14 * MS, 2) < 0.4 * alone_ms, "%.1f ms", waits_ms(4, 14 * MS, 2));
-	CHECK(waits_ms(4, 14 * MS, 4) < 0.25 * alone_ms, "%.1f ms", waits_ms(4, 14 * MS, 4));
-	CHECK_NEAR(waits_ms(4, 4 * MS, 4), alone_ms, 0.001, 0);
-	CHECK(waits_ms(4, 1000 * MS, 255) > 0, "nothing may wait");
-	/* Two packets and a half of all hosts: a part of one of each. */
-	CHECK(mp_search_longest_ns(&search, 4, 10 * MS, 0) > 100 * MS, "a packet at the least");
-	CHECK_EQUAL(mp_search_longest_ns(&search, 1, 10 * MS, 0), 50 * MS);
-}
-
 /* Whatever comes: no division by zero, no overflow, an interval within bounds. */
 static void test_anything(void)
 {
@@ -306,7 +277,6 @@ static void test_anything(void)
 
 		path.hops = (uint32_t)(random_u64() & 255);
 		path.data_bytes = (uint32_t)(random_u64() & 65535);
-		mp_estimate_active_hosts(&estimate, (uint32_t)(random_u64() >> (32 + (random_u64() & 31))));
 		mp_estimate_add(&estimate, &law, &path, ticks, now_ns, (uint32_t)random_u64());
 		CHECK(mp_interval_ns(&estimate, &law, 0) <= 64 * MP_NS_PER_S, "%" PRIu64 " ns",
 		      mp_interval_ns(&estimate, &law, 0));
@@ -327,7 +297,6 @@ int main(int argc, char **argv)
 	test_idle_senders();
 	test_follows();
 	test_yields_not_everything();
-	test_shares_what_waits();
 	test_anything();
 	return check_end();
 }

@@ -121,7 +121,8 @@ def test_laws_share_no_more_than_is_stated() -> None:
     """Else a change of what a law computes with would leave its figures unmarked."""
     functions = _functions()
     assert len(functions) > 150
-    assert set(law.OWN) <= {file for file, _ in functions.values()}
+    gone = {f"{name}.h" for name in law.GONE.split()}
+    assert set(law.OWN) - gone <= {file for file, _ in functions.values()}
     crossing = {}
     for name, (file, body) in functions.items():
         for called in set(re.findall(r"\bmp_\w+(?=\()", body)) & set(functions):
@@ -136,7 +137,7 @@ def test_laws_share_no_more_than_is_stated() -> None:
     ("header", "before", "after", "changed"),
     [
         ("law/oid.h", "hops", "hopz", {"map"}),
-        ("law/search.h", "8u", "9u", {"even"}),
+        ("law/search.h", "10u", "11u", {"even"}),
         ("law/goodput.h", "16", "17", {"gap", "map"}),
         ("law/law.h", "hop_wait_ns = 3", "hop_wait_ns = 4", {"even"}),
         ("law/law.h", "least_h_cs = 1", "least_h_cs = 2", {"map"}),

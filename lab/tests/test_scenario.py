@@ -185,11 +185,6 @@ BAD = {
         "gateway.host_weight",
         "0.01",
     ),
-    "a weight by trials": (
-        f'[gateway]\nlaw = "even"\nfairness = "trials"\nhost_weight = {{ A = 2 }}\n{FLOW}',
-        "gateway.host_weight",
-        "means nothing to trials",
-    ),
     "a least rate without even": (
         f'[gateway]\nlaw = "gap"\nleast_kbps = 5\n{FLOW}',
         "gateway.least_kbps",

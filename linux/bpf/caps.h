@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What mesh hosts get as a whole (core's share.h): under release by fq each host that has a cap has a pacer
+ * What mesh hosts get as a whole (core's airtime.h): under release by fq each host that has a cap has a pacer
  * beside those of its flows.
  */
 #ifndef MESHPACE_BPF_CAPS_H

@@ -161,8 +161,7 @@ __attribute__((noinline)) int mp_down_learn(struct mp_packet *p)
 		return 0;
 	bpf_spin_lock(&flow->lock);
 	mp_set_path(flow, p);
-	mp_endpoint_down_learn(&flow->at, &mp_settings.law, &p->segment, p->acked.rtt_ticks,
-			       mp_settings.active_hosts, mp_settings.shared);
+	mp_endpoint_down_learn(&flow->at, &mp_settings.law, &p->segment, p->acked.rtt_ticks, mp_settings.shared);
 	flow->at.interval_ns = 0;
 	if (mp_settings.pace && !flow->host.outside)
 		flow->at.interval_ns = mp_interval_ns(&flow->at.estimate, &mp_settings.law,

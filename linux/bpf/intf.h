@@ -78,7 +78,7 @@ struct mp_host_key {
 };
 
 /*
- * What a host may get (core's share.h); key: the host by the address that stands for all of its addresses
+ * What a host may get (core's airtime.h); key: the host by the address that stands for all of its addresses
  * (mp_aliases). What waits for that is held here under release by fq, elsewhere by
  * the daemon. Its own data does not wait: that it is too much its senders are told here, always.
  */
@@ -167,7 +167,6 @@ struct mp_settings {
 	uint8_t udp_waits;               /* some host has a cap: UDP is held, too */
 	uint8_t silences;                /* when a flow begins, busy hosts are to be silent: the daemon is told */
 	uint8_t blanks;                  /* what senders are told is the gateway's alone: others' is blanked */
-	uint32_t active_hosts;           /* hosts that share a mesh which loses routes (law even) */
 	uint8_t shared;                  /* hosts are held to their shares of the air (law even) */
 	uint64_t unanswered_bytes_per_s; /* of each virtual queue of what nobody answers; 0: nothing bounds */
 	uint32_t changes;                /* of paths and floors so far, from 1; flows then look them up */

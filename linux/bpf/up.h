@@ -148,7 +148,7 @@ __attribute__((noinline)) int mp_up_tell(struct mp_packet *p)
 	cap = bpf_map_lookup_elem(&mp_caps, &host);
 	flow_bytes_per_s = cap ? cap->flow_bytes_per_s : 0;
 	bpf_spin_lock(&flow->lock);
-	p->tells_feedback = mp_endpoint_up_feedback(&flow->at, mp_settings.active_hosts, flow_bytes_per_s);
+	p->tells_feedback = mp_endpoint_up_feedback(&flow->at, flow_bytes_per_s);
 	p->feedback = flow->at.feedback;
 	bpf_spin_unlock(&flow->lock);
 	return 0;

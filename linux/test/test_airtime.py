@@ -129,7 +129,7 @@ def test_another_fairness_comes_with_a_reload(start: StartGateway, network: net.
     """Else the operator restarts the gateway, and all it has learnt is gone."""
     gateway = start(network, law="even")
     assert gateway.status()["fairness"] == "air"
-    for fairness in ("rate", "trials", "air"):
+    for fairness in ("rate", "air"):
         gateway.configure({"law": "even", "fairness": fairness})
         gateway.send(signal.SIGHUP)
         assert until(lambda: gateway.fresh_status()["fairness"] == fairness, PATIENCE_S, gateway)  # noqa: B023

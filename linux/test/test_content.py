@@ -78,7 +78,7 @@ def beside(network: net.Network, work: Work) -> Iterator[None]:
 
 @pytest.mark.parametrize("work", [_paced_server, _small_window], ids=["application", "window"])
 def test_who_wants_no_more_holds_nobody(start: StartGateway, record: Recorder, work: Work) -> None:
-    """Else a trial lowers the others for what would not get more if they got nothing."""
+    """Else the others are held for what would not get more if they got nothing."""
     with net.over_radio(RADIO, hosts=2) as network:
         gateway = start(network, law="even")
         with (

@@ -114,11 +114,10 @@ def settled_kbps(runs: list[list[Transfer]]) -> list[float]:
 
 
 @pytest.mark.measured
-@pytest.mark.parametrize("fairness", ["air", "trials"])
-def test_a_host_gets_no_more_by_opening_more(start: StartGateway, fairness: str) -> None:
+def test_a_host_gets_no_more_by_opening_more(start: StartGateway) -> None:
     """Else eight connections take eight times what one does."""
     with net.over_radio(RADIO, hosts=2) as network:
-        gateway = begin(start, network, fairness=fairness)
+        gateway = begin(start, network)
         with downloads(network, 8, 1) as runs:
             many, one = settled_kbps(runs)
             capped = caps(gateway)
@@ -127,8 +126,6 @@ def test_a_host_gets_no_more_by_opening_more(start: StartGateway, fairness: str)
     )
     assert many / one <= 1.35
     assert many + one >= 0.85 * KBPS, "evenness must not cost the others' share"
-    if fairness == "trials":
-        assert set(capped) <= {net.host4(0)}, "the slow host has a cap"
 
 
 @pytest.mark.measured

@@ -77,7 +77,6 @@ CheckGateway(const GatewayConfig& gateway)
                 "waits",
                 "silence",
                 "probes",
-                "lossy",
                 "feedback",
                 "sack",
                 "moment"});

@@ -111,7 +111,7 @@ struct GatewayConfig
 {
     std::string law;          //!< "off", "gap", "map", "shaper", "even", "cake", "hosts"
     bool goodput_control;     //!< whether goodput control is on
-    std::string fairness;     //!< of even: trials, air or rate
+    std::string fairness;     //!< of even: air or rate
     std::map<std::string, double> host_weight; //!< of "even": as so many hosts each counts
     std::map<std::string, double> host_least_kbps; //!< of "even": what each gets at least
     double least_kbps;         //!< of "even": the same, of all others; 0: nothing

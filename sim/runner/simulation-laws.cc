@@ -56,7 +56,6 @@ PartOmitted(const std::string& name)
                                                        {"waits", MP_OMIT_WAITS},
                                                        {"silence", MP_OMIT_SILENCE},
                                                        {"probes", MP_OMIT_PROBES},
-                                                       {"lossy", MP_OMIT_LOSSY},
                                                        {"feedback", MP_OMIT_FEEDBACK},
                                                        {"sack", MP_OMIT_SACK},
                                                        {"moment", MP_OMIT_MOMENT}};
@@ -82,10 +81,8 @@ Simulation::CreateGateway() const
         {"map", MeshpaceGateway::MAP},
         {"shaper", MeshpaceGateway::SHAPER},
         {"even", MeshpaceGateway::EVEN}};
-    static const std::map<std::string, MeshpaceFairness> fairness = {
-        {"trials", MeshpaceFairness::TRIALS},
-        {"air", MeshpaceFairness::AIR},
-        {"rate", MeshpaceFairness::RATE}};
+    static const std::map<std::string, mp_fairness> fairness = {{"air", MP_FAIRNESS_AIR},
+                                                                {"rate", MP_FAIRNESS_RATE}};
     return CreateObjectWithAttributes<MeshpaceGateway>(
         "BitRate",
         UintegerValue(DataKbps(m_scenario.radio)),

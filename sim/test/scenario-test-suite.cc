@@ -40,7 +40,7 @@ Resolved()
         "nodes": [{"name": "IG", "x_m": 0.0, "y_m": 0.0, "gateway": true},
                   {"name": "A", "x_m": 200.0, "y_m": -1.5, "gateway": false}],
         "clients": [], "links": [], "wired_hosts": ["B"],
-        "gateway": {"law": "gap", "goodput_control": true, "fairness": "trials", "local_retransmission": true,
+        "gateway": {"law": "gap", "goodput_control": true, "fairness": "air", "local_retransmission": true,
                     "host_weight": {}, "host_least_kbps": {}, "least_kbps": 0.0,
                     "release": "nfqueue", "delay_bound_s": 0.5, "rate_kbps": 0.0, "host_kbps": {},
                     "bucket": 1, "queueing": "", "link_rates": "single", "omit": ""},

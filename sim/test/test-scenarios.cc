@@ -80,7 +80,7 @@ ChainScenario(uint32_t hops, const std::string& routing, double durationS)
                       .wired_hosts = {"B"},
                       .gateway = {.law = "off",
                                   .goodput_control = false,
-                                  .fairness = "trials",
+                                  .fairness = "air",
                                   .host_weight = {},
                                   .host_least_kbps = {},
                                   .least_kbps = 0,

@@ -46,7 +46,7 @@ static inline void replay_write_feedback(const uint8_t feedback[MP_OPTION_BYTES]
 	if (mp_option_read(feedback, &rtt_wired_us))
 		printf(" wired=%" PRIu32 "us", rtt_wired_us);
 	else if (mp_feedback_read(feedback, &heard))
-		printf(" active=%" PRIu32 " rate=%" PRIu64, heard.active_hosts, heard.bytes_per_s);
+		printf(" rate=%" PRIu64, heard.bytes_per_s);
 }
 
 /* The latest sample, where there is one more than before. */
@@ -162,7 +162,6 @@ static inline void replay_write_state(const char *way, const struct replay_flow 
 	REPLAY_PRINT(notified.end)
 	REPLAY_PRINT(notified.waits)
 	REPLAY_PRINT(feedback.bytes_per_s)
-	REPLAY_PRINT(feedback.active_hosts)
 	REPLAY_PRINT(feedback.acks)
 	REPLAY_PRINT(echo.asked_ns)
 	REPLAY_PRINT(echo.asked)

@@ -126,8 +126,7 @@ static inline void down_learn(const struct packet *p)
 	at->ttl = p->in->ttl;
 	at->path.hops = hops ? hops : p->settings->hops;
 	at->path.kbps = flow->kbps ? flow->kbps : p->settings->kbps;
-	mp_endpoint_down_learn(at, &p->settings->law, &segment, p->acked.rtt_ticks, p->settings->active_hosts,
-			       p->settings->shared);
+	mp_endpoint_down_learn(at, &p->settings->law, &segment, p->acked.rtt_ticks, p->settings->shared);
 	at->interval_ns = 0;
 	if (p->settings->pace && !flow->outside)
 		at->interval_ns = mp_interval_ns(&at->estimate, &p->settings->law, at->floor_ns);

@@ -61,8 +61,7 @@ static inline void up_tell(const struct packet *p, struct replay_outcome *outcom
 	bool tells_feedback = false;
 
 	if (is_even(p) && p->settings->pace)
-		tells_feedback = mp_endpoint_up_feedback(&flow->state.at, p->settings->active_hosts,
-						     cap->set ? cap->flow_bytes_per_s : 0);
+		tells_feedback = mp_endpoint_up_feedback(&flow->state.at, cap->set ? cap->flow_bytes_per_s : 0);
 	if (p->tcp_bytes + MP_OPTION_BYTES > 60 || p->in->has_signature)
 		return;
 	if (tells_feedback)

@@ -70,9 +70,6 @@ static inline void sender_read_ack(struct trace_reader *reader, struct sender_ac
 		} else if (strcmp(key, "wired") == 0) {
 			mp_option_write(option, (uint32_t)trace_number(reader, value));
 			trace_add_option(&ack->options, option, sizeof(option));
-		} else if (strcmp(key, "active") == 0) {
-			feedback.active_hosts = (uint32_t)trace_number(reader, value);
-			shares = true;
 		} else if (strcmp(key, "rate") == 0) {
 			feedback.bytes_per_s = trace_number(reader, value);
 			shares = true;
@@ -107,8 +104,6 @@ static inline void sender_write(const struct sender_state *before, const struct 
 	sender_write_sample(before, after);
 	if (after->signalled.rtt_wired_us != before->signalled.rtt_wired_us)
 		printf(" wired=%" PRIu32 "us", after->signalled.rtt_wired_us);
-	if (after->signalled.feedback.active_hosts != before->signalled.feedback.active_hosts)
-		printf(" active=%" PRIu32, after->signalled.feedback.active_hosts);
 	if (after->signalled.feedback.bytes_per_s != before->signalled.feedback.bytes_per_s)
 		printf(" limit=%" PRIu64, after->signalled.feedback.bytes_per_s);
 	if (after->interval_ns != before->interval_ns)

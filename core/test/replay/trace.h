@@ -44,7 +44,7 @@ struct trace_flow {
 
 struct trace_settings {
 	struct mp_law law;
-	uint32_t hops, kbps, active_hosts;
+	uint32_t hops, kbps;
 	uint64_t unanswered_bytes_per_s;
 	bool pace, stamp, copies, shared;
 	uint32_t option; /* 0: never, 1: to who asked, 2: always */
@@ -233,8 +233,6 @@ static inline void trace_read_settings(struct trace_reader *reader)
 			s->hops = (uint32_t)trace_number(reader, value);
 		else if (strcmp(key, "kbps") == 0)
 			s->kbps = (uint32_t)trace_number(reader, value);
-		else if (strcmp(key, "active") == 0)
-			s->active_hosts = (uint32_t)trace_number(reader, value);
 		else if (strcmp(key, "shared") == 0)
 			s->shared = trace_number(reader, value);
 		else if (strcmp(key, "unanswered") == 0)

@@ -130,7 +130,6 @@ static void set_settings(const struct trace_settings *s)
 		.option = (uint8_t)s->option,
 		.local_retransmission = s->copies,
 		.aliases = aliases,
-		.active_hosts = s->active_hosts,
 		.shared = s->shared,
 		.unanswered_bytes_per_s = s->unanswered_bytes_per_s,
 		.changes = changes,

@@ -31,7 +31,6 @@ class Setting:
     service_ms: float = 12.0  # of a packet, at the bottleneck
     wired_ms: int = 0  # RTT_wired, which each ACK tells; 0: no gateway tells
     limit: tuple[int, int, int] = (0, 0, 0)  # bytes/s, told of packets from and until
-    active: int = 0  # told with it
     silent: tuple[int, int] = (0, 0)  # packets of whose ACKs nothing is told, from and until
     ack_loss: float = 0.0
     sack: float = 0.0  # a segment is lost, and its ACK repeats the latest; it is sent again
@@ -41,7 +40,7 @@ class Setting:
 CATALOGUE = {
     "steady": Setting(wired_ms=40),
     "cap-goes-stale": Setting(
-        wired_ms=20, limit=(20_000, 12, 30), active=3, silent=(30, 60), service_ms=130
+        wired_ms=20, limit=(20_000, 12, 30), silent=(30, 60), service_ms=130
     ),
     "wired-goes-stale": Setting(law="gap", wired_ms=60, silent=(24, 50), service_ms=150),
     "lost-acks": Setting(law="gap", hops=3, wired_ms=30, ack_loss=0.3, sack=0.15),
@@ -65,7 +64,6 @@ def of_seed(seed: int) -> Setting:
         service_ms=chance.choice((2.0, 12.0, 200.0)),
         wired_ms=chance.choice((0, 20, 300)),
         limit=(chance.choice((0, 3000, 200_000)), at[0], at[2]),
-        active=chance.choice((0, 1, 5)),
         silent=(at[1], at[3]),
         ack_loss=chance.choice((0.0, 0.2)),
         sack=chance.choice((0.0, 0.1)),
@@ -74,13 +72,13 @@ def of_seed(seed: int) -> Setting:
 
 
 def _told(made: Setting, packet: int) -> str:
-    """What the ACK of a packet tells: one of four what is shared, the others RTT_wired."""
+    """What the ACK of a packet tells: one of four what its flow may have, the others RTT_wired."""
     if made.silent[0] <= packet < made.silent[1]:
         return ""
     limit, begin, end = made.limit
-    shares = begin <= packet < end and (limit or made.active)
+    shares = begin <= packet < end and limit > 0
     if shares and packet % 4 == 0:
-        return f" active={made.active} rate={limit}"
+        return f" rate={limit}"
     return f" wired={made.wired_ms * 1000}" if made.wired_ms else ""
 
 

@@ -35,7 +35,7 @@ CATALOGUE = {
         settings=f"{EVEN} option=1", hops=(4, 2), down=0, up=2, packets=16, asks=True
     ),
     "uploads-capped": Setting(
-        settings=f"{EVEN} option=2 active=2",
+        settings=f"{EVEN} option=2",
         hops=(3,),
         down=0,
         up=2,
@@ -52,7 +52,7 @@ CATALOGUE = {
     "host-leaves": Setting(
         settings=f"{EVEN} unanswered=20000", hops=(3, 3), down=2, packets=26, leaves_ms=250
     ),
-    "route-breaks": Setting(settings=f"{EVEN} active=2", packets=26, breaks_ms=(200, 3500)),
+    "route-breaks": Setting(settings=EVEN, packets=26, breaks_ms=(200, 3500)),
     "strangers": Setting(
         settings=f"{EVEN} unanswered=1500", hops=(2,), packets=12, forged=0.3, udp=10
     ),

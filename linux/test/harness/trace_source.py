@@ -465,7 +465,6 @@ def of_seed(seed: int) -> Setting:
                         f"alias {prefix}{host} {chance.randint(1, len(hops))}",
                         f"mark {flow}",
                         f"forget {flow} {chance.choice(('down', 'up'))}",
-                        f"set active={chance.randint(0, 5)}",
                         f"set shared={chance.randint(0, 1)}",
                         f"set pace={chance.randint(0, 1)}",
                     )

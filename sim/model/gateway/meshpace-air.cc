@@ -22,9 +22,9 @@ DirectionOf(bool down)
 } // namespace
 
 void
-MeshpaceAir::SetFairness(MeshpaceFairness fairness)
+MeshpaceAir::SetFairness(mp_fairness fairness)
 {
-    m_air.fairness = fairness == MeshpaceFairness::RATE ? MP_FAIRNESS_RATE : MP_FAIRNESS_AIR;
+    m_air.fairness = fairness;
 }
 
 void

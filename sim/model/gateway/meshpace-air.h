@@ -17,26 +17,14 @@ namespace ns3
 /**
  * @ingroup meshpace
  *
- * How the hosts of a mesh come by their caps under the law `even`.
- */
-enum class MeshpaceFairness
-{
-    TRIALS, //!< equal rates, by trials each second (share.h)
-    AIR,    //!< equal parts of the air (airtime.h)
-    RATE    //!< equal rates, by parts of the air
-};
-
-/**
- * @ingroup meshpace
- *
  * The hosts of the mesh and their shares of the air (airtime.h): a host around core/ that collects what each
  * step is told.
  */
 class MeshpaceAir
 {
   public:
-    /** @param fairness AIR or RATE */
-    void SetFairness(MeshpaceFairness fairness);
+    /** @param fairness equal parts of the air, or equal rates by them */
+    void SetFairness(mp_fairness fairness);
 
     /**
      * What a host may have beside the others.

@@ -30,13 +30,8 @@ MeshpaceConnection::AckFromMesh(const TcpSegment& segment, uint64_t nowNs)
     m_cache.DropAcknowledged(ack);
     const bool unsent = verdict != MP_ACK_FORWARD && m_unsent == ack;
     m_again = unsent ? mp_range{} : m_again;
-    const auto activeHosts = m_down.estimate.search.active_hosts;
-    const bool taken = mp_endpoint_down_learn(&m_down,
-                                              &m_settings.law,
-                                              &at,
-                                              acked.rtt_ticks,
-                                              activeHosts,
-                                              m_shared);
+    const bool taken =
+        mp_endpoint_down_learn(&m_down, &m_settings.law, &at, acked.rtt_ticks, m_shared);
     m_down.interval_ns =
         m_settings.paces ? mp_interval_ns(&m_down.estimate, &m_settings.law, m_down.floor_ns) : 0;
     if (acked.rtt_ticks)

@@ -278,13 +278,9 @@ MeshpaceConnection::Asks(bool down)
 }
 
 void
-MeshpaceConnection::Share(const mp_feedback& down, const mp_feedback& up)
+MeshpaceConnection::Share(uint64_t bytesPerS)
 {
-    const auto omit = m_settings.law.omit;
-    mp_estimate_active_hosts(&m_down.estimate, omit & MP_OMIT_LOSSY ? 0 : down.active_hosts);
-    m_upload.Share({.bytes_per_s = omit & MP_OMIT_FEEDBACK ? 0 : up.bytes_per_s,
-                    .active_hosts = omit & MP_OMIT_LOSSY ? 0 : up.active_hosts,
-                    .acks = 0});
+    m_upload.Share(m_settings.law.omit & MP_OMIT_FEEDBACK ? 0 : bytesPerS);
 }
 
 bool
@@ -343,13 +339,11 @@ MeshpaceConnection::SeeSyn(const TcpSegment& segment, bool fromMesh)
 void
 MeshpaceConnection::BeginAnew()
 {
-    const auto activeHosts = m_down.estimate.search.active_hosts;
     const auto path = m_down.path;
     m_down = {};
     m_down.path = path;
     m_down.path.data_bytes = 0;
     m_down.path.ack_bytes = 0;
-    mp_estimate_active_hosts(&m_down.estimate, activeHosts);
     m_cache = {};
     m_unsent.reset();
     m_upload.BeginAnew();

@@ -247,11 +247,10 @@ class MeshpaceConnection
     mp_probe& Asks(bool down);
 
     /**
-     * What the connection has to know of others.
-     * @param down of its down data
-     * @param up of its up data: the sender is told
+     * What the sender of its up data is told.
+     * @param bytesPerS what it may have, bytes/s; 0: no limit
      */
-    void Share(const mp_feedback& down, const mp_feedback& up);
+    void Share(uint64_t bytesPerS);
 
     /**
      * From the next acknowledgement on:

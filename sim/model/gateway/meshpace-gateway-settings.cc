@@ -78,16 +78,10 @@ MeshpaceGateway::GetTypeId()
                               &MeshpaceGateway::Set<bool, &MeshpaceSettings::goodputControl>),
                           MakeBooleanChecker())
             .AddAttribute("Fairness",
-                          "Under the law even, how hosts come by their caps: equal parts of the air, "
-                          "equal rates by parts of the air, or equal rates by trials each second.",
-                          EnumValue(MeshpaceFairness::AIR),
-                          MakeEnumAccessor<MeshpaceFairness>(&MeshpaceGateway::SetFairness),
-                          MakeEnumChecker(MeshpaceFairness::TRIALS,
-                                          "trials",
-                                          MeshpaceFairness::AIR,
-                                          "air",
-                                          MeshpaceFairness::RATE,
-                                          "rate"))
+                          "Under the law even, what hosts have: equal parts of the air, or equal rates.",
+                          EnumValue(MP_FAIRNESS_AIR),
+                          MakeEnumAccessor<mp_fairness>(&MeshpaceGateway::SetFairness),
+                          MakeEnumChecker(MP_FAIRNESS_AIR, "air", MP_FAIRNESS_RATE, "rate"))
             .AddAttribute("LocalRetransmission",
                           "Whether the gateway answers duplicate ACKs from the mesh itself.",
                           BooleanValue(true),
@@ -178,7 +172,7 @@ MeshpaceGateway::NotifyConstructionCompleted()
 }
 
 void
-MeshpaceGateway::SetFairness(MeshpaceFairness fairness)
+MeshpaceGateway::SetFairness(mp_fairness fairness)
 {
     m_hostShares.SetFairness(fairness);
 }

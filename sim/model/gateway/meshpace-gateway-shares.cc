@@ -225,8 +225,7 @@ MeshpaceGateway::TellConnection(const MeshpaceKey& key, MeshpaceConnection& conn
 {
     const bool tells = m_lawName == EVEN && m_settings.paces;
     connection.SetShared(m_hostShares.Shared());
-    connection.Share(m_hostShares.Feedback({key.meshAddress, true}),
-                     tells ? m_hostShares.Feedback({key.meshAddress, false}) : mp_feedback{});
+    connection.Share(tells ? m_hostShares.FlowBps({key.meshAddress, false}) : 0);
 }
 
 void
@@ -244,13 +243,6 @@ MeshpaceGateway::SetCap(Ipv4Address host, bool down, uint64_t capBps, uint64_t f
     m_hostShares.SetCap({host.Get(), down}, capBps, flowBps);
     TellConnections();
     TellDue();
-}
-
-void
-MeshpaceGateway::SetActiveHosts(uint32_t activeHosts)
-{
-    m_hostShares.SetActiveHosts(activeHosts);
-    TellConnections();
 }
 
 void
@@ -315,7 +307,7 @@ MeshpaceGateway::ProbeStep()
 {
     LawClock clock;
     ProbeStalledPaths();
-    m_probeEvent = Simulator::Schedule(NanoSeconds(MP_SHARE_STEP_NS), &MeshpaceGateway::ProbeStep, this);
+    m_probeEvent = Simulator::Schedule(NanoSeconds(MP_NS_PER_S), &MeshpaceGateway::ProbeStep, this);
 }
 
 void
@@ -324,7 +316,7 @@ MeshpaceGateway::EvenStep()
     LawClock clock;
     ShareStep();
     m_evenEvent =
-        Simulator::Schedule(NanoSeconds(m_hostShares.StepNs()), &MeshpaceGateway::EvenStep, this);
+        Simulator::Schedule(NanoSeconds(MP_AIR_STEP_NS), &MeshpaceGateway::EvenStep, this);
 }
 
 } // namespace ns3

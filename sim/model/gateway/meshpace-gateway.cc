@@ -39,11 +39,11 @@ MeshpaceGateway::DoInitialize()
     if (m_lawName == EVEN)
     {
         m_probeEvent =
-            Simulator::Schedule(NanoSeconds(MP_SHARE_STEP_NS), &MeshpaceGateway::ProbeStep, this);
+            Simulator::Schedule(NanoSeconds(MP_NS_PER_S), &MeshpaceGateway::ProbeStep, this);
     }
     if (SharesHosts())
     {
-        m_evenEvent = Simulator::Schedule(NanoSeconds(m_hostShares.StepNs()),
+        m_evenEvent = Simulator::Schedule(NanoSeconds(MP_AIR_STEP_NS),
                                           &MeshpaceGateway::EvenStep,
                                           this);
     }

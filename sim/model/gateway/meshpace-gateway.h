@@ -102,12 +102,6 @@ class MeshpaceGateway : public Object
     void SetCap(Ipv4Address host, bool down, uint64_t capBps, uint64_t flowBps);
 
     /**
-     * Likewise how many hosts share a mesh that loses routes.
-     * @param activeHosts them; 0, 1: none do
-     */
-    void SetActiveHosts(uint32_t activeHosts);
-
-    /**
      * Likewise whether hosts are held to shares of the air.
      * @param shared whether they are
      */
@@ -262,7 +256,7 @@ class MeshpaceGateway : public Object
     Next NextDatagram(uint32_t radio, uint64_t nowNs);
     MeshpaceConnection* FindOrCreate(const MeshpaceKey& key, const TcpSegment& segment);
     bool SharesHosts() const;
-    void SetFairness(MeshpaceFairness fairness);
+    void SetFairness(mp_fairness fairness);
     bool IsDatagramForMesh(Ptr<const QueueDiscItem> item) const;
     ToMeshVerdict DatagramToMesh(Ptr<QueueDiscItem> item, uint32_t radio);
     ToMeshVerdict Hold(const MeshpaceKey& key,

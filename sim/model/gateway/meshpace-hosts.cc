@@ -55,9 +55,8 @@ MeshpaceHosts::Demands(const Key& key, const mp_demand& demand)
 }
 
 void
-MeshpaceHosts::SetFairness(MeshpaceFairness fairness)
+MeshpaceHosts::SetFairness(mp_fairness fairness)
 {
-    m_fairness = fairness;
     m_air.SetFairness(fairness);
 }
 
@@ -65,12 +64,6 @@ void
 MeshpaceHosts::SetRights(uint32_t address, double weight, uint64_t leastBytesPerS)
 {
     m_air.SetRights(address, weight, leastBytesPerS);
-}
-
-uint64_t
-MeshpaceHosts::StepNs() const
-{
-    return m_fairness == MeshpaceFairness::TRIALS ? MP_SHARE_STEP_NS : MP_AIR_STEP_NS;
 }
 
 void
@@ -98,21 +91,6 @@ MeshpaceHosts::Shared() const
 uint32_t
 MeshpaceHosts::Step(uint64_t nowNs)
 {
-    const auto capped =
-        m_fairness == MeshpaceFairness::TRIALS ? StepOfTrials(nowNs) : StepOfAir(nowNs);
-    for (auto& [key, host] : m_hosts)
-    {
-        host.feedback = mp_feedback_of(&m_shares, &host.share);
-        host.share.flows = 0;
-        host.share.wanting_flows = 0;
-        host.share.again_packets = 0;
-    }
-    return capped;
-}
-
-uint32_t
-MeshpaceHosts::StepOfAir(uint64_t nowNs)
-{
     for (const auto& [key, host] : m_hosts)
     {
         m_air.Counts(key.address, key.down, host.share);
@@ -121,34 +99,19 @@ MeshpaceHosts::StepOfAir(uint64_t nowNs)
     for (auto& [key, host] : m_hosts)
     {
         Cap(host, m_air.CapBps(key.address, key.down));
+        host.flowBps = mp_feedback_part(host.share.cap_bytes_per_s, host.share.flows);
+        host.share.flows = 0;
+        host.share.wanting_flows = 0;
+        host.share.again_packets = 0;
     }
     return capped;
 }
 
-uint32_t
-MeshpaceHosts::StepOfTrials(uint64_t nowNs)
-{
-    std::vector<mp_host_share> shares;
-    for (auto& [key, host] : m_hosts)
-    {
-        shares.push_back(host.share);
-    }
-    const auto capped = mp_shares_step(&m_shares, shares.data(), shares.size(), nowNs);
-    auto share = shares.begin();
-    for (auto& [key, host] : m_hosts)
-    {
-        Cap(host, share->cap_bytes_per_s);
-        host.share = *share++;
-    }
-    return capped;
-}
-
-mp_feedback
-MeshpaceHosts::Feedback(const Key& key) const
+uint64_t
+MeshpaceHosts::FlowBps(const Key& key) const
 {
     const auto found = m_hosts.find(key);
-    return found == m_hosts.end() ? mp_feedback{.bytes_per_s = 0, .active_hosts = m_shares.active_hosts, .acks = 0}
-                                  : found->second.feedback;
+    return found == m_hosts.end() ? 0 : found->second.flowBps;
 }
 
 void
@@ -167,17 +130,7 @@ MeshpaceHosts::SetCap(const Key& key, uint64_t capBps, uint64_t flowBps)
 {
     auto& host = m_hosts[key];
     Cap(host, capBps);
-    host.feedback = {.bytes_per_s = flowBps, .active_hosts = m_shares.active_hosts, .acks = 0};
-}
-
-void
-MeshpaceHosts::SetActiveHosts(uint32_t activeHosts)
-{
-    m_shares.active_hosts = activeHosts;
-    for (auto& [key, host] : m_hosts)
-    {
-        host.feedback.active_hosts = activeHosts;
-    }
+    host.flowBps = flowBps;
 }
 
 void
@@ -228,8 +181,7 @@ MeshpaceHosts::DueNs(const Key& key, uint64_t readyNs) const
 bool
 MeshpaceHosts::Begins(uint32_t address, uint64_t hopWaitNs, uint64_t nowNs)
 {
-    return m_fairness != MeshpaceFairness::TRIALS && m_air.HasBusy() &&
-           !m_air.IsBusy(address) &&
+    return m_air.HasBusy() && !m_air.IsBusy(address) &&
            mp_silence_ask(&m_silence, m_air.SilenceNs(), hopWaitNs, nowNs);
 }
 

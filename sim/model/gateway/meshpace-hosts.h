@@ -24,7 +24,7 @@ namespace ns3
 /**
  * @ingroup meshpace
  *
- * The hosts of the mesh, each in both directions, and what each gets of it (law `even`, share.h):
+ * The hosts of the mesh, each in both directions, and what each gets of it (law `even`, airtime.h):
  * a host around core/ that counts bytes, lets the shares be computed once a second, and keeps to them.
  */
 class MeshpaceHosts
@@ -55,23 +55,20 @@ class MeshpaceHosts
 
     /**
      * @param key a host
-     * @return what its flows are to know of the others, as of the latest step
+     * @return what each of its flows may have of its cap, as of the latest step, bytes/s; 0: there is no cap
      */
-    mp_feedback Feedback(const Key& key) const;
+    uint64_t FlowBps(const Key& key) const;
 
-    /** @param fairness how hosts come by their caps; AIR, if nothing is said */
-    void SetFairness(MeshpaceFairness fairness);
+    /** @param fairness equal parts of the air, if nothing is said, or equal rates by them */
+    void SetFairness(mp_fairness fairness);
 
     /**
-     * What a host may have beside the others, under AIR and RATE.
+     * What a host may have beside the others.
      * @param address the host
      * @param weight as so many hosts it counts
      * @param leastBytesPerS payload that it gets at least; 0: nothing is stated
      */
     void SetRights(uint32_t address, double weight, uint64_t leastBytesPerS);
-
-    /** @return how long a step of the shares lasts, ns */
-    uint64_t StepNs() const;
 
     /**
      * What a connection tells of its path, before each step.
@@ -98,7 +95,7 @@ class MeshpaceHosts
     bool Shared() const;
 
     /**
-     * A step of the shares, StepNs() after the previous one; forgets who wanted what.
+     * A step of the shares, MP_AIR_STEP_NS after the previous one; forgets who wanted what.
      * @param nowNs now, ns
      * @return how many are capped
      */
@@ -117,12 +114,6 @@ class MeshpaceHosts
      * @param flowBps what each of its flows is to know of it, bytes/s
      */
     void SetCap(const Key& key, uint64_t capBps, uint64_t flowBps);
-
-    /**
-     * Likewise how many hosts share a mesh that loses routes.
-     * @param activeHosts them
-     */
-    void SetActiveHosts(uint32_t activeHosts);
 
     /**
      * Likewise whether hosts are held to shares of the air.
@@ -272,8 +263,8 @@ class MeshpaceHosts
     struct Host
     {
         mp_host_share share{};
-        mp_feedback feedback{}; //!< to its flows
-        mp_police police{};     //!< of what it sends
+        uint64_t flowBps{0}; //!< of its cap, for each of its flows
+        mp_police police{};  //!< of what it sends
         mp_host_pace pace{};
         mp_turns turns{};
         uint32_t radio{0};
@@ -281,17 +272,13 @@ class MeshpaceHosts
         std::array<DatagramBucket, MP_UDP_BUCKETS> buckets;
     };
 
-    uint32_t StepOfTrials(uint64_t nowNs);
-    uint32_t StepOfAir(uint64_t nowNs);
     static void Cap(Host& host, uint64_t capBps);
     static uint64_t CapDueNs(const Key& key, const Host& host, uint64_t readyNs);
     static void Leaves(const Key& key, Host& host, uint32_t bytes, uint64_t readyNs, uint64_t nowNs);
 
     std::map<Key, Host> m_hosts;
-    mp_shares m_shares{};
     mp_silence m_silence{}; //!< of the busy ones
     std::map<uint32_t, mp_begins> m_begins; //!< of UDP from the mesh, by address
-    MeshpaceFairness m_fairness{MeshpaceFairness::AIR};
     MeshpaceAir m_air;
 };
 

@@ -49,7 +49,7 @@ MeshpaceUpload::Tell(const TcpSegment& segment, uint64_t nowNs)
         return std::nullopt;
     }
     MeshpaceFeedback feedback{std::in_place};
-    if (mp_endpoint_up_feedback(&m_up, m_up.feedback.active_hosts, m_up.feedback.bytes_per_s))
+    if (mp_endpoint_up_feedback(&m_up, m_up.feedback.bytes_per_s))
     {
         mp_feedback_write(feedback->data(), &m_up.feedback);
     }
@@ -93,9 +93,9 @@ MeshpaceUpload::Reset(uint32_t seq)
 void
 MeshpaceUpload::BeginAnew()
 {
-    const auto shared = m_up.feedback;
+    const auto bytesPerS = m_up.feedback.bytes_per_s;
     *this = {};
-    Share(shared);
+    Share(bytesPerS);
 }
 
 const mp_endpoint&
@@ -105,10 +105,9 @@ MeshpaceUpload::Endpoint() const
 }
 
 void
-MeshpaceUpload::Share(const mp_feedback& feedback)
+MeshpaceUpload::Share(uint64_t bytesPerS)
 {
-    m_up.feedback.active_hosts = feedback.active_hosts;
-    m_up.feedback.bytes_per_s = feedback.bytes_per_s; // not its count of ACKs, which is this upload's own
+    m_up.feedback.bytes_per_s = bytesPerS;
 }
 
 bool

@@ -87,10 +87,10 @@ class MeshpaceUpload
     const mp_endpoint& Endpoint() const;
 
     /**
-     * What the sender is to be told of others.
-     * @param feedback it
+     * What the sender is to be told.
+     * @param bytesPerS what it may have, bytes/s; 0: no limit
      */
-    void Share(const mp_feedback& feedback);
+    void Share(uint64_t bytesPerS);
 
     /**
      * @param nowNs now; asked once a second

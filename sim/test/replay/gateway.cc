@@ -112,7 +112,6 @@ ApplySettings()
                                                        : MeshpaceRelease::ELSEWHERE));
     g_gateway->SetAttribute("Paces", BooleanValue(g_settings.pace));
     g_gateway->SetAttribute("LocalRetransmission", BooleanValue(g_settings.copies));
-    g_gateway->SetActiveHosts(g_settings.active_hosts);
     g_gateway->SetShared(g_settings.shared);
 }
 

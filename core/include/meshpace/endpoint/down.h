@@ -158,15 +158,14 @@ MP_INLINE enum mp_ack_verdict mp_endpoint_down_ack(struct mp_endpoint *endpoint,
 }
 
 /*
- * The sample, if any, of an ACK that counts, over a path that is up to date but for its ACKs; active_hosts: those that share a
- * mesh which loses routes; shared: hosts are held to their shares of the air (airtime.h). Returns whether it was taken.
+ * The sample, if any, of an ACK that counts, over a path that is up to date but for its ACKs; shared: hosts are
+ * held to their shares of the air (airtime.h). Returns whether it was taken.
  */
 MP_INLINE bool mp_endpoint_down_learn(struct mp_endpoint *endpoint, const struct mp_law *law,
 				      const struct mp_segment *segment, uint32_t rtt_ticks,
-				      uint32_t active_hosts, bool shared)
+				      bool shared)
 {
 	endpoint->path.ack_bytes = segment->ip_bytes - segment->payload_bytes;
-	mp_estimate_active_hosts(&endpoint->estimate, active_hosts);
 	mp_estimate_set_shared(&endpoint->estimate, shared);
 	return mp_estimate_add(&endpoint->estimate, law, &endpoint->path, rtt_ticks, segment->now_ns,
 			       segment->ack);

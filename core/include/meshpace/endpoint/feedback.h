@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a flow has to know of the others (law `even`): how many hosts share a mesh that loses routes
- * (search.h), and what its own host's cap (share.h) leaves to it. The gateway knows both, and tells a
- * sender in the mesh by an ACK now and then, in place of RTT_wired (option.h):
+ * What a sender in the mesh is told (law `even`): what its host's cap (airtime.h) leaves to the flow. The gateway tells it by
+ * an ACK now and then, in place of RTT_wired (option.h):
  *
- *   byte  0     1     2      3      4         5 .. 7
- *         254   8     0x6d   0x73   hosts     rate, units of 64 bytes/s, big endian; 0: no limit
+ *   byte  0     1     2      3      4     5 .. 7
+ *         254   8     0x6d   0x73   0     rate, units of 64 bytes/s, big endian; 0: no limit
  *
  * A sender that keeps to its rate loses nothing for it; one that does not is told by losses (police.h). How
  * long it holds at the sender: signalled.h.
@@ -22,9 +21,8 @@
 #define MP_FEEDBACK_TURNS 4u       /* of so many ACKs that tell something one tells this */
 
 struct mp_feedback {
-	uint64_t bytes_per_s;  /* bytes/s that the flow may have; 0: no limit */
-	uint32_t active_hosts; /* hosts, each way counted, that share a mesh which loses routes; 0, 1: none do */
-	uint32_t acks;         /* at the gateway: that told something */
+	uint64_t bytes_per_s; /* that the flow may have; 0: no limit */
+	uint32_t acks;        /* at the gateway: that told something */
 };
 
 MP_INLINE void mp_feedback_write(uint8_t option[MP_OPTION_BYTES], const struct mp_feedback *feedback)
@@ -36,7 +34,7 @@ MP_INLINE void mp_feedback_write(uint8_t option[MP_OPTION_BYTES], const struct m
 	option[1] = MP_OPTION_BYTES;
 	option[2] = MP_FEEDBACK_EXID >> 8;
 	option[3] = MP_FEEDBACK_EXID & 0xff;
-	option[4] = (uint8_t)mp_min_u64(feedback->active_hosts, 255);
+	option[4] = 0;
 	option[5] = (uint8_t)(units >> 16);
 	option[6] = (uint8_t)(units >> 8);
 	option[7] = (uint8_t)units;
@@ -48,7 +46,6 @@ MP_INLINE bool mp_feedback_read(const uint8_t option[MP_OPTION_BYTES], struct mp
 	if (option[0] != MP_OPTION_KIND || option[1] != MP_OPTION_BYTES ||
 	    option[2] != MP_FEEDBACK_EXID >> 8 || option[3] != (MP_FEEDBACK_EXID & 0xff))
 		return false;
-	feedback->active_hosts = option[4];
 	feedback->bytes_per_s = ((uint64_t)option[5] << 16 | (uint64_t)option[6] << 8 | option[7]) *
 		      MP_FEEDBACK_UNIT_BYTES_PER_S;
 	return true;
@@ -57,7 +54,7 @@ MP_INLINE bool mp_feedback_read(const uint8_t option[MP_OPTION_BYTES], struct mp
 /* The gateway tells something by an ACK: whether it is the turn of this, of which there is something. */
 MP_INLINE bool mp_feedback_turn(struct mp_feedback *feedback)
 {
-	return (feedback->active_hosts > 1 || feedback->bytes_per_s) && feedback->acks++ % MP_FEEDBACK_TURNS == 0;
+	return feedback->bytes_per_s && feedback->acks++ % MP_FEEDBACK_TURNS == 0;
 }
 
 /* The interval of packets of so many bytes that the rate leaves, in ns; 0: any. */
@@ -66,17 +63,12 @@ MP_INLINE uint64_t mp_feedback_interval_ns(const struct mp_feedback *feedback, u
 	return feedback->bytes_per_s ? bytes * MP_NS_PER_S / feedback->bytes_per_s : 0;
 }
 
-/* What each flow of an entry is to know of the others: its part of the cap, and how many they are. */
-MP_INLINE struct mp_feedback mp_feedback_of(const struct mp_shares *shares, const struct mp_host_share *share)
+/* What each of a host's flows is told, of one way: its part of the cap, bytes/s; 0: there is none. */
+MP_INLINE uint64_t mp_feedback_part(uint64_t cap_bytes_per_s, uint32_t flows)
 {
-	uint64_t part_bytes_per_s = share->cap_bytes_per_s / mp_max_u64(share->flows, 1);
-	struct mp_feedback feedback = {
-		.bytes_per_s = share->cap_bytes_per_s ? mp_max_u64(part_bytes_per_s, 1) : 0, /* 0 would be no limit */
-		.active_hosts = shares->active_hosts,
-		.acks = 0,
-	};
+	uint64_t part_bytes_per_s = cap_bytes_per_s / mp_max_u64(flows, 1);
 
-	return feedback;
+	return cap_bytes_per_s ? mp_max_u64(part_bytes_per_s, 1) : 0; /* 0 would be no limit */
 }
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * When the packets of a whole host leave, by its cap (share.h), beside those of each of its flows (pace.h). The
+ * When the packets of a whole host leave, by its cap (airtime.h), beside those of each of its flows (pace.h). The
  * latest packet's bytes take their time at the cap of the moment at which the next packet asks. If that
  * were fixed when the latest packet left, a host whose cap is raised would wait out what nobody wants of it any more.
  *

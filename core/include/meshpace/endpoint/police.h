@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How a host that sends to the wired network is held to its cap (share.h). When its data comes by here
+ * How a host that sends to the wired network is held to its cap (airtime.h). When its data comes by here
  * it has used the air already; so its senders are told that it is too much, by a packet that is lost
  * or marked, and no oftener than they answer. What is too much a virtual queue says, which empties at
  * the rate of the cap (AVQ: Kunniyur and Srikant 2001). While it is long, each connection is notified once:
@@ -12,7 +12,7 @@
 #ifndef MESHPACE_POLICE_H
 #define MESHPACE_POLICE_H
 
-#include "../law/share.h"
+#include "../law/hosts.h"
 #include "progress.h"
 
 /* So long a queue is too much, and so many bytes: a slow path's window comes at once now and then. */

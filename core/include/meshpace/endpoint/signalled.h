@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a sender has heard from the gateway, and how long it holds: RTT_wired (option.h), how many hosts
- * share the mesh and what the flow may have (feedback.h). Everything expires by time, whatever else is or is
+ * What a sender has heard from the gateway, and how long it holds: RTT_wired (option.h), and what the flow
+ * may have (feedback.h). Everything expires by time, whatever else is or is
  * not heard: who once was told a limit, by a gateway that is gone or by somebody who lied, is free again.
  */
 #ifndef MESHPACE_SIGNALLED_H
@@ -66,16 +66,13 @@ MP_INLINE bool mp_signalled_hear_wired(struct mp_signalled *heard, struct mp_est
 MP_INLINE void mp_signalled_expire(struct mp_signalled *heard, struct mp_estimate *estimate,
 				   uint64_t now_ns)
 {
-	if (now_ns - heard->feedback_ns > MP_SIGNAL_LIFE_NS) {
-		heard->feedback.active_hosts = 0;
+	if (now_ns - heard->feedback_ns > MP_SIGNAL_LIFE_NS)
 		heard->feedback.bytes_per_s = 0;
-	}
 	if (heard->rtt_wired_us && now_ns - heard->wired_ns > MP_SIGNAL_LIFE_NS) {
 		heard->rtt_wired_us = 0;
 		mp_estimate_forget(estimate);
 	}
 	mp_estimate_set_late(estimate, heard->rtt_wired_us);
-	mp_estimate_active_hosts(estimate, heard->feedback.active_hosts);
 }
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Whose turn it is, of the flows that share a host's cap (share.h): start-time fair queueing (Goyal, Vin
+ * Whose turn it is, of the flows that share a host's cap (airtime.h): start-time fair queueing (Goyal, Vin
  * and Cheng, SIGCOMM 1996). A packet's tag, in bytes, is where its flow's previous one ended, or where the
  * host is, if that is further: who was idle is owed nothing. The lowest tag leaves first. So flows of which
  * something always waits get the same, whatever their packets' size, and one that takes less than that

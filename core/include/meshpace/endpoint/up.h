@@ -57,10 +57,8 @@ MP_INLINE uint32_t mp_endpoint_up_sample(struct mp_endpoint *endpoint, const str
 }
 
 /* A pure ACK is going to tell the sender something: whether feedback (feedback.h), and not RTT_wired. */
-MP_INLINE bool mp_endpoint_up_feedback(struct mp_endpoint *endpoint, uint32_t active_hosts,
-				       uint64_t bytes_per_s)
+MP_INLINE bool mp_endpoint_up_feedback(struct mp_endpoint *endpoint, uint64_t bytes_per_s)
 {
-	endpoint->feedback.active_hosts = active_hosts;
 	endpoint->feedback.bytes_per_s = bytes_per_s;
 	return mp_feedback_turn(&endpoint->feedback);
 }

@@ -3,27 +3,19 @@
  * Who takes part in the mesh (law `even`), by evidence that nobody can give alone. A host, in one direction,
  * is active as long as both ends have shown progress lately: new data of it was acknowledged. Who has left,
  * died or fallen silent, who sends what nobody acknowledges, and who exists only as a source address, is
- * not: it enters no mean, begins no trial and holds nobody to a cap. With its first progress it is active at once.
+ * not: it has no part and holds nobody to a cap. With its first progress it is active at once.
  *
  * An active host wants more than it gets only while its sender has more to send and is not stopped by the
  * receiver's window: who is bound by the application, the server or the window would get no more if the
  * others got less. A sender that lets all that it sent be acknowledged before it goes on has no more; a pause
  * shorter than a round trip does not show. (TCP's
  * push flag does not tell: Linux sets it on each super packet.) What bounds a sender inside itself, such as a
- * small buffer, and an upload's application show only in a trial.
+ * small buffer, and an upload's application show only in that it does not fill its part (air.h).
  */
 #ifndef MESHPACE_ACTIVE_H
 #define MESHPACE_ACTIVE_H
 
 #include "../arith/base.h"
-
-/*
- * Steps of a second in which a host shows no progress before it is not active any more. A sender that has
- * lost all of a window tries again after its time-out, at least 1 s (RFC 6298, 2.4), and once more after twice
- * as long (5.5): who has answered neither is not there for now. With 2 steps routes that AODV looks for count
- * as hosts that have left, and Jain's index of two chains falls from .99 to .96.
- */
-#define MP_ACTIVE_STEPS 3u
 
 /* Data of an upload so lately seen means that there is more: what waits at its sender is not seen here. */
 #define MP_ACTIVE_RECENT_NS MP_NS_PER_S

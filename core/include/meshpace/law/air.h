@@ -10,8 +10,12 @@
 
 #define MP_AIR_STEP_NS (MP_NS_PER_S / 10)
 #define MP_AIR_STEPS_PER_S 10u   /* over which rates are smoothed */
-#define MP_AIR_PRESENT 30u       /* steps without progress after which a host is not there, 3 s (active.h) */
-#define MP_AIR_STALLED 10u       /* after which its sender waits for its time-out, at least 1 s (RFC 6298) */
+/*
+ * Steps without progress after which a host is not there, 3 s. A sender that has lost all of a window tries again after its
+ * time-out, at least 1 s (RFC 6298, 2.4), and once more after twice as long (5.5).
+ */
+#define MP_AIR_PRESENT 30u
+#define MP_AIR_STALLED 10u       /* after which its sender waits for the first of these */
 #define MP_AIR_NEW 20u           /* steps of a newcomer, whose demand shows only when its slow start is over */
 #define MP_AIR_ALL_Q16 (1u << 20) /* a demand without bound, 16 */
 #define MP_AIR_SPARE_Q16 3277u   /* .05, beside twice what is used: who uses nothing can begin, */
@@ -171,7 +175,7 @@ MP_INLINE uint64_t mp_air_carried(const struct mp_air_way *way)
 
 /*
  * That a way would send more shows in that something of it waits here, or that it uses nearly its host's part of the air, 1/n
- * where weights are alike, three quarters, or that it loses, and then sends again within three seconds (active.h). Else it
+ * where weights are alike, three quarters, or that it loses, and then sends again within three seconds. Else it
  * sends what it has.
  */
 MP_INLINE bool mp_air_has_more(const struct mp_air *air, const struct mp_air_host *host, const struct mp_air_way *way,

@@ -232,12 +232,6 @@ MP_INLINE void mp_estimate_set_late(struct mp_estimate *estimate, uint32_t rtt_w
 	estimate->search.late_ns = rtt_wired_us * MP_NS_PER_US;
 }
 
-/* Tells how many hosts share a mesh that loses routes (even); 0, 1: none do. */
-MP_INLINE void mp_estimate_active_hosts(struct mp_estimate *estimate, uint32_t active_hosts)
-{
-	estimate->search.active_hosts = active_hosts;
-}
-
 /*
  * Tells whether hosts are held to their shares of the air (airtime.h): then a flow is not paced by itself. Without a
  * branch, for each of which a verifier would walk through all that follows.

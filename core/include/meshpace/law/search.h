@@ -30,17 +30,11 @@
  * kept on the path as it would carry one by one, were it empty, in the time D*; on a radio that
  * aggregates that is more, since there a few packets cost the air nearly what many do.
  *
- * Where n hosts share a mesh that loses routes (share.h), what waits of one is in the others' way: it makes no
- * link busier that is not busy already, but more nodes contend, and frames, and then routes, are lost for
- * it. There D* is 3/5 of it over n, and 12/5 packets of all hosts together are on their paths at the least; but
- * not where the empty path takes less than a fifth of D* for a packet: a radio that aggregates packets, where
- * much has to wait.
- *
  * A path that says nothing for two round trips has lost its route, or the flow had nothing to send: what
  * arrived meanwhile is not what the path carries, and the round begins anew.
  *
  * A rate is raised only where it is what bounds the flow: where less than 3/4 of it arrived, the flow's
- * own sender, or a cap by share.h, bounds it, and the delay says nothing of a greater rate.
+ * own sender, or its host's share, bounds it, and the delay says nothing of a greater rate.
  */
 #ifndef MESHPACE_SEARCH_H
 #define MESHPACE_SEARCH_H
@@ -57,10 +51,6 @@
 #define MP_SEARCH_WINDOW 10u      /* packets a round trip before anything is known: TCP's first window */
 #define MP_SEARCH_SILENCE 2u      /* round trips without a sample: the round says nothing */
 #define MP_SEARCH_PACKETS_Q8 512u /* on the path at the least, 2: who sends fewer learns nothing any more */
-#define MP_SEARCH_SHARED_Q8 154u  /* part of D*, over n, where n hosts share the mesh */
-#define MP_SEARCH_SHARED_TRIPS 5u /* of the empty path are longer than D*: packets go one by one */
-#define MP_SEARCH_SHARED_PACKETS_Q8 614u /* on all paths at the least */
-#define MP_SEARCH_ACTIVE_HOSTS_MAX 8u
 
 /* Parts of the law that can be left out, to see what each brings (scenarios/even-ablation.toml). */
 enum mp_omit {
@@ -73,7 +63,6 @@ enum mp_omit {
 	MP_OMIT_WAITS = 1 << 6,     /* what waits to be paced is bounded by losses (wait.h): the hosts' */
 	MP_OMIT_SILENCE = 1 << 7,   /* a round with silence in it does not count */
 	MP_OMIT_PROBES = 1 << 8,    /* a stalled path is asked (probe.h): the hosts' */
-	MP_OMIT_LOSSY = 1 << 9,     /* less waits in a mesh that loses routes: the hosts' */
 	MP_OMIT_FEEDBACK = 1 << 10, /* senders are told their part of a cap (feedback.h): the hosts' */
 	MP_OMIT_SACK = 1 << 11,     /* all that SACK tells of is sent again, and the sender hears nothing (dupack.h) */
 	MP_OMIT_MOMENT = 1 << 12,   /* who is busy is silent for a moment when others begin (silence.h): the hosts' */
@@ -92,7 +81,6 @@ struct mp_search {
 	uint32_t count;        /* of them */
 	uint32_t ack;          /* highest acknowledgement when the round began */
 	uint32_t overshoots;   /* rounds in a row in which twice what is wanted waited */
-	uint32_t active_hosts; /* n (mp_estimate_active_hosts); 0, 1: none */
 	bool found;            /* half of what is wanted has waited for once */
 	bool shared;           /* its host's share of the air bounds it, and not the search */
 };
@@ -103,26 +91,11 @@ MP_INLINE uint64_t mp_search_hops_ns(const struct mp_path *path, uint64_t hop_wa
 	return (path->hops ? path->hops : 1) * hop_wait_ns;
 }
 
-/* n, where n > 1 hosts share what may wait; else 1. */
-MP_INLINE uint64_t mp_search_active_hosts(const struct mp_search *search, const struct mp_path *path,
-				     uint64_t hop_wait_ns)
-{
-	bool one_by_one = MP_SEARCH_SHARED_TRIPS * search->base_ns >=
-			  mp_search_hops_ns(path, hop_wait_ns);
-	uint64_t active_hosts = mp_min_u64(search->active_hosts, MP_SEARCH_ACTIVE_HOSTS_MAX);
-
-	return one_by_one ? mp_max_u64(active_hosts, 1) : 1;
-}
-
 /* D*, in ns. */
 MP_INLINE uint64_t mp_search_wait_ns(const struct mp_search *search, const struct mp_path *path,
 				     uint64_t hop_wait_ns)
 {
-	uint64_t active_hosts = mp_search_active_hosts(search, path, hop_wait_ns);
-	uint64_t wait_ns = mp_max_u64(mp_search_hops_ns(path, hop_wait_ns),
-				      search->late_ns / 10 * MP_SEARCH_LATE_WAIT);
-
-	return active_hosts > 1 ? (wait_ns * MP_SEARCH_SHARED_Q8 >> 8) / active_hosts : wait_ns;
+	return mp_max_u64(mp_search_hops_ns(path, hop_wait_ns), search->late_ns / 10 * MP_SEARCH_LATE_WAIT);
 }
 
 /* e = (target - D) / D*, cut to [-1, 1], with 16 fractional bits. */
@@ -180,14 +153,12 @@ MP_INLINE uint64_t mp_search_arrived_ns(const struct mp_search *search, const st
 	return mp_min_u64(elapsed_ns, 1ull << 40) * mp_min_u64(path->data_bytes, 65535) / bytes;
 }
 
-/* The longest interval: with it 2 packets, or a part of what all have, or D* / 2T are on the path. */
-MP_INLINE uint64_t mp_search_longest_ns(const struct mp_search *search, uint64_t active_hosts,
-					uint64_t wait_ns, uint32_t omit)
+/* The longest interval: with it 2 packets, or D* / 2T, are on the path. */
+MP_INLINE uint64_t mp_search_longest_ns(const struct mp_search *search, uint64_t wait_ns, uint32_t omit)
 {
-	uint64_t least_q8 = active_hosts > 1 ? MP_SEARCH_SHARED_PACKETS_Q8 / active_hosts : MP_SEARCH_PACKETS_Q8;
 	uint64_t packets_q8 = (wait_ns << 8) / mp_max_u64(2 * search->base_ns, 1);
 
-	packets_q8 = omit & MP_OMIT_LEAST ? least_q8 : mp_max_u64(packets_q8, least_q8);
+	packets_q8 = omit & MP_OMIT_LEAST ? MP_SEARCH_PACKETS_Q8 : mp_max_u64(packets_q8, MP_SEARCH_PACKETS_Q8);
 	return mp_max_u64((search->round_ns << 8) / packets_q8, MP_NS_PER_US);
 }
 
@@ -231,7 +202,7 @@ MP_INLINE void mp_search_follow(struct mp_search *search, uint64_t arrived_ns)
 
 /* A round is over. */
 MP_INLINE void mp_search_round(struct mp_search *search, const struct mp_path *path,
-			       uint64_t active_hosts, uint64_t wait_ns, uint32_t omit, uint64_t now_ns, uint32_t ack)
+			       uint64_t wait_ns, uint32_t omit, uint64_t now_ns, uint32_t ack)
 {
 	uint64_t elapsed_ns = mp_max_u64(now_ns, search->began_ns) - search->began_ns;
 	uint64_t arrived_ns = mp_search_arrived_ns(search, path, elapsed_ns, ack);
@@ -254,7 +225,7 @@ MP_INLINE void mp_search_round(struct mp_search *search, const struct mp_path *p
 		search->interval_ns = mp_min_u64(
 			mp_search_faster(search->interval_ns, error_q16,
 					 mp_search_gain_q16(search, error_q16, omit)),
-			mp_search_longest_ns(search, active_hosts, wait_ns, omit));
+			mp_search_longest_ns(search, wait_ns, omit));
 	search->paced_ns = mp_search_faster(search->interval_ns, error_q16, damping_q16);
 	mp_search_begin(search, now_ns, ack);
 }
@@ -280,8 +251,7 @@ MP_INLINE void mp_search_add(struct mp_search *search, const struct mp_path *pat
 	search->count++;
 	if (search->count >= MP_SEARCH_LEAST &&
 	    now_ns >= search->began_ns + mp_search_lasts_ns(search))
-		mp_search_round(search, path, mp_search_active_hosts(search, path, hop_wait_ns), wait_ns,
-				omit, now_ns, ack);
+		mp_search_round(search, path, wait_ns, omit, now_ns, ack);
 }
 
 #endif

@@ -21,17 +21,16 @@ class Gateway(Model):
         default="off", exclude=True, description="of wireless senders of TCP whose flow states none"
     )
     goodput_control: bool = Field(default=True, description="throttle fast wired-to-wireless flows")
-    fairness: Literal["air", "rate", "trials"] = Field(
-        default="air",
-        description="of even: equal parts of the air, equal rates by them, equal rates by trials",
+    fairness: Literal["air", "rate"] = Field(
+        default="air", description="of even: equal parts of the air, or equal rates"
     )
     host_weight: dict[str, Annotated[float, Field(ge=0.01, le=100)]] = Field(
         default_factory=dict,
-        description="of even by air, rate: as so many hosts each mesh node named counts; else as 1",
+        description="of even: as so many hosts each mesh node named counts; else as 1",
     )
     host_least_kbps: dict[str, Annotated[float, Field(ge=0, le=1e6)]] = Field(
         default_factory=dict,
-        description="of even by air, rate: payload, down and up, that each named gets at least",
+        description="of even: payload, down and up, that each named gets at least",
     )
     least_kbps: float = Field(
         default=0.0, ge=0, le=1e6, description="the same, of all who are not named; 0: nothing"
@@ -75,7 +74,6 @@ class Gateway(Model):
         "waits",
         "silence",
         "probes",
-        "lossy",
         "feedback",
         "sack",
         "moment",
@@ -139,9 +137,6 @@ def completed_gateway(stated: Gateway, hosts: Collection[str], where: Where) -> 
         if law not in laws and stated.stated(key):
             known = " and ".join(f'"{name}"' for name in laws)
             raise where.at(key).error(f"has a meaning for law = {known} only; remove it")
-    for key in RIGHTS if stated.fairness == "trials" else ():
-        if stated.stated(key):
-            raise where.at(key).error("means nothing to trials; give fairness air or rate")
     if law not in QUEUEING_LAWS and stated.queueing:
         raise where.at("queueing").error(
             f"packets wait as the law {law} has them; remove it, or turn the law off"

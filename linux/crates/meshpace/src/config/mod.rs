@@ -76,21 +76,18 @@ impl std::fmt::Display for Law {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Fairness {
-    /// the same goodput, by lowering the fast for as long as the slow gain by it
-    Trials,
     /// the same part of the air
     Air,
-    /// the same goodput, by parts of the air
+    /// the same goodput
     Rate,
 }
 
 impl Fairness {
-    /// What core/ calls it; None: trials, which share no air.
-    pub fn of_air(self) -> Option<mp_fairness> {
+    /// What core/ calls it.
+    pub fn of_core(self) -> mp_fairness {
         match self {
-            Self::Trials => None,
-            Self::Air => Some(intf::mp_fairness_MP_FAIRNESS_AIR),
-            Self::Rate => Some(intf::mp_fairness_MP_FAIRNESS_RATE),
+            Self::Air => intf::mp_fairness_MP_FAIRNESS_AIR,
+            Self::Rate => intf::mp_fairness_MP_FAIRNESS_RATE,
         }
     }
 }
@@ -98,7 +95,6 @@ impl Fairness {
 impl std::fmt::Display for Fairness {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         f.write_str(match self {
-            Self::Trials => "trials",
             Self::Air => "air",
             Self::Rate => "rate",
         })

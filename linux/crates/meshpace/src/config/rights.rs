@@ -3,7 +3,7 @@
 //! or a `[[host]]`, and `least_kbps` of all.
 use std::net::IpAddr;
 
-use super::{group_of, in_range, Config, Fairness, Group, Host, Prefix};
+use super::{group_of, in_range, Config, Group, Host, Prefix};
 use crate::kernel::intf::MP_AIR_WEIGHT_MAX_Q16;
 
 const ONE_Q16: f64 = 65536.0;
@@ -138,14 +138,6 @@ pub(super) fn check(config: &Config) -> Result<(), String> {
     for group in &config.group {
         check_right(&format!("group '{}': ", group.name), &group.right())?;
     }
-    let rights = Rights::of(config);
-    let has_rights = !rights.are_alike() || rights.of_all().least_kbps.is_some();
-    if has_rights && config.fairness() == Some(Fairness::Trials) {
-        let remedy = "set fairness = \"air\" or \"rate\", or remove them";
-        return Err(format!(
-            "fairness = \"trials\" knows no weight and no least_kbps; {remedy}"
-        ));
-    }
     Ok(())
 }
 
@@ -233,17 +225,6 @@ mod tests {
         ] {
             let error = parse(text).unwrap_err();
             assert!(error.contains(names), "{error}");
-        }
-    }
-
-    /// Else who states a weight takes it to be in force.
-    #[test]
-    fn trials_know_no_rights() {
-        for rights in ["least_kbps = 100", "[[host]]\naddress='10.1.0.1'\nweight=2"] {
-            let error = parse(&format!("fairness = 'trials'\n{rights}")).unwrap_err();
-            assert!(error.contains("set fairness = \"air\""), "{error}");
-            assert!(parse(&format!("fairness = 'rate'\n{rights}")).is_ok());
-            assert!(parse(&format!("law = 'gap'\nfairness = 'trials'\n{rights}")).is_ok());
         }
     }
 }

@@ -28,7 +28,7 @@ fn a_wrong_key_or_value_is_named() {
     assert!(parse("[[host]]\naddress = '10.1.0.1'\nhops = 0").is_err());
     assert!(parse("[[host]]\naddress = '10.1.0.1'\nmbps = nan").is_err());
     let fairness = parse("fairness = 'fair'").unwrap_err();
-    for word in ["fair", "trials", "air", "rate"] {
+    for word in ["fair", "air", "rate"] {
         assert!(fairness.contains(&format!("`{word}`")), "{fairness}");
     }
 }
@@ -38,10 +38,10 @@ fn a_wrong_key_or_value_is_named() {
 fn only_hosts_that_share_evenly_have_a_fairness() {
     let fairness = |text: &str| parse(text).unwrap().fairness();
     assert_eq!(fairness(""), Some(Fairness::Air));
-    assert_eq!(fairness("fairness = 'trials'"), Some(Fairness::Trials));
+    assert_eq!(fairness("fairness = 'rate'"), Some(Fairness::Rate));
     assert_eq!(fairness("fairness = 'rate'\nshares = false"), None);
     assert_eq!(fairness("fairness = 'air'\nlaw = 'gap'"), None);
-    for name in ["trials", "air", "rate"] {
+    for name in ["air", "rate"] {
         let named = parse(&format!("fairness = '{name}'")).unwrap();
         assert_eq!(named.fairness.to_string(), name);
     }

@@ -17,7 +17,6 @@ use crate::hosts::registry::Registry;
 use crate::kernel::intf::{self, mp_limits, mp_settings, MP_AIR_STEP_NS};
 use crate::kernel::programs::{Maps, Programs};
 use crate::kernel::record::{Recording, Running};
-use crate::policy::airtime::Airtime;
 use crate::policy::Policy;
 use crate::release::holding::Holding;
 use crate::setup::changes::Changes;
@@ -211,8 +210,7 @@ impl Gateway {
             udp_waits: (!shares.caps().is_empty()).into(),
             silences: (holds_here && !shares.busy().hosts.is_empty()).into(),
             blanks: holds.into(),
-            active_hosts: shares.active_hosts(),
-            shared: shares.air().is_some_and(Airtime::is_shared).into(),
+            shared: shares.air().is_shared().into(),
             // Where nothing is held, nothing is lost either.
             unanswered_bytes_per_s: if holds {
                 self.policy.strangers_bytes_per_s()

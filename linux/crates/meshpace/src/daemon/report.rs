@@ -9,7 +9,6 @@ use crate::kernel::address::address_of;
 use crate::kernel::flow_state::{FlowState, Table};
 use crate::kernel::intf::{self, mp_flow_key};
 use crate::kernel::law;
-use crate::policy::airtime::Airtime;
 use crate::policy::goodput::GoodputControl;
 use crate::policy::shares::Shares;
 use crate::show::status::{Flow, Host, Status};
@@ -103,10 +102,10 @@ fn host(address: &[u8; 16], path: &HostPath, shares: &Shares) -> Host {
         cap.copied().map(kbps)
     };
     let alone_kbps = |direction| {
-        let alone = |air: &Airtime| air.alone_bytes_per_s(&(*address, direction));
-        shares.air().and_then(alone).map(kbps)
+        let alone = shares.air().alone_bytes_per_s(&(*address, direction));
+        alone.map(kbps)
     };
-    let right = shares.air().and_then(|air| air.right(address));
+    let right = shares.air().right(address);
     let (weight, least) = right.unwrap_or((1.0, 0));
     let active = |direction| shares.is_active(&(*address, direction));
     Host {
@@ -199,8 +198,7 @@ pub fn status(
         goodput_control: config.controls_goodput(),
         shares: config.fairness().is_some(),
         fairness: config.fairness.to_string(),
-        air: gateway.policy.shares().air().and_then(Airtime::air),
-        active_hosts: gateway.policy.shares().active_hosts(),
+        air: gateway.policy.shares().air().air(),
         uptime_s: gateway.started.elapsed().as_secs_f64(),
         flows: table.iter().map(flow).collect(),
         hosts: hosts_of(gateway, paths),

@@ -4,11 +4,10 @@
 use super::{report, Gateway};
 use crate::base::errors::Result;
 use crate::base::system::now_ns;
-use crate::config::{Fairness, Law};
+use crate::config::Law;
 use crate::hosts::registry::Seen;
 use crate::kernel::flow_state::{FlowState, Table};
 use crate::kernel::intf::{mp_direction_MP_DOWN, mp_host_key};
-use crate::policy::airtime::Airtime;
 use crate::release::cache::{Acked, Round};
 
 impl Gateway {
@@ -68,9 +67,7 @@ impl Gateway {
 
     /// Whether there is something to do between seconds: who comes when nobody is there may wait for the next one.
     pub(super) fn shares_air(&self) -> bool {
-        let fairness = self.task.config().fairness();
-        let air = self.policy.shares().air();
-        fairness.and_then(Fairness::of_air).is_some() && air.is_some_and(Airtime::has_active)
+        self.task.config().fairness().is_some() && self.policy.shares().air().has_active()
     }
 
     /// Between seconds: shares of the air follow who comes and goes.

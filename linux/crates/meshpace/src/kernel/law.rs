@@ -7,10 +7,10 @@
 //! lasts, and one that is `&mut` has no other.
 use crate::kernel::intf::{
     self, mp_air, mp_air_host, mp_air_way, mp_budget, mp_credit, mp_demand, mp_device, mp_endpoint,
-    mp_estimate, mp_feedback, mp_goodput, mp_goodput_bulk, mp_goodput_flow, mp_goodput_law,
-    mp_host_pace, mp_host_share, mp_law, mp_pacer, mp_path, mp_probe, mp_progress, mp_queueing,
-    mp_radio, mp_range, mp_reach, mp_sack, mp_shares, mp_silence, mp_too_long, mp_turn, mp_turns,
-    mp_unanswered, mp_unanswered_rate, mp_wait, mp_waits_for, mp_window,
+    mp_estimate, mp_goodput, mp_goodput_bulk, mp_goodput_flow, mp_goodput_law, mp_host_pace,
+    mp_law, mp_pacer, mp_path, mp_probe, mp_progress, mp_queueing, mp_radio, mp_range, mp_reach,
+    mp_sack, mp_silence, mp_too_long, mp_turn, mp_turns, mp_unanswered, mp_unanswered_rate,
+    mp_wait, mp_waits_for, mp_window,
 };
 
 /// `name = mp_name(arguments) -> result`: the function of the headers by references.
@@ -83,7 +83,7 @@ safe! {
     progress_ack = mp_progress_ack(progress: &mut mp_progress, max_end: u32, ack: u32) -> bool;
     flow_moves = mp_flow_moves(demand: &mp_demand) -> bool;
     flow_wants = mp_flow_wants(demand: &mp_demand) -> bool;
-    feedback_of = mp_feedback_of(shares: &mp_shares, share: &mp_host_share) -> mp_feedback;
+    feedback_part = mp_feedback_part(cap_bytes_per_s: u64, flows: u32) -> u64;
     queueing_ns = mp_queueing_ns(endpoint: &mp_endpoint) -> u64;
     queueing_heard_ns = mp_queueing_heard_ns(endpoint: &mp_endpoint) -> u64;
     queueing_add = mp_queueing_add(queueing: &mut mp_queueing, waits_ns: u64, heard_ns: u64, now_ns: u64);
@@ -113,12 +113,6 @@ safe! {
 pub fn set_links(law: &mp_law, path: &mut mp_path, kbps: &[u32]) {
     // Safe: it reads as many rates as it is told that there are.
     unsafe { intf::mp_law_set_links(law, path, kbps.as_ptr(), kbps.len() as u32) }
-}
-
-/// `mp_shares_step` on all shares there are.
-pub fn shares_step(shares: &mut mp_shares, share: &mut [mp_host_share], now_ns: u64) {
-    // Safe: it goes through as many as it is told that there are.
-    unsafe { intf::mp_shares_step(shares, share.as_mut_ptr(), share.len() as u32, now_ns) };
 }
 
 /// `mp_airtime_step` on all hosts there are, as much waiting on a path as the law `even` wants.

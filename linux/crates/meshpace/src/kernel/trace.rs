@@ -227,12 +227,11 @@ fn blanked(options: &[u8]) -> Vec<u8> {
 /// All settings that a trace has.
 pub fn settings(settings: &mp_settings) -> String {
     format!(
-        "set law={} bound={} hops={} kbps={} active={} shared={} unanswered={} pace={} stamp={} copies={} option={}",
+        "set law={} bound={} hops={} kbps={} shared={} unanswered={} pace={} stamp={} copies={} option={}",
         law::name(&settings.law),
         settings.law.delay_bound_ns,
         settings.default_hops,
         settings.default_kbps,
-        settings.active_hosts,
         settings.shared,
         settings.unanswered_bytes_per_s,
         settings.pace,

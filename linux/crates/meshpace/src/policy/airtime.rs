@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairness = "air"` or `"rate"`: core/'s shares of the air (law/airtime.h). Unlike under trials both directions of a
-//! host are one: they use the same air.
+//! A host around core/'s shares of the air (law/airtime.h). Both directions of a mesh host are one: they use the same air.
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
@@ -8,8 +7,7 @@ use crate::config::{Right, Rights};
 use crate::hosts::identity::{Address, Aliases};
 use crate::kernel::address::address_of;
 use crate::kernel::intf::{
-    self, mp_air, mp_air_host, mp_air_way, mp_fairness, mp_host_share, mp_shares,
-    MP_ALONE_UNKNOWN_Q16,
+    self, mp_air, mp_air_host, mp_air_way, mp_fairness, MP_ALONE_UNKNOWN_Q16,
 };
 use crate::kernel::law;
 use crate::policy::news::{AllNews, Member, News};
@@ -57,16 +55,6 @@ fn fill_in(host: &mut mp_air_host, news: [Option<&News>; 2]) {
         law::queueing_tell(&news.queueing, way);
         way.held = news.held;
     }
-}
-
-/// What each flow of a member is told, bytes/s.
-fn told(way: &mp_air_way) -> u64 {
-    let share = mp_host_share {
-        cap_bytes_per_s: way.cap_bytes_per_s,
-        flows: way.flows,
-        ..Default::default()
-    };
-    law::feedback_of(&mp_shares::default(), &share).bytes_per_s
 }
 
 /// What is stated of the address that stands for a host, and of all those for which it stands.
@@ -198,11 +186,17 @@ impl Airtime {
             members.into_iter().zip(&host.way)
         });
         ways.filter(|(_, way)| way.cap_bytes_per_s > 0)
-            .map(|(member, way)| (member, way.cap_bytes_per_s, told(way)))
+            .map(|(member, way)| {
+                (
+                    member,
+                    way.cap_bytes_per_s,
+                    law::feedback_part(way.cap_bytes_per_s, way.flows),
+                )
+            })
             .collect()
     }
 
-    fn way(&self, (address, direction): &Member) -> Option<&mp_air_way> {
+    pub(super) fn way(&self, (address, direction): &Member) -> Option<&mp_air_way> {
         let host = self.hosts.get(address);
         host.map(|host| &host.way[*direction as usize])
     }

@@ -6,7 +6,6 @@ pub mod goodput;
 pub mod news;
 pub mod shares;
 pub mod strangers;
-pub mod trials;
 pub mod wake_ups;
 
 use std::sync::Arc;

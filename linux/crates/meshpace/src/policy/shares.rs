@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What each host of the mesh gets in each direction (law `even`), by the kind of fairness that is configured, fed with
-//! what the kernel counted of flows and of UDP.
+//! What each host of the mesh gets in each direction (law `even`), fed with what the kernel counted of flows and of UDP.
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -11,41 +10,21 @@ use crate::kernel::intf::mp_host_key;
 use crate::policy::airtime::{Airtime, Busy};
 use crate::policy::news::Delivered;
 pub use crate::policy::news::Member;
-use crate::policy::trials::Trials;
 
 /// Bytes/s of those that have a cap.
 pub type Caps = HashMap<Member, u64>;
 /// What a member gets, and what each of its flows is told.
 pub type Part = (Member, u64, u64);
 
-enum By {
-    Trials(Trials),
-    Air(Airtime),
-}
-
-impl By {
-    fn new(fairness: Fairness, rights: &Arc<Rights>, aliases: &Arc<Aliases>, now_ns: u64) -> Self {
-        match fairness.of_air() {
-            Some(of_air) => Self::Air(Airtime::new(
-                of_air,
-                rights.clone(),
-                aliases.clone(),
-                now_ns,
-            )),
-            None => Self::Trials(Trials::new(now_ns)),
-        }
-    }
-}
-
 pub struct Shares {
     delivered: Delivered,
     fairness: Fairness,
     rights: Arc<Rights>,
-    by: By,
+    air: Airtime,
     caps: Caps,
     /// what each flow of those that have a cap is told, bytes/s
     feedback: Caps,
-    /// as of the latest step; of trials nobody
+    /// as of the latest step
     busy: Arc<Busy>,
 }
 
@@ -60,7 +39,12 @@ impl Shares {
     pub fn new(fairness: Fairness, now_ns: u64) -> Self {
         let (delivered, rights) = (Delivered::default(), Arc::<Rights>::default());
         Self {
-            by: By::new(fairness, &rights, delivered.aliases(), now_ns),
+            air: Airtime::new(
+                fairness.of_core(),
+                rights.clone(),
+                delivered.aliases().clone(),
+                now_ns,
+            ),
             delivered,
             fairness,
             rights,
@@ -73,16 +57,12 @@ impl Shares {
     /// What hosts may have beside each other.
     pub fn set_rights(&mut self, rights: Rights) {
         self.rights = Arc::new(rights);
-        if let By::Air(air) = &mut self.by {
-            air.set_rights(self.rights.clone());
-        }
+        self.air.set_rights(self.rights.clone());
     }
 
     /// What is known of the hops to hosts, of which some may have no flow that tells it.
     pub fn know_hops(&mut self, hops: impl Iterator<Item = (Address, u32)>) {
-        if let By::Air(air) = &mut self.by {
-            hops.for_each(|(address, hops)| air.know_hops(address, hops));
-        }
+        hops.for_each(|(address, hops)| self.air.know_hops(address, hops));
     }
 
     pub fn aliases(&self) -> &Arc<Aliases> {
@@ -90,9 +70,7 @@ impl Shares {
     }
 
     pub fn set_aliases(&mut self, aliases: Arc<Aliases>) {
-        if let By::Air(air) = &mut self.by {
-            air.join(aliases.clone());
-        }
+        self.air.join(aliases.clone());
         self.delivered.set_aliases(aliases);
     }
 
@@ -113,30 +91,15 @@ impl Shares {
 
     /// Whether a host has shown progress lately, in one direction.
     pub fn is_active(&self, member: &Member) -> bool {
-        match &self.by {
-            By::Trials(trials) => trials.is_active(member),
-            By::Air(air) => air.is_active(member),
-        }
+        self.air.is_active(member)
     }
 
-    /// Hosts that share a mesh which loses routes; 0, 1: none do, or their shares of the air bound what waits.
-    pub fn active_hosts(&self) -> u32 {
-        match &self.by {
-            By::Trials(trials) => trials.active_hosts(),
-            By::Air(_) => 0,
-        }
+    /// What is known of the air.
+    pub fn air(&self) -> &Airtime {
+        &self.air
     }
 
-    /// What is known of the air, where that is what is shared.
-    pub fn air(&self) -> Option<&Airtime> {
-        match &self.by {
-            By::Trials(_) => None,
-            By::Air(air) => Some(air),
-        }
-    }
-
-    /// Some time has passed, of trials a second; returns the members whose caps are others than before. Under another
-    /// fairness than before all caps are its own. `sums`: bytes so far of what is not in the table, of flows that have
+    /// Some time has passed; returns the members whose caps are others than before. `sums`: bytes so far of what is not in the table, of flows that have
     /// ended and of what is not read as TCP.
     pub fn step(
         &mut self,
@@ -145,14 +108,12 @@ impl Shares {
         sums: &[(mp_host_key, u64)],
         now_ns: u64,
     ) -> Vec<Member> {
-        self.choose(fairness, now_ns);
+        self.fairness = fairness;
+        self.air.set_fairness(fairness.of_core());
         let is_held = |member: &Member| self.caps.contains_key(member);
         let news = self.delivered.news(table, sums, is_held, now_ns);
-        let parts = match &mut self.by {
-            By::Trials(trials) => trials.step(&news, now_ns),
-            By::Air(air) => air.step(&news, now_ns),
-        };
-        let busy = self.air().map(Airtime::busy).unwrap_or_default();
+        let parts = self.air.step(&news, now_ns);
+        let busy = self.air.busy();
         if busy != *self.busy {
             self.busy = Arc::new(busy);
         }
@@ -168,28 +129,14 @@ impl Shares {
         )
     }
 
-    fn choose(&mut self, fairness: Fairness, now_ns: u64) {
-        if fairness == self.fairness {
-            return;
-        }
-        self.fairness = fairness;
-        match (&mut self.by, fairness.of_air()) {
-            (By::Air(air), Some(of_air)) => air.set_fairness(of_air),
-            _ => {
-                let aliases = self.delivered.aliases();
-                self.by = By::new(fairness, &self.rights, aliases, now_ns);
-            }
-        }
-    }
-
     /// Nobody has a cap any more.
     pub fn end(&mut self, now_ns: u64) -> Vec<Member> {
         let caps = std::mem::take(&mut self.caps);
         self.delivered = Delivered::new(self.aliases().clone());
-        self.by = By::new(
-            self.fairness,
-            &self.rights,
-            self.delivered.aliases(),
+        self.air = Airtime::new(
+            self.fairness.of_core(),
+            self.rights.clone(),
+            self.delivered.aliases().clone(),
             now_ns,
         );
         self.feedback.clear();

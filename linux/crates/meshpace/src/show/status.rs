@@ -102,15 +102,13 @@ pub struct Status {
     pub goodput_control: bool,
     /// law `even`: hosts share evenly
     pub shares: bool,
-    /// law `even`: "trials", "air" or "rate"
+    /// law `even`: "air" or "rate"
     #[serde(default)]
     pub fairness: String,
-    /// fairness `air`, `rate`: the air that several hosts share, 1 where one frame is in it at a time; None: nobody
+    /// law `even`: the air that several hosts share, 1 where one frame is in it at a time; None: nobody
     /// shares it
     #[serde(default)]
     pub air: Option<f64>,
-    /// law `even`: hosts, each direction for itself, that share a mesh which loses routes; 0: it loses none
-    pub active_hosts: u32,
     pub uptime_s: f64,
     pub flows: Vec<Flow>,
     pub hosts: Vec<Host>,
