@@ -46,7 +46,7 @@ static bool loses(const struct mp_law *law, const struct mp_waits_for *flow, uin
 
 /*
  * Two packets of a flow may always wait for turns, eight for its own rate; a path's round trips and a quarter
- * where that is more. Only `even` loses any.
+ * where that is more, under a cap twice as many. Only `even` loses any.
  */
 static void test_what_flows_wait_for(void)
 {
@@ -54,6 +54,7 @@ static void test_what_flows_wait_for(void)
 	struct mp_waits_for paced = { .interval_ns = 100 * MS, .mesh_ns = MS };
 	struct mp_waits_for turns = { .interval_ns = 10 * MS, .turn_ns = 400 * MS, .mesh_ns = MS };
 	struct mp_waits_for far = { .interval_ns = 10 * MS, .mesh_ns = 400 * MS, .wired_ns = 100 * MS };
+	struct mp_waits_for held = { .turn_ns = 10 * MS, .mesh_ns = 400 * MS, .wired_ns = 100 * MS };
 	struct mp_waits_for free = { .mesh_ns = MS }, new = { .turn_ns = 10 * MS };
 
 	CHECK_EQUAL(loses(&even, &paced, 7), false);
@@ -62,6 +63,8 @@ static void test_what_flows_wait_for(void)
 	CHECK_EQUAL(loses(&even, &turns, 2), true);
 	CHECK_EQUAL(loses(&even, &far, 57), false);
 	CHECK_EQUAL(loses(&even, &far, 58), true);
+	CHECK_EQUAL(loses(&even, &held, 114), false);
+	CHECK_EQUAL(loses(&even, &held, 115), true);
 	CHECK_EQUAL(loses(&even, &free, 100000), false);
 	CHECK_EQUAL(loses(&even, &new, 100), false);
 	CHECK_EQUAL(loses(&gap, &paced, 100), false);

@@ -15,6 +15,8 @@
 #define MP_WAIT_PACKETS 8u       /* never less: who has fewer under way notices a loss only in time */
 #define MP_WAIT_ROUND_NS 100000000ull /* the least round trip that CoDel reckons with */
 #define MP_WAIT_LIMIT 4u         /* times the target: nothing waits longer */
+/* Who leaves frees half of the air at most: who was one of two may send twice as much, and needs the window for that. */
+#define MP_WAIT_FREED 2u
 
 struct mp_wait {
 	uint64_t above_ns; /* since when, plus a round trip, all waited too long; 0: not */
@@ -102,14 +104,16 @@ MP_INLINE uint64_t mp_wait_behind_ns(const struct mp_waits_for *flow, uint32_t p
 /*
  * Whether a packet that comes at now_ns and would wait wait_ns is to be lost, or marked, by the law. In turn with
  * other flows a flow is not the one that keeps the path busy, so that a quarter of MP_WAIT_PACKETS do: behind
- * all of them the copy of a lost packet would come seconds later. Before the first sample nobody knows how
- * long the path's round trips are, and nothing is lost: the rest of a first window would be.
+ * all of them the copy of a lost packet would come seconds later. Held to its host's cap it keeps the window that it
+ * needs when others leave. Before the first sample nobody knows how long the path's round trips are, and nothing is
+ * lost: the rest of a first window would be.
  */
 MP_INLINE bool mp_wait_too_long(struct mp_wait *wait, const struct mp_law *law,
 				const struct mp_waits_for *flow, uint64_t wait_ns, uint64_t now_ns)
 {
 	uint64_t least_ns = mp_max_u64(flow->interval_ns, flow->turn_ns / 4);
-	uint64_t target_ns = mp_wait_target_ns(flow->mesh_ns, flow->wired_ns, least_ns);
+	uint64_t times = flow->turn_ns ? MP_WAIT_FREED : 1;
+	uint64_t target_ns = mp_wait_target_ns(times * flow->mesh_ns, times * flow->wired_ns, least_ns);
 
 	if (!law->hop_wait_ns || law->omit & MP_OMIT_WAITS || mp_wait_interval_ns(flow) == 0 ||
 	    flow->mesh_ns == 0)
