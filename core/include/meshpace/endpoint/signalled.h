@@ -62,7 +62,10 @@ MP_INLINE bool mp_signalled_hear_wired(struct mp_signalled *heard, struct mp_est
 	return true;
 }
 
-/* Forgets what is too old, and tells the estimate what is left. To be called before each use. */
+/*
+ * Forgets what is too old, and tells the estimate what is left. To be called before each use. Who is told its part keeps to
+ * that, and not to its own search, as flows from the gateway do (airtime.h): else it yields to others who have more.
+ */
 MP_INLINE void mp_signalled_expire(struct mp_signalled *heard, struct mp_estimate *estimate,
 				   uint64_t now_ns)
 {
@@ -73,6 +76,7 @@ MP_INLINE void mp_signalled_expire(struct mp_signalled *heard, struct mp_estimat
 		mp_estimate_forget(estimate);
 	}
 	mp_estimate_set_late(estimate, heard->rtt_wired_us);
+	mp_estimate_set_shared(estimate, heard->feedback.bytes_per_s > 0);
 }
 
 /*
