@@ -39,9 +39,7 @@ class Setting:
 
 CATALOGUE = {
     "steady": Setting(wired_ms=40),
-    "cap-goes-stale": Setting(
-        wired_ms=20, limit=(20_000, 12, 30), silent=(30, 60), service_ms=130
-    ),
+    "cap-goes-stale": Setting(wired_ms=20, limit=(20_000, 12, 30), silent=(30, 60), service_ms=130),
     "wired-goes-stale": Setting(law="gap", wired_ms=60, silent=(24, 50), service_ms=150),
     "lost-acks": Setting(law="gap", hops=3, wired_ms=30, ack_loss=0.3, sack=0.15),
     "wrap": Setting(first=WRAP - 20_500, wired_ms=40, sack=0.05),

@@ -51,41 +51,46 @@ _PARAMETERS = re.compile(
 # weights and least rates of hosts. Runs are the same to the byte; figures of the one are of the
 # other.
 SAME = {
-    "5a0928bb79a6": "b3fea0df956e",  # off
-    "e1dd0aa4178a": "b3fea0df956e",
-    "75c1d9a99b79": "b3fea0df956e",
-    "6d7d9e2d661c": "b3fea0df956e",
-    "7bf699f74339": "b3fea0df956e",
-    "b255976d03a3": "b3fea0df956e",
-    "632ef60eb6c7": "b3fea0df956e",
-    "d9a65d58d070": "036e3f4b5058",  # gap
-    "48720c710595": "036e3f4b5058",
-    "9cf6866a0ee5": "036e3f4b5058",
-    "4b053660f625": "036e3f4b5058",
-    "03af91348833": "036e3f4b5058",
-    "e20e8f816416": "036e3f4b5058",
-    "042e68003b7d": "036e3f4b5058",
-    "3d982adf7931": "3c11d80f0773",  # ap
-    "05f7ea8dd6ff": "3c11d80f0773",
-    "ce2bd8661737": "3c11d80f0773",
-    "857807e9d660": "3c11d80f0773",
-    "42db2f4ab524": "3c11d80f0773",
-    "0ea6e62c9995": "3c11d80f0773",
-    "bff4e1c07101": "3c11d80f0773",
-    "01e8f5c546f2": "290bc12821d7",  # map
-    "96719ee4153e": "290bc12821d7",
-    "815ebf09f1a6": "290bc12821d7",
-    "4a18a3863a43": "290bc12821d7",
-    "e7174d6fb592": "290bc12821d7",
-    "f88989cc4170": "290bc12821d7",
-    "20c7548b4646": "290bc12821d7",
-    "06a6851bd722": "c6d91c0844ec",  # shaper
-    "442791a5a3c4": "c6d91c0844ec",
-    "ed34dd86ea91": "c6d91c0844ec",
-    "898f0f9f51c5": "c6d91c0844ec",
-    "40216d5ebc3e": "c6d91c0844ec",
-    "07065306e881": "c6d91c0844ec",
-    "2cb621127916": "c6d91c0844ec",
+    "5a0928bb79a6": "7bf1fdbe0315",  # off
+    "e1dd0aa4178a": "7bf1fdbe0315",
+    "75c1d9a99b79": "7bf1fdbe0315",
+    "6d7d9e2d661c": "7bf1fdbe0315",
+    "7bf699f74339": "7bf1fdbe0315",
+    "b255976d03a3": "7bf1fdbe0315",
+    "632ef60eb6c7": "7bf1fdbe0315",
+    "b3fea0df956e": "7bf1fdbe0315",
+    "d9a65d58d070": "2cc5c72df37f",  # gap
+    "48720c710595": "2cc5c72df37f",
+    "9cf6866a0ee5": "2cc5c72df37f",
+    "4b053660f625": "2cc5c72df37f",
+    "03af91348833": "2cc5c72df37f",
+    "e20e8f816416": "2cc5c72df37f",
+    "042e68003b7d": "2cc5c72df37f",
+    "036e3f4b5058": "2cc5c72df37f",
+    "3d982adf7931": "b842ecef4c33",  # ap
+    "05f7ea8dd6ff": "b842ecef4c33",
+    "ce2bd8661737": "b842ecef4c33",
+    "857807e9d660": "b842ecef4c33",
+    "42db2f4ab524": "b842ecef4c33",
+    "0ea6e62c9995": "b842ecef4c33",
+    "bff4e1c07101": "b842ecef4c33",
+    "3c11d80f0773": "b842ecef4c33",
+    "01e8f5c546f2": "ea2c09403c75",  # map
+    "96719ee4153e": "ea2c09403c75",
+    "815ebf09f1a6": "ea2c09403c75",
+    "4a18a3863a43": "ea2c09403c75",
+    "e7174d6fb592": "ea2c09403c75",
+    "f88989cc4170": "ea2c09403c75",
+    "20c7548b4646": "ea2c09403c75",
+    "290bc12821d7": "ea2c09403c75",
+    "06a6851bd722": "b45f73d0eaca",  # shaper
+    "442791a5a3c4": "b45f73d0eaca",
+    "ed34dd86ea91": "b45f73d0eaca",
+    "898f0f9f51c5": "b45f73d0eaca",
+    "40216d5ebc3e": "b45f73d0eaca",
+    "07065306e881": "b45f73d0eaca",
+    "2cb621127916": "b45f73d0eaca",
+    "c6d91c0844ec": "b45f73d0eaca",
     "7530b41b1eeb": "34f7c89e8e3e",  # even
     "12f38168db82": "aad8bd635db2",  # trials, which it had beside shares of the air, are gone
 }
