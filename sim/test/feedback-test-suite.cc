@@ -122,6 +122,7 @@ class KeepsToItTestCase : public TestCase
             flow.law = law;
         }
         scenario.gateway.law = "even";
+        scenario.gateway.fairness = "rate";
         scenario.gateway.goodput_control = true;
         RngSeedManager::ResetNextStreamIndex();
         Simulation simulation(scenario, seed);
