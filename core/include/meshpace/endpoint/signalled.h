@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a sender has heard from the gateway, and how long it holds: RTT_wired (option.h), and what the flow
- * may have (feedback.h). Everything expires by time, whatever else is or is
- * not heard: who once was told a limit, by a gateway that is gone or by somebody who lied, is free again.
+ * What a sender has heard from the gateway, and how long it holds: RTT_wired (option.h), and what the flow may have
+ * (feedback.h). Everything expires by time, whatever else is or is not heard: who once was told a limit, by a gateway that
+ * is gone or by somebody who lied, is free again.
  */
 #ifndef MESHPACE_SIGNALLED_H
 #define MESHPACE_SIGNALLED_H
@@ -12,17 +12,15 @@
 #include "feedback.h"
 
 /*
- * The gateway sets caps anew each second, so what it signals is renewed each second. Three of these:
- * one may be lost, and the next comes late, before anything is forgotten. A flow hears the limit by one
- * ACK in four (MP_FEEDBACK_TURNS): with an ACK for two packets of 1500 bytes that is twice in three
- * seconds from 64 kbit/s on; below that a limit may lapse for a moment, and the gateway's own police,
- * which needs no sender's help, has to do.
+ * A flow hears its limit by one ACK in four (MP_FEEDBACK_TURNS): with an ACK for two packets of 1500 bytes that is twice in
+ * three seconds from 64 kbit/s on, so that one may be lost before anything is forgotten. Below that a limit may lapse for a
+ * moment, and the gateway's own police, which needs no sender's help, has to do.
  */
 #define MP_SIGNAL_LIFE_NS (3 * MP_NS_PER_S)
 
 /*
- * A limit makes a packet wait no longer than a second, the gateway's own step: TCP has ordered the next
- * departure before it can hear that the limit holds no longer.
+ * A limit makes a packet wait no longer than a second: TCP has ordered the next departure before it can hear that the
+ * limit holds no longer.
  */
 #define MP_SIGNAL_WAIT_NS MP_NS_PER_S
 
