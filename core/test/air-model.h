@@ -17,6 +17,7 @@ static struct mp_air_host host[HOSTS];
 static double truth[HOSTS];  /* bytes/s that it gets when it is alone */
 static double wants[HOSTS];  /* bytes/s that its application sends; 0: it is not there */
 static bool dead[HOSTS];     /* something is under way to it, and nobody answers */
+static bool lies[HOSTS];     /* it answers late: a second seems to wait on its path */
 static double waits_s;       /* of air, in the mesh */
 static double carries;       /* what the mesh carries of the air: 1, or more with spatial reuse */
 static double noise;         /* of what it carries, from step to step */
@@ -38,6 +39,7 @@ static void begin(void)
 		host[i] = (struct mp_air_host){ .hops = 1 };
 		wants[i] = 0;
 		dead[i] = false;
+		lies[i] = false;
 		direction[i] = MP_AIR_DOWN;
 	}
 }
@@ -85,7 +87,7 @@ static void step(uint32_t n, double *sum)
 		way->wanting_flows = wants[i] > 0;
 		way->held = direction[i] == MP_AIR_DOWN && more && !dead[i];
 		way->heard = direction[i] == MP_AIR_DOWN && wants[i] > 0 && !dead[i];
-		way->waits_ns = (uint64_t)(waits_s * 1e9);
+		way->waits_ns = lies[i] ? MP_NS_PER_S : (uint64_t)(waits_s * 1e9);
 		if (sum)
 			sum[i] += bytes;
 	}

@@ -65,6 +65,20 @@ static void who_comes_back(void)
 	check_parts(2, mean, 0.9);
 }
 
+/* Who answers late, so that the air seems used up: where no more than half of all do, the others keep their parts. */
+static void who_lies_of_waits(uint32_t liars)
+{
+	double mean[HOSTS];
+	uint32_t i;
+
+	place_four();
+	for (i = 4 - liars; i < 4; i++)
+		lies[i] = true;
+	run(4, 10, mean);
+	run(4, 20, mean);
+	check_parts(4 - liars, mean, 0.8 * (4 - liars) / 4);
+}
+
 /*
  * What is known is wrong by 2: of all, which L absorbs at once; or of one beside one who is known well, of which the
  * filter, that keeps no covariances, mends all but a sixth.
@@ -324,6 +338,8 @@ int main(int argc, char **argv)
 	who_leaves(false);
 	who_leaves(true);
 	who_comes_back();
+	who_lies_of_waits(1);
+	who_lies_of_waits(2);
 	wrong(2, 2, MP_ALONE_UNKNOWN_Q16, 0.9);
 	wrong(0.5, 0.5, MP_ALONE_UNKNOWN_Q16, 0.9);
 	wrong(1, 2, 600, 0.8);

@@ -38,7 +38,9 @@ static void test_a_limit_expires(bool wired)
 		mp_signalled_expire(&heard, &estimate, now_ns);
 		CHECK_EQUAL(mp_signalled_interval_ns(&heard, 1500), 1500 * SECOND / 64000);
 	}
+	CHECK(estimate.search.shared, "its own search yields to others who have more");
 	mp_signalled_expire(&heard, &estimate, 10 * SECOND + 1);
+	CHECK(!estimate.search.shared, "nothing bounds it any more");
 	CHECK_EQUAL(mp_signalled_interval_ns(&heard, 1500), 0);
 	CHECK_EQUAL(heard.rtt_wired_us, wired ? 20000 : 0);
 }
