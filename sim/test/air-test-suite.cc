@@ -208,7 +208,7 @@ CapsOfUploads(uint64_t waitsNs)
     constexpr uint64_t STEP_BYTES = 50000;
     constexpr uint32_t STEPS = 80;
     MeshpaceAir air;
-    mp_host_share share{};
+    mp_air_way share{};
     share.flows = share.wanting_flows = 1;
     for (uint64_t step = 1; step <= STEPS; step++)
     {

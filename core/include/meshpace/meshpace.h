@@ -10,7 +10,6 @@
 #include "endpoint/dupack.h"
 #include "endpoint/endpoint.h"
 #include "law/goodput.h"
-#include "law/hosts.h"
 #include "law/law.h"
 #include "endpoint/handshake.h"
 #include "endpoint/hostpace.h"

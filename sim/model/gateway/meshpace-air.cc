@@ -36,7 +36,7 @@ MeshpaceAir::SetRights(uint32_t address, double weight, uint64_t leastBytesPerS)
 }
 
 void
-MeshpaceAir::Counts(uint32_t address, bool down, const mp_host_share& share)
+MeshpaceAir::Counts(uint32_t address, bool down, const mp_air_way& share)
 {
     auto& way = m_hosts[address].air.way[DirectionOf(down)];
     way.delivered_bytes = share.delivered_bytes;

@@ -40,7 +40,7 @@ class MeshpaceAir
      * @param down from the wired network to it, else the other way
      * @param share its bytes and flows
      */
-    void Counts(uint32_t address, bool down, const mp_host_share& share);
+    void Counts(uint32_t address, bool down, const mp_air_way& share);
 
     /**
      * What a connection tells of its path, before each step.

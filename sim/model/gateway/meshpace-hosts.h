@@ -262,7 +262,7 @@ class MeshpaceHosts
     /** One host in one direction. */
     struct Host
     {
-        mp_host_share share{};
+        mp_air_way share{};
         uint64_t flowBps{0}; //!< of its cap, for each of its flows
         mp_police police{};  //!< of what it sends
         mp_host_pace pace{};

@@ -12,7 +12,6 @@
 #ifndef MESHPACE_FEEDBACK_H
 #define MESHPACE_FEEDBACK_H
 
-#include "../law/hosts.h"
 #include "option.h"
 
 #define MP_FEEDBACK_EXID 0x6d73u /* "ms" */

@@ -12,7 +12,6 @@
 #ifndef MESHPACE_POLICE_H
 #define MESHPACE_POLICE_H
 
-#include "../law/hosts.h"
 #include "progress.h"
 
 /* So long a queue is too much, and so many bytes: a slow path's window comes at once now and then. */
@@ -34,6 +33,12 @@ struct mp_notification {
 	uint32_t end;   /* of the packet that was lost or marked */
 	uint32_t waits; /* 1: for its acknowledgement */
 };
+
+/* Time that bytes take at a cap, in ns; 0 without one. */
+MP_INLINE uint64_t mp_rate_interval_ns(uint64_t cap_bytes_per_s, uint32_t bytes)
+{
+	return cap_bytes_per_s ? bytes * MP_NS_PER_S / cap_bytes_per_s : 0;
+}
 
 /* What a host that sends is held to, by its cap; 0 without one. */
 MP_INLINE uint64_t mp_police_bytes_per_s(uint64_t cap_bytes_per_s)

@@ -31,9 +31,9 @@ DIGITS = 12
 
 LAWS = ("off", "gap", "ap", "map", "shaper", "even")
 # Headers that only some laws compute with. All others count for all laws; so would a new one.
-_EVEN = """active air airtime alone budget demand echo feedback hostpace hosts police probe
+_EVEN = """active air airtime alone budget demand echo feedback hostpace police probe
 queueing sack search silence turn"""
-GONE = "presence share trial"  # of `even`, in commits of before
+GONE = "hosts presence share trial"  # of `even`, in commits of before
 OWN = {
     **{f"{name}.h": ("even",) for name in f"{_EVEN} {GONE}".split()},
     "goodput.h": ("gap", "map"),
