@@ -11,6 +11,8 @@ const NLMSG_DONE: u16 = 3;
 const NLM_F_REQUEST: u16 = 1;
 const NLM_F_ACK: u16 = 4;
 const NLM_F_DUMP: u16 = 0x300;
+const NLM_F_EXCL: u16 = 0x200;
+const NLM_F_CREATE: u16 = 0x400;
 
 pub fn align(length: usize) -> usize {
     length.saturating_add(3) & !3
@@ -172,6 +174,11 @@ impl Request {
         Request::new(kind, header, NLM_F_ACK)
     }
 
+    /// Makes something that is not there yet.
+    pub fn create(kind: u16, header: &[u8]) -> Request {
+        Request::new(kind, header, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL)
+    }
+
     fn new(kind: u16, header: &[u8], flags: u16) -> Request {
         let mut bytes = Vec::new();
         Writer::begin(&mut bytes, kind, flags, header);
@@ -191,6 +198,16 @@ impl Request {
     pub fn attribute(mut self, kind: u16, value: &[u8]) -> Request {
         self.writer().attribute(kind, value);
         self
+    }
+
+    /// An attribute that holds others, which `fill` appends.
+    pub fn nested(mut self, kind: u16, fill: impl FnOnce(Request) -> Request) -> Request {
+        let start = self.bytes.len();
+        self.writer().attribute(kind, &[]);
+        let mut filled = fill(self);
+        let length = (filled.bytes.len() - start) as u16; // options of a qdisc, an action, a link
+        filled.bytes[start..start + 2].copy_from_slice(&length.to_ne_bytes());
+        filled
     }
 
     pub fn is_dump(&self) -> bool {
@@ -254,6 +271,23 @@ mod tests {
         assert_eq!(attributes[1].u32(), Some(9));
         assert_eq!(attributes.len(), 2);
         assert_eq!(Messages(&bytes).count(), 1);
+    }
+
+    #[test]
+    fn what_is_nested_reads_back() {
+        let bytes = Request::create(36, &[7; 20])
+            .nested(2, |it| {
+                it.attribute(1, b"abcde")
+                    .nested(3, |it| it.attribute(9, &[1]))
+            })
+            .attribute(4, b"x")
+            .finish(3);
+        let message = Messages(&bytes).next().unwrap();
+        let outer: Vec<_> = Attributes::after(message.body, 20).unwrap().collect();
+        assert_eq!((outer.len(), outer[1].value), (2, &b"x"[..]));
+        let inner: Vec<_> = outer[0].nested().collect();
+        assert_eq!(inner[0].value, b"abcde");
+        assert_eq!(inner[1].nested().next().unwrap().u8(), Some(1));
     }
 
     #[test]
