@@ -21,17 +21,19 @@ __attribute__((noinline)) int mp_tell_begins(struct mp_packet *p)
 	if (!p || !mp_settings.silences)
 		return 0;
 	__builtin_memcpy(host.bytes, p->key.mesh, sizeof(host.bytes));
-	bpf_ringbuf_output(&mp_begun, &host, sizeof(host), BPF_RB_NO_WAKEUP);
+	/* The thread that holds packets itself is woken by them. */
+	bpf_ringbuf_output(&mp_begun, &host, sizeof(host), mp_settings.holds ? 0 : BPF_RB_NO_WAKEUP);
 	return 0;
 }
 
-/* The bucket of UDP from the mesh; of fragments any. */
-MP_INLINE uint32_t mp_bucket_of(struct __sk_buff *skb, const struct mp_packet *p)
+/* The bucket of UDP; of fragments, and of what has no ports, any. */
+MP_INLINE uint32_t mp_bucket_of(struct __sk_buff *skb, const struct mp_packet *p, bool to_mesh)
 {
 	struct udphdr udp = {};
 
 	bpf_skb_load_bytes(skb, (uint32_t)p->l4, &udp, sizeof(udp));
-	return mp_udp_bucket(bpf_ntohl(((const uint32_t *)p->key.wired)[3]), bpf_ntohs(udp.dest), bpf_ntohs(udp.source));
+	return mp_udp_bucket(bpf_ntohl(((const uint32_t *)p->key.wired)[3]), bpf_ntohs(to_mesh ? udp.source : udp.dest),
+			     bpf_ntohs(to_mesh ? udp.dest : udp.source));
 }
 
 #endif

@@ -93,7 +93,7 @@ __attribute__((noinline)) int mp_wait_for_host(struct mp_packet *p)
 	uint64_t departure_ns;
 	struct mp_cap *cap;
 
-	if (!p || !mp_settings.pace || !(mp_settings.stamp || p->own))
+	if (!p || !mp_settings.pace || mp_settings.holds || !(mp_settings.stamp || p->own))
 		return true;
 	key = mp_capped_key_of(p, MP_DOWN);
 	cap = bpf_map_lookup_elem(&mp_caps, &key);

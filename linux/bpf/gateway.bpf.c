@@ -18,6 +18,7 @@
 #include "connection.h"
 #include "down.h"
 #include "gate.h"
+#include "hold.h"
 #include "option.h"
 #include "others.h"
 #include "police.h"
@@ -69,17 +70,40 @@ MP_INLINE void mp_stamp(struct __sk_buff *skb, const struct mp_packet *p)
 	mp_count(MP_COUNT_PACED);
 }
 
+/*
+ * Where the kernel holds packets: what comes for the first time waits, or is lost, or passes; what comes back has
+ * left. A packet of a daemon that hangs does no more than follow those that wait.
+ */
+MP_INLINE enum mp_hold_verdict mp_waits_or_leaves(struct __sk_buff *skb, struct mp_packet *p, bool tcp)
+{
+	if (!mp_settings.held_at)
+		return MP_HOLD_PASSES;
+	if (!p->back)
+		return (enum mp_hold_verdict)mp_hold(skb, p, tcp);
+	p->bucket = mp_bucket_of(skb, p, true);
+	mp_hold_ends(p);
+	return MP_HOLD_PASSES;
+}
+
 /* To the mesh. */
 SEC("tc")
 int mp_to_mesh(struct __sk_buff *skb)
 {
-	struct mp_packet p = { .segment.now_ns = mp_now() };
+	struct mp_packet p = { .segment.now_ns = mp_now(), .came_by = skb->ingress_ifindex };
+	enum mp_hold_verdict held;
 	uint32_t rtt_wired_us = 0;
+	bool tcp;
 
-	if (!mp_alive(p.segment.now_ns) || mp_hairpin(skb))
+	if (!mp_comes_back(skb, &p) && ((!mp_alive(p.segment.now_ns) && !mp_settings.held_at) || mp_hairpin(skb)))
 		return TC_ACT_UNSPEC;
-	p.own = !skb->ingress_ifindex;
-	if (!mp_read_packet(skb, &p, true)) {
+	p.own = !p.came_by;
+	tcp = mp_read_packet(skb, &p, true);
+	held = mp_waits_or_leaves(skb, &p, tcp);
+	if (held == MP_HOLD_LOSES)
+		return TC_ACT_SHOT;
+	if (held != MP_HOLD_PASSES || !mp_alive(p.segment.now_ns))
+		return TC_ACT_UNSPEC;
+	if (!tcp) {
 		mp_record(skb, &p, MP_DOWN, false);
 		if (!mp_other_to_mesh(skb, &p))
 			return TC_ACT_SHOT;
@@ -135,6 +159,8 @@ MP_INLINE int mp_ack_from_mesh(struct __sk_buff *skb, struct mp_packet *p)
 	verdict = mp_down_ack(skb, p);
 	if (p->acked.counts)
 		mp_down_learn(p);
+	if (p->acked.counts && mp_settings.held_at)
+		mp_hold_learns(p);
 	if (p->acked.charged)
 		mp_unanswered_end(p);
 	if (verdict == MP_ACK_PLAIN)
@@ -143,6 +169,13 @@ MP_INLINE int mp_ack_from_mesh(struct __sk_buff *skb, struct mp_packet *p)
 		return TC_ACT_UNSPEC;
 	mp_count(MP_COUNT_WITHHELD);
 	return TC_ACT_SHOT;
+}
+
+/* What waits in the kernel goes there, by the action of this filter; it is asked after the gateway's. */
+SEC("tc")
+int mp_wait(struct __sk_buff *skb)
+{
+	return skb->cb[MP_KEPT_MAGIC] == MP_WAITS_MAGIC ? -1 : 0;
 }
 
 /* From the mesh. */

@@ -88,6 +88,7 @@ struct mp_cap {
 	uint64_t flow_bytes_per_s; /* what is signalled to each of its flows (up) */
 	struct mp_host_pace pace;
 	struct mp_police police; /* up */
+	uint32_t ack_bytes;      /* up: that an acknowledgement of its data is of, on average; 0: not known */
 };
 
 /* So late a thread may be woken up: a tick of a kernel of 250 Hz, while another thread has the processor. */
@@ -167,10 +168,45 @@ struct mp_settings {
 	uint8_t udp_waits;               /* some host has a cap: UDP is held, too */
 	uint8_t silences;                /* when a flow begins, busy hosts are to be silent: the daemon is told */
 	uint8_t blanks;                  /* what senders are told is the gateway's alone: others' is blanked */
+	uint8_t holds;                   /* enum mp_holds */
 	uint8_t shared;                  /* hosts are held to their shares of the air (law even) */
 	uint64_t unanswered_bytes_per_s; /* of each virtual queue of what nobody answers; 0: nothing bounds */
+	uint32_t held_at;                /* the interface behind which packets wait; 0: none */
 	uint32_t changes;                /* of paths and floors so far, from 1; flows then look them up */
 };
+
+/* The handle of HTB, of which a class's number is the rest. */
+#define MP_HTB_MAJOR 0x00010000u
+
+/* Where packets wait that the kernel holds: each line has a class of HTB. */
+enum mp_line {
+	MP_LINE_FLOW,   /* a flow's data to the mesh, and what must not overtake it */
+	MP_LINE_NEW,    /* a host's: data of flows that nobody has answered */
+	MP_LINE_SPARSE, /* a host's: what is not TCP, of buckets of which nothing waits */
+	MP_LINE_BULK,   /* likewise, of the others */
+	MP_LINE_ACKS,   /* a host's: acknowledgements of its own data */
+};
+
+/*
+ * A line that has a class, which the daemon made. Key: the flow's; of a host's lines its standing address, and the
+ * line as port of the mesh: no flow has a wired address of zeros.
+ */
+struct mp_class {
+	struct bpf_spin_lock lock;
+	uint32_t minor;
+	struct mp_hold hold;
+	uint64_t told_ns;                    /* the interval that the daemon was told last */
+	uint32_t of_bucket[MP_UDP_BUCKETS];  /* of a host's lines: packets that wait; in sparse those of bulk, too */
+};
+
+/* Ring buffer: a line needs a class, or its class another rate. */
+struct mp_line_news {
+	struct mp_flow_key key;
+	uint64_t interval_ns;
+};
+
+/* Whether the kernel holds packets: not, no more than must not overtake what waits, or all that the law paces. */
+enum mp_holds { MP_HOLDS_NOTHING, MP_HOLDS_ORDER, MP_HOLDS_ALL };
 
 /* Ring buffer: a segment to be kept, or what is to be sent again. */
 enum mp_event_kind {
@@ -221,6 +257,9 @@ enum mp_counter {
 	MP_COUNT_CACHE_MISSED,       /* not copied: too large, or the ring buffer was full */
 	MP_COUNT_WITHHELD,           /* duplicate ACKs withheld */
 	MP_COUNT_SACKS_BLANKED,      /* of ACKs that went on: what they ask for was sent again from here */
+	MP_COUNT_HELD,               /* packets that came to wait in the kernel */
+	MP_COUNT_UNHELD,             /* that would have waited, but their line let nothing go */
+	MP_COUNT_HOLD_DROPPED,       /* that would have waited longer than any may */
 	MP_COUNT_UDP_DROPPED,        /* UDP and all that is not TCP, to hosts whose cap it exceeded */
 	MP_COUNT_WAIT_DROPPED,       /* data, since all of its flow's waited too long */
 	MP_COUNT_WAIT_MARKED,        /* likewise, by ECN instead */

@@ -11,13 +11,13 @@
 #include "strangers.h"
 
 /*
- * Where the daemon holds packets, those of UDP and TCP have waited there, fragments as a whole. The others, and
- * this box's own, never wait; what would wait too long is lost all the same.
+ * Where the kernel holds packets, all have waited there. Where the daemon does, those of UDP and TCP have, fragments as a
+ * whole; the others, and this box's own, never wait; what would wait too long is lost all the same.
  */
 MP_INLINE bool mp_has_waited(const struct mp_packet *p)
 {
-	return !mp_settings.stamp && !p->own &&
-	       (p->protocol == IPPROTO_UDP || p->protocol == IPPROTO_TCP);
+	return mp_settings.holds ||
+	       (!mp_settings.stamp && !p->own && (p->protocol == IPPROTO_UDP || p->protocol == IPPROTO_TCP));
 }
 
 /* By its host's cap; false: it is to be dropped. Under release by fq sets p->departure_ns. */
@@ -69,7 +69,7 @@ static __attribute__((noinline)) int mp_other_from_mesh(struct __sk_buff *skb, s
 		return 0;
 	__sync_fetch_and_add(&host->other_bytes[MP_UP], p->segment.ip_bytes);
 	if (mp_settings.silences && p->protocol == IPPROTO_UDP &&
-	    mp_datagram_begins(&host->begins, mp_bucket_of(skb, p), p->segment.now_ns))
+	    mp_datagram_begins(&host->begins, mp_bucket_of(skb, p, false), p->segment.now_ns))
 		mp_tell_begins(p);
 	return 0;
 }

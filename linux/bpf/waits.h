@@ -60,7 +60,7 @@ MP_INLINE bool mp_waits_too_long(struct mp_flow *flow, const struct mp_packet *p
 static __attribute__((noinline)) int mp_wait_passes(struct __sk_buff *skb, const struct mp_packet *p,
 						    const struct mp_flow_key *key, struct mp_flow *flow)
 {
-	if (!mp_settings.law.hop_wait_ns)
+	if (!mp_settings.law.hop_wait_ns || mp_settings.holds)
 		return true;
 	if (mp_ecn_capable(p) && mp_mark_ordered(key)) {
 		mp_mark(skb);

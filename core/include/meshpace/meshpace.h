@@ -12,6 +12,7 @@
 #include "law/goodput.h"
 #include "law/law.h"
 #include "endpoint/handshake.h"
+#include "endpoint/hold.h"
 #include "endpoint/hostpace.h"
 #include "endpoint/linkrates.h"
 #include "endpoint/option.h"

@@ -17,6 +17,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Dumps come in datagrams of up to 32 KiB, if the reader's buffer is as large.
 const DATAGRAM: usize = 32 * 1024;
 
+/// Orders in one datagram: their answers, with what they repeat of the orders, fit into a socket's buffer.
+const ORDERS: usize = 64;
+
 /// Whom a socket asks.
 #[derive(Clone, Copy, Debug)]
 pub enum Family {
@@ -76,6 +79,56 @@ impl NetlinkSocket {
                 Progress::Failed(errno) => return Err(io::Error::from_raw_os_error(errno)),
             }
         }
+    }
+
+    /// Sends several orders at once, none of which asks for anything; what the kernel says of each.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub fn order(&mut self, requests: Vec<Request>) -> io::Result<Vec<io::Result<()>>> {
+        let mut outcomes = Vec::with_capacity(requests.len());
+        let mut requests = requests.into_iter();
+        loop {
+            let batch: Vec<Request> = requests.by_ref().take(ORDERS).collect();
+            if batch.is_empty() {
+                return Ok(outcomes);
+            }
+            self.order_batch(batch, &mut outcomes)?;
+        }
+    }
+
+    fn order_batch(
+        &mut self,
+        batch: Vec<Request>,
+        outcomes: &mut Vec<io::Result<()>>,
+    ) -> io::Result<()> {
+        let mut datagram = Vec::new();
+        let first = self.sequence.wrapping_add(1);
+        for request in batch {
+            self.sequence = self.sequence.wrapping_add(1);
+            datagram.extend(request.finish(self.sequence));
+        }
+        self.send(&datagram)?;
+        let deadline = Instant::now() + PATIENCE;
+        let mut sequence = first;
+        while sequence != self.sequence.wrapping_add(1) {
+            let length = self.receive(deadline)?;
+            // Answers come in the order of their requests, several in a datagram or each in its own.
+            loop {
+                match digest(&self.buffer[..length], sequence, false, &mut |_| {}) {
+                    Progress::More => break,
+                    Progress::Done => outcomes.push(Ok(())),
+                    Progress::Failed(errno) => {
+                        outcomes.push(Err(io::Error::from_raw_os_error(errno)));
+                    }
+                }
+                sequence = sequence.wrapping_add(1);
+                if sequence == self.sequence.wrapping_add(1) {
+                    break;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Unconnected, it goes to the kernel.

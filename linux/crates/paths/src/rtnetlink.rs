@@ -10,6 +10,7 @@ const NDMSG: usize = 12;
 const RTMSG: usize = 12;
 
 const IFLA_IFNAME: u16 = 3;
+const IFLA_MTU: u16 = 4;
 const IFLA_LINK: u16 = 5;
 const IFLA_QDISC: u16 = 6;
 const IFLA_MASTER: u16 = 10;
@@ -55,6 +56,8 @@ pub(crate) struct Interface {
     pub link_type: u16,
     /// Kind of the root qdisc.
     pub qdisc: String,
+    pub is_up: bool,
+    pub mtu: u32,
 }
 
 /// An entry of the neighbour table or of a bridge's forwarding table.
@@ -154,6 +157,7 @@ pub(crate) fn parse_interface(body: &[u8]) -> Option<Interface> {
     let mut interface = Interface {
         index: u32_at(body, 4)?,
         link_type: u16_at(body, 2)?,
+        is_up: u32_at(body, 8)? & libc::IFF_UP as u32 != 0,
         ..Interface::default()
     };
     let mut elsewhere = false;
@@ -163,6 +167,7 @@ pub(crate) fn parse_interface(body: &[u8]) -> Option<Interface> {
             IFLA_MASTER => interface.master = attribute.u32(),
             IFLA_LINK => interface.lower = attribute.u32(),
             IFLA_QDISC => interface.qdisc = attribute.text(),
+            IFLA_MTU => interface.mtu = attribute.u32().unwrap_or(0),
             // The lower interface is in another namespace: its index means something else here.
             IFLA_LINK_NETNSID => elsewhere = true,
             IFLA_LINKINFO => {

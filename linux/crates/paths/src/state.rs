@@ -15,6 +15,9 @@ pub struct InterfaceState {
     pub link_type: u16,
     /// Kind of the root qdisc: "noqueue", "fq"...
     pub qdisc: String,
+    pub is_up: bool,
+    /// Bytes of an IP packet at most.
+    pub mtu: u32,
     /// The bridge, bond or other interface that it is a port of, by which IP packets leave instead.
     pub port_of: Option<String>,
 }
@@ -65,6 +68,8 @@ impl Interfaces {
             name: found.name,
             link_type: found.link_type,
             qdisc: found.qdisc,
+            is_up: found.is_up,
+            mtu: found.mtu,
             port_of: master.map(|master| master.name),
         }))
     }

@@ -36,6 +36,13 @@ pub fn interface_exists(index: i32) -> bool {
     if_indextoname(index as u32).is_ok()
 }
 
+/// Bytes of an IP packet that an interface takes.
+pub fn mtu(name: &str) -> Result<u32> {
+    let found = Interfaces::open().and_then(|mut interfaces| interfaces.named(name));
+    let found = found.with_context(|| format!("MTU of {name}"))?;
+    Ok(found.map_or(0, |found| found.mtu))
+}
+
 /// ARPHRD_RAWIP, which the library does not name.
 const RAW_IP: u16 = 519;
 

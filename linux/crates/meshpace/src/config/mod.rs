@@ -106,6 +106,8 @@ impl std::fmt::Display for Fairness {
 pub enum ReleaseChoice {
     /// nfqueue where it works, else observe
     Auto,
+    /// packets held by the kernel's HTB
+    Htb,
     /// departure times in the packets, released by the qdisc sch_fq
     Fq,
     /// packets held in a netfilter queue

@@ -5,6 +5,7 @@ mod second;
 mod steps;
 mod task;
 
+use std::cell::RefCell;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::Arc;
@@ -116,7 +117,7 @@ impl Gateway {
             maps.record(recording.recorder());
         }
         let watch = Watch::new(task.mesh(), limits, &programs)?;
-        let mut holding = Holding::default();
+        let holding = RefCell::new(Holding::default());
         let release = release::set_up(
             choice,
             &mut SetUp {
@@ -124,7 +125,8 @@ impl Gateway {
                 wired: task.wired(),
                 programs: &mut programs,
                 changes: &mut changes,
-                serve_queue: &mut || holding.serve_queue(task.config(), &maps),
+                serve_queue: &mut || holding.borrow_mut().serve_queue(task.config(), &maps),
+                serve_classes: &mut |ifb| holding.borrow_mut().serve_classes(&maps, ifb),
             },
         );
         let (sources, findings) = meshpace_paths::Sources::survey(task.mesh());
@@ -134,7 +136,7 @@ impl Gateway {
             machine: Machine::new(task.mesh(), watch, changes),
             task,
             maps,
-            holding,
+            holding: holding.into_inner(),
             hosts: Registry::new(sources),
             policy,
             started: Instant::now(),
@@ -144,8 +146,8 @@ impl Gateway {
             files,
         };
         // From here on an error puts back what was set up.
-        let (release, rules) = release?;
-        gateway.machine.releases_by(release, rules);
+        let (release, means) = release?;
+        gateway.machine.releases_by(release, means);
         gateway.begin()?;
         Ok(gateway)
     }
@@ -196,7 +198,9 @@ impl Gateway {
         let shares = self.policy.shares();
         let holds = self.machine.holds();
         let is_paced = config.law != Law::Off;
-        let holds_here = self.machine.release() == Release::Nfqueue && is_paced && !self.ending;
+        let by = self.machine.release();
+        let in_kernel = by == Release::Htb && is_paced;
+        let holds_here = matches!(by, Release::Nfqueue | Release::Htb) && is_paced && !self.ending;
         mp_settings {
             law: config.parameters(config.law),
             default_hops: config.default_path.hops,
@@ -210,6 +214,11 @@ impl Gateway {
             udp_waits: (!shares.caps().is_empty()).into(),
             silences: (holds_here && !shares.busy().hosts.is_empty()).into(),
             blanks: holds.into(),
+            holds: match (in_kernel, self.ending) {
+                (true, false) => intf::mp_holds_MP_HOLDS_ALL as u8,
+                _ => intf::mp_holds_MP_HOLDS_ORDER as u8,
+            },
+            held_at: self.machine.held_at(),
             shared: shares.air().is_shared().into(),
             // Where nothing is held, nothing is lost either.
             unanswered_bytes_per_s: if holds {
@@ -317,7 +326,7 @@ impl Gateway {
         self.write_settings()?;
         match self.machine.release() {
             Release::Fq => release::drain(self.task.mesh(), || self.write_settings()),
-            Release::Nfqueue => {
+            Release::Nfqueue | Release::Htb => {
                 self.holding.wait_until_empty();
                 Ok(())
             }

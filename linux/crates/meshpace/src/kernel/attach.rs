@@ -5,24 +5,34 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use libbpf_rs::{TcAttachPoint, TcHook, TcHookBuilder, TC_EGRESS, TC_INGRESS};
 
+use meshpace_netlink::socket::{Family, NetlinkSocket};
+use meshpace_netlink::tc;
+
 use crate::base::errors::{bail, Context, Result};
 use crate::base::system;
 
 /// Handle and priority of our filters where the kernel has no tcx.
 pub const FILTER_HANDLE: u32 = 0x6d70;
 pub const FILTER_PRIORITY: u32 = 0x6d70;
+/// Of the filter behind ours, by which packets go to wait.
+pub const WAIT_PRIORITY: u32 = FILTER_PRIORITY + 1;
 
 /// The loaded programs, to be attached as often as it takes.
 pub struct Hooks {
     pub to_mesh: OwnedFd,
     pub from_mesh: OwnedFd,
+    pub wait: OwnedFd,
 }
 
 /// What keeps the programs attached. Links end with the process, however it ends; filters of
 /// older kernels have to be taken off.
 pub enum Attachment {
     Tcx([TcxLink; 2]),
-    Clsact { ifindex: i32, filters: [Filter; 2] },
+    Clsact {
+        ifindex: i32,
+        /// in the order in which they are taken off
+        filters: Vec<Filter>,
+    },
 }
 
 pub struct TcxLink(OwnedFd);
@@ -43,15 +53,24 @@ impl Hooks {
         ]))
     }
 
-    /// The same as filters, which stay when the process is killed.
-    pub fn attach_clsact(&self, ifindex: i32) -> Result<Attachment> {
+    /// The same as filters, which stay when the process is killed. With the interface behind which packets wait, 0:
+    /// none, where another filter sends them.
+    pub fn attach_clsact(&self, ifindex: i32, held_at: i32) -> Result<Attachment> {
         let filter = |program: &OwnedFd, point| Filter::new(program.as_fd(), ifindex, point);
-        let to_mesh = filter(&self.to_mesh, TC_EGRESS)?;
-        let from_mesh = filter(&self.from_mesh, TC_INGRESS).inspect_err(|_| to_mesh.remove())?;
-        Ok(Attachment::Clsact {
+        let mut attachment = Attachment::Clsact {
             ifindex,
-            filters: [to_mesh, from_mesh],
-        })
+            filters: Vec::new(),
+        };
+        let Attachment::Clsact { filters, .. } = &mut attachment else {
+            unreachable!("it was made a line before");
+        };
+        filters.push(filter(&self.to_mesh, TC_EGRESS)?);
+        filters.push(filter(&self.from_mesh, TC_INGRESS)?);
+        if held_at != 0 {
+            let wait = Filter::sending(self.wait.as_fd(), ifindex, held_at)?;
+            filters.insert(0, wait);
+        }
+        Ok(attachment)
     }
 }
 
@@ -99,6 +118,30 @@ impl Filter {
         hook.create()
             .with_context(|| format!("qdisc clsact on interface {ifindex}"))?;
         let mut hook = hook.attach().context("filter under clsact")?;
+        let program = hook.query().context("filter under clsact")?;
+        Ok(Self { hook, program })
+    }
+
+    /// What the program matches of what leaves is sent to another interface.
+    fn sending(program: BorrowedFd, ifindex: i32, to: i32) -> Result<Self> {
+        let mut hook = TcHookBuilder::new(program)
+            .ifindex(ifindex)
+            .replace(true)
+            .handle(FILTER_HANDLE)
+            .priority(WAIT_PRIORITY)
+            .hook(TC_EGRESS);
+        let filter = tc::Filter {
+            index: ifindex,
+            parent: tc::EGRESS,
+            priority: WAIT_PRIORITY as u16,
+            handle: FILTER_HANDLE,
+            program: program.as_raw_fd(),
+            name: "mp_wait",
+        };
+        let mut socket = NetlinkSocket::open(Family::Route).context("netlink")?;
+        let _ = socket.exchange(filter.remove(), |_| {}); // what a gateway that died has left
+        let made = socket.exchange(filter.make_redirect(to), |_| {});
+        made.context("filter with mirred (kernel modules cls_bpf and act_mirred)")?;
         let program = hook.query().context("filter under clsact")?;
         Ok(Self { hook, program })
     }

@@ -31,6 +31,8 @@ unsafe impl Plain for mp_heard {}
 unsafe impl Plain for mp_host_key {}
 unsafe impl Plain for mp_address {}
 unsafe impl Plain for mp_cap {}
+unsafe impl Plain for mp_class {}
+unsafe impl Plain for mp_line_news {}
 unsafe impl Plain for mp_settings {}
 unsafe impl Plain for mp_limits {}
 unsafe impl Plain for mp_event {}

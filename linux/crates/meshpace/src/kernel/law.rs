@@ -7,10 +7,10 @@
 //! lasts, and one that is `&mut` has no other.
 use crate::kernel::intf::{
     self, mp_air, mp_air_host, mp_air_way, mp_budget, mp_credit, mp_demand, mp_device, mp_endpoint,
-    mp_estimate, mp_goodput, mp_goodput_bulk, mp_goodput_flow, mp_goodput_law, mp_host_pace,
-    mp_law, mp_pacer, mp_path, mp_probe, mp_progress, mp_queueing, mp_radio, mp_range, mp_reach,
-    mp_sack, mp_silence, mp_too_long, mp_turn, mp_turns, mp_unanswered, mp_unanswered_rate,
-    mp_wait, mp_waits_for, mp_window,
+    mp_estimate, mp_goodput, mp_goodput_bulk, mp_goodput_flow, mp_goodput_law, mp_hold,
+    mp_host_pace, mp_law, mp_pacer, mp_path, mp_probe, mp_progress, mp_queueing, mp_radio,
+    mp_range, mp_reach, mp_sack, mp_silence, mp_too_long, mp_turn, mp_turns, mp_unanswered,
+    mp_unanswered_rate, mp_wait, mp_waits_for, mp_window,
 };
 
 /// `name = mp_name(arguments) -> result`: the function of the headers by references.
@@ -72,6 +72,15 @@ safe! {
     turns_pass = mp_turns_pass(turns: &mut mp_turns, tag: u64);
     silence_ask = mp_silence_ask(silence: &mut mp_silence, earned_ns: u64, hop_wait_ns: u64, now_ns: u64) -> bool;
     silence_due_ns = mp_silence_due_ns(silence: &mp_silence, is_busy: bool, due_ns: u64) -> u64;
+}
+
+// Classes of the kernel's HTB (endpoint/hold.h).
+safe! {
+    hold_bytes_per_s = mp_hold_bytes_per_s(interval_ns: u64, slot_bytes: u32) -> u64;
+    hold_host_bytes_per_s = mp_hold_host_bytes_per_s(held_bytes_per_s: u64) -> u64;
+    hold_saved_ns = mp_hold_saved_ns(interval_ns: u64) -> u64;
+    hold_waiting = mp_hold_waiting(hold: &mp_hold) -> u32;
+    rate_interval_ns = mp_rate_interval_ns(cap_bytes_per_s: u64, bytes: u32) -> u64;
 }
 
 // What hosts get, and what nobody answers.

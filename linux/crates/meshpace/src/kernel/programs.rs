@@ -15,8 +15,8 @@ use crate::kernel::attach::Hooks;
 use crate::kernel::batch;
 use crate::kernel::flow_state::{FlowState, Table};
 use crate::kernel::intf::{
-    self, mp_cap, mp_flow, mp_flow_key, mp_heard, mp_host, mp_host_key, mp_limits, mp_settings,
-    Plain,
+    self, mp_cap, mp_class, mp_flow, mp_flow_key, mp_heard, mp_host, mp_host_key, mp_limits,
+    mp_settings, Plain,
 };
 use crate::kernel::record::Recorder;
 use crate::kernel::trace::Names;
@@ -25,6 +25,8 @@ static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/gateway.bpf.o")
 
 const TO_MESH: &str = "mp_to_mesh";
 const FROM_MESH: &str = "mp_from_mesh";
+/// By whose word packets go to wait in the kernel (linux/bpf/hold.h).
+const WAIT: &str = "mp_wait";
 /// What netfilter asks (linux/bpf/gate.h).
 const GATE: &str = "mp_gate";
 /// Four megabytes that only who records needs.
@@ -112,6 +114,8 @@ impl Programs {
             events: self.map("mp_events")?,
             unsent: self.map("mp_unsent")?,
             begun: self.map("mp_begun")?,
+            classes: self.map("mp_classes")?,
+            lines: self.map("mp_lines")?,
             changes: AtomicU32::new(1),
             recorder: OnceLock::new(),
         })
@@ -127,9 +131,10 @@ impl Programs {
         self.program(GATE)
     }
 
-    /// The two programs, to be attached.
+    /// The programs, to be attached.
     pub fn hooks(&self) -> Result<Hooks> {
         Ok(Hooks {
+            wait: self.program(WAIT)?,
             to_mesh: self.program(TO_MESH)?,
             from_mesh: self.program(FROM_MESH)?,
         })
@@ -182,6 +187,8 @@ pub struct Maps {
     beat: MapHandle,
     events: MapHandle,
     begun: MapHandle,
+    classes: MapHandle,
+    lines: MapHandle,
     unsent: MapHandle,
     /// of paths and floors; flows look them up when they hear of a new number
     changes: AtomicU32,
@@ -206,6 +213,42 @@ impl Maps {
     /// The ring buffer of linux/bpf/cache.h, for a thread of its own.
     pub fn events(&self) -> Result<MapHandle> {
         MapHandle::try_from(&self.events).context("ring buffer")
+    }
+
+    /// Where the programs tell which lines need a class, or another rate.
+    pub fn lines(&self) -> Result<MapHandle> {
+        MapHandle::try_from(&self.lines).context("ring buffer")
+    }
+
+    /// From now on packets of the line wait in this class of HTB.
+    pub fn set_class(&self, key: &mp_flow_key, minor: u32, told_ns: u64) -> Result<()> {
+        let class = mp_class {
+            minor,
+            told_ns,
+            ..Default::default()
+        };
+        self.classes
+            .update(key.bytes(), class.bytes(), MapFlags::ANY)
+            .context("classes")
+    }
+
+    /// No packet waits in a class of its own any more.
+    pub fn remove_class(&self, key: &mp_flow_key) {
+        let _ = self.classes.delete(key.bytes());
+    }
+
+    pub fn classes(&self) -> Result<Vec<(mp_flow_key, mp_class)>> {
+        let mut all = Vec::new();
+        batch::each(&self.classes, MapFlags::LOCK, |key, class: &mp_class| {
+            all.push((*key, *class));
+        })?;
+        Ok(all)
+    }
+
+    pub fn forget_classes(&self) {
+        for (key, _) in self.classes().unwrap_or_default() {
+            self.remove_class(&key);
+        }
     }
 
     /// Where the programs tell whose flows begin.

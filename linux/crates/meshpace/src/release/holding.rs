@@ -15,10 +15,12 @@ use crate::kernel::programs::Maps;
 use crate::policy::airtime::Busy;
 use crate::policy::shares::Caps;
 use crate::release::cache::{self, Gauge, Living, Round};
+use crate::release::htb_thread;
 use crate::release::liveness::{Heart, Liveness};
 use crate::release::nfqueue_thread;
 use crate::release::pacer::Control;
 use crate::setup::bypass::Counts;
+use crate::setup::ifb::Ifb;
 use crate::setup::rules::Rules;
 
 const ENDED: &str = "its holder ended the program";
@@ -41,6 +43,13 @@ impl Holding {
         let (number, thread) = nfqueue_thread::start(config, maps, queue, liveness)?;
         self.thread = Some(thread);
         Ok(number)
+    }
+
+    /// Serves the classes behind an ifb from now on.
+    pub fn serve_classes(&mut self, maps: &Arc<Maps>, ifb: Arc<Ifb>) -> Result<()> {
+        let (maps, queue, liveness) = (maps.clone(), self.queue.clone(), self.liveness.clone());
+        self.thread = Some(htb_thread::start(maps, queue, liveness, ifb)?);
+        Ok(())
     }
 
     /// Keeps copies of segments from now on, in so many bytes of memory.
@@ -81,7 +90,7 @@ impl Holding {
 
     /// Flows of which something waits, as of the latest second, or of soon after [`Self::ask_held`].
     pub fn held_flows(&self) -> HashSet<mp_flow_key> {
-        self.queue.held_flows.lock().expect(ENDED).clone()
+        self.queue.held_flows()
     }
 
     /// Who asks again in a moment hears of which flows something waits by then.

@@ -2,33 +2,14 @@
 //! The pacers of whole hosts, beside those of their flows: what its flow lets go waits here for its
 //! host's turn, if the host has a cap (policy/shares.rs), and the host's flows take turns (core's turn.h).
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 
-use crate::hosts::identity::{Address, Aliases};
-use crate::kernel::intf::{self, mp_flow_key, mp_host_pace, mp_silence, mp_turn, mp_turns};
+use crate::hosts::identity::Address;
+use crate::kernel::intf::{self, mp_flow_key, mp_host_pace, mp_turn, mp_turns};
 use crate::kernel::law;
-use crate::policy::airtime::Busy;
-use crate::policy::shares::{Caps, Member};
+use crate::policy::shares::Member;
+use crate::release::held::{Held, Published};
 
 /// The caps in force, which addresses they are of and who keeps the air busy.
-type Latest = (Arc<Caps>, Arc<Aliases>, Arc<Busy>);
-
-/// These, from the daemon to the thread that holds packets.
-#[derive(Default)]
-pub struct Published {
-    number: AtomicU64,
-    latest: Mutex<Latest>,
-}
-
-impl Published {
-    pub fn publish(&self, caps: Caps, aliases: Arc<Aliases>, busy: Arc<Busy>) {
-        let latest = (Arc::new(caps), aliases, busy);
-        *self.latest.lock().expect("its holder ended the program") = latest;
-        self.number.fetch_add(1, Ordering::Release);
-    }
-}
-
 /// What waits for its host's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
@@ -153,11 +134,7 @@ impl HostPace {
 #[derive(Default)]
 pub struct HostPaces {
     hosts: HashMap<Member, HostPace>,
-    caps: Arc<Caps>,
-    aliases: Arc<Aliases>,
-    busy: Arc<Busy>,
-    silence: mp_silence,
-    number: u64,
+    held: Held,
 }
 
 /// What the host's turn is.
@@ -174,52 +151,34 @@ pub enum Turn {
 impl HostPaces {
     /// Takes caps that are new, and returns who waits: for them it may be time.
     pub fn take_caps(&mut self, published: &Published) -> Vec<Member> {
-        let number = published.number.load(Ordering::Acquire);
-        if number == self.number {
+        if !self.held.take(published) {
             return Vec::new();
         }
-        self.number = number;
-        (self.caps, self.aliases, self.busy) = published
-            .latest
-            .lock()
-            .expect("its holder ended the program")
-            .clone();
-        let caps = &self.caps;
+        let held = &self.held;
         self.hosts
-            .retain(|member, host| !host.ready.is_empty() || caps.contains_key(member));
+            .retain(|member, host| !host.ready.is_empty() || held.has_cap(member));
         let waiting = self.hosts.iter().filter(|(_, h)| !h.ready.is_empty());
         waiting.map(|(member, _)| *member).collect()
     }
 
     /// The host that has this address.
     pub fn member(&self, address: Address, direction: intf::mp_direction) -> Member {
-        (self.aliases.standing(address), direction)
+        (self.held.standing(address), direction)
     }
 
-    /// A flow of the host begins that has this address: the busy ones are silent for a moment, unless it is one of
-    /// them. Whether they are for longer than before.
+    /// Whether the busy ones are silent for longer than before, since a flow of this address's host begins.
     pub fn begins(&mut self, address: Address, hop_wait_ns: u64, now_ns: u64) -> bool {
-        let (busy, standing) = (&self.busy, self.aliases.standing(address));
-        if busy.hosts.is_empty() || busy.hosts.contains(&standing) {
-            return false;
-        }
-        law::silence_ask(&mut self.silence, busy.silence_ns, hop_wait_ns, now_ns)
+        self.held.begins(address, hop_wait_ns, now_ns).is_some()
     }
 
     /// When TCP of a host leaves, or an ACK of its own, that would leave then.
     pub fn in_silence_ns(&self, member: &Member, due_ns: u64) -> u64 {
-        law::silence_due_ns(&self.silence, self.busy.hosts.contains(&member.0), due_ns)
-    }
-
-    /// What a host is held to, bytes/s; 0: nothing.
-    fn held(&self, member: &Member) -> u64 {
-        let cap_bytes_per_s = self.caps.get(member).copied().unwrap_or(0);
-        law::held_bytes_per_s(cap_bytes_per_s, member.1 == intf::mp_direction_MP_UP)
+        self.held.in_silence_ns(member, due_ns)
     }
 
     /// Whether packets of the host have to wait for their turn.
     pub fn takes_turns(&self, member: &Member) -> bool {
-        self.caps.contains_key(member)
+        self.held.has_cap(member)
             || self
                 .hosts
                 .get(member)
@@ -230,7 +189,7 @@ impl HostPaces {
     /// no cap.
     pub fn turn_interval_ns(&self, member: &Member, bytes: u32) -> u64 {
         let in_line = self.hosts.get(member).map_or(0, |host| host.in_line);
-        law::turn_interval_ns(self.held(member), bytes, in_line)
+        law::turn_interval_ns(self.held.bytes_per_s(member), bytes, in_line)
     }
 
     /// Puts somebody, who is ready since then, in line.
@@ -255,12 +214,12 @@ impl HostPaces {
     /// Whether UDP of this flow that comes now would leave within its time.
     pub fn has_room(&self, member: &Member, flow: &mp_flow_key, now_ns: u64) -> bool {
         let host = self.hosts.get(member);
-        host.is_none_or(|host| host.has_room(self.held(member), flow, now_ns))
+        host.is_none_or(|host| host.has_room(self.held.bytes_per_s(member), flow, now_ns))
     }
 
     /// Whose turn it is; who leaves is taken off and paced by.
     pub fn next(&mut self, member: &Member, now_ns: u64) -> Turn {
-        let held = self.held(member);
+        let held = self.held.bytes_per_s(member);
         let Some(host) = self.hosts.get_mut(member) else {
             return Turn::Nobodys;
         };
@@ -293,7 +252,7 @@ impl HostPaces {
     /// When an ACK of so many new bytes of the host's leaves, that is here now: as they would, but not
     /// too late.
     pub fn ack_departure(&mut self, member: &Member, bytes: u32, now_ns: u64) -> u64 {
-        let held = self.held(member);
+        let held = self.held.bytes_per_s(member);
         if held == 0 || bytes == 0 {
             return now_ns;
         }

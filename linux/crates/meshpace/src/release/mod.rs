@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Packets that are held until they depart, and copies of those that have.
 pub mod cache;
+pub mod classes;
+pub mod held;
 pub mod holding;
 pub mod hostpace;
+pub mod htb_thread;
 pub mod liveness;
 pub mod nfnetlink;
 pub mod nfqueue_thread;

@@ -13,7 +13,8 @@ use crate::hosts::identity::Address;
 use crate::kernel::intf::{self, mp_flow, mp_flow_key, mp_law};
 use crate::kernel::packet::{Datagram, Packet, Segment};
 use crate::policy::shares::Member;
-use crate::release::hostpace::{HostPaces, Published, Turn, Who};
+use crate::release::held::Published;
+use crate::release::hostpace::{HostPaces, Turn, Who};
 use crate::release::nfnetlink::Verdict;
 use crate::release::paced::{is_answered, Own, Paced, Waiting};
 
@@ -55,13 +56,25 @@ pub struct Control {
     pub silences: AtomicU64,
     pub caps: Published,
     /// flows of which something waits, as of the latest second, or since it was asked for
-    pub held_flows: Mutex<HashSet<mp_flow_key>>,
+    held_flows: Mutex<HashSet<mp_flow_key>>,
     pub asks_held: AtomicBool,
 }
 
 impl Control {
     pub fn set_law(&self, law: mp_law) {
         *self.law.lock().expect(ENDED) = law;
+    }
+
+    pub fn law(&self) -> mp_law {
+        *self.law.lock().expect(ENDED)
+    }
+
+    pub fn set_held(&self, flows: HashSet<mp_flow_key>) {
+        *self.held_flows.lock().expect(ENDED) = flows;
+    }
+
+    pub fn held_flows(&self) -> HashSet<mp_flow_key> {
+        self.held_flows.lock().expect(ENDED).clone()
     }
 
     /// Until nothing waits, after `pass`; a thread that has died is not waited for long.
@@ -116,7 +129,7 @@ impl<W: World> Pacer<W> {
 
     /// What has been set since the previous wake-up: law and caps.
     pub fn take_settings(&mut self, now: u64) {
-        self.law = *self.control.law.lock().expect(ENDED);
+        self.law = self.control.law();
         for member in self.hosts.take_caps(&self.control.caps) {
             self.release_host(member, now);
         }
@@ -158,7 +171,7 @@ impl<W: World> Pacer<W> {
     /// Of which flows something waits: their senders have more than they get.
     pub fn tell_held(&self) {
         let held = self.flows.iter().filter(|(_, f)| !f.waiting.is_empty());
-        *self.control.held_flows.lock().expect(ENDED) = held.map(|(key, _)| *key).collect();
+        self.control.set_held(held.map(|(key, _)| *key).collect());
     }
 
     /// UDP waits for its host's turn alone.

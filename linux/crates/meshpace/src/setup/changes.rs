@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::errors::{Context, Result};
 use crate::base::system;
-use crate::kernel::attach::{FILTER_HANDLE, FILTER_PRIORITY};
+use crate::kernel::attach::{FILTER_HANDLE, FILTER_PRIORITY, WAIT_PRIORITY};
 use crate::kernel::offload;
+use crate::setup::ifb;
 use crate::setup::iptables;
 use crate::setup::nftables;
 use crate::setup::release;
@@ -27,6 +28,8 @@ pub enum Change {
         interface: String,
         was: Option<Vec<String>>,
     },
+    /// An ifb behind which the kernel holds packets.
+    Ifb { name: String },
     /// A netfilter rule; `command` is iptables or ip6tables, `rule` what follows -A or -D.
     Rule { command: String, rule: Vec<String> },
     /// A table of nftables, of the family inet.
@@ -51,7 +54,8 @@ macro_rules! interface_of {
             | Self::Fq { interface, .. }
             | Self::GsoSegs { interface, .. }
             | Self::Filters { interface, .. } => Some(interface),
-            Self::Rule { .. }
+            Self::Ifb { .. }
+            | Self::Rule { .. }
             | Self::Table { .. }
             | Self::Pin { .. }
             | Self::BpfFs { .. }
@@ -79,6 +83,7 @@ impl Change {
                 arguments.extend(was.iter().map(String::as_str));
                 system::run("tc", &arguments).map(drop)
             }
+            Self::Ifb { name } => ifb::remove(name),
             Self::Rule { command, rule } => iptables::remove(command, rule),
             Self::Table { table } => nftables::delete(table),
             Self::Pin { path } => remove_pin(path),
@@ -118,8 +123,14 @@ fn unmount_empty(path: &Path) -> Result<()> {
 }
 
 fn remove_filters(interface: &str, qdisc: bool) -> Result<()> {
-    let (priority, handle) = (FILTER_PRIORITY.to_string(), format!("{FILTER_HANDLE:#x}"));
-    for point in ["ingress", "egress"] {
+    let handle = format!("{FILTER_HANDLE:#x}");
+    // Without ours in front of it that which sends packets to wait matches none.
+    for (point, priority) in [
+        ("egress", WAIT_PRIORITY),
+        ("egress", FILTER_PRIORITY),
+        ("ingress", FILTER_PRIORITY),
+    ] {
+        let priority = priority.to_string();
         let _ = system::run(
             "tc",
             &[

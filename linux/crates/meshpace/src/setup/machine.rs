@@ -7,7 +7,7 @@ use crate::base::errors::{words, Result};
 use crate::kernel::port::Port;
 use crate::setup::bypass::{Bypass, Counts, Look};
 use crate::setup::changes::Changes;
-use crate::setup::release::Release;
+use crate::setup::release::{Means, Release};
 use crate::setup::rules::Rules;
 use crate::setup::watch::Watch;
 
@@ -39,9 +39,15 @@ impl Machine {
         }
     }
 
-    /// How packets are held from now on, and by which rules they come.
-    pub fn releases_by(&mut self, release: Release, rules: Option<Arc<Rules>>) {
-        (self.set_up, self.rules) = (release, rules);
+    /// How packets are held from now on, and by what means.
+    pub fn releases_by(&mut self, release: Release, means: Means) {
+        (self.set_up, self.rules) = (release, means.rules);
+        self.watch.hold_behind(means.ifb);
+    }
+
+    /// The interface behind which the kernel holds packets; 0: there is none.
+    pub fn held_at(&self) -> u32 {
+        self.watch.held_at() as u32
     }
 
     /// Attaches the programs for the first time: what does not work is an error.

@@ -12,11 +12,13 @@ use crate::kernel::intf;
 use crate::kernel::offload::{self, Offload};
 use crate::kernel::programs::Programs;
 use crate::setup::changes::{Change, Changes};
+use crate::setup::ifb::Ifb;
 use crate::setup::rules::Rules;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Release {
+    Htb,
     Fq,
     Nfqueue,
     Observe,
@@ -25,6 +27,7 @@ pub enum Release {
 impl std::fmt::Display for Release {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         f.write_str(match self {
+            Self::Htb => "htb",
             Self::Fq => "fq",
             Self::Nfqueue => "nfqueue",
             Self::Observe => "observe",
@@ -44,34 +47,55 @@ pub struct SetUp<'a> {
     pub changes: &'a mut Changes,
     /// starts whoever decides on the packets of a netfilter queue, and says which that is
     pub serve_queue: &'a mut dyn FnMut() -> Result<u16>,
+    /// starts whoever makes classes behind an ifb
+    pub serve_classes: &'a mut dyn FnMut(Arc<Ifb>) -> Result<()>,
+}
+
+/// What was set up for a release.
+#[derive(Default)]
+pub struct Means {
+    /// that bring packets before the daemon
+    pub rules: Option<Arc<Rules>>,
+    /// behind which the kernel holds them
+    pub ifb: Option<Arc<Ifb>>,
+}
+
+impl Means {
+    fn rules(rules: Rules) -> Self {
+        Self {
+            rules: Some(Arc::new(rules)),
+            ifb: None,
+        }
+    }
 }
 
 /// Sets up the release that is asked for, or with "auto" what is right and works.
-pub fn set_up(choice: ReleaseChoice, with: &mut SetUp) -> Result<(Release, Option<Arc<Rules>>)> {
+pub fn set_up(choice: ReleaseChoice, with: &mut SetUp) -> Result<(Release, Means)> {
     match choice {
-        ReleaseChoice::Observe => Ok((Release::Observe, None)),
+        ReleaseChoice::Observe => Ok((Release::Observe, Means::default())),
+        ReleaseChoice::Htb => set_up_htb(with).map(|means| (Release::Htb, means)),
         ReleaseChoice::Fq => {
             log::warn!(
                 "release fq fixes departures when packets arrive, up to a window ahead: over several \
                  hops the law reacts too late and goodput falls; prefer nfqueue"
             );
-            set_up_fq(with).map(|()| (Release::Fq, None))
+            set_up_fq(with).map(|()| (Release::Fq, Means::default()))
         }
         ReleaseChoice::Nfqueue => {
-            set_up_nfqueue(with).map(|rules| (Release::Nfqueue, Some(Arc::new(rules))))
+            set_up_nfqueue(with).map(|rules| (Release::Nfqueue, Means::rules(rules)))
         }
         ReleaseChoice::Auto => Ok(nfqueue_or_observe(with)),
     }
 }
 
 /// Never fq by itself: unpaced flows do better than flows under a law that hears of them too late.
-fn nfqueue_or_observe(with: &mut SetUp) -> (Release, Option<Arc<Rules>>) {
+fn nfqueue_or_observe(with: &mut SetUp) -> (Release, Means) {
     match set_up_nfqueue(with) {
-        Ok(rules) => return (Release::Nfqueue, Some(Arc::new(rules))),
+        Ok(rules) => return (Release::Nfqueue, Means::rules(rules)),
         Err(error) => log::info!("release by nfqueue is not possible: {error:#}"),
     }
     log::warn!("no way to hold packets: flows are measured, not paced (see meshpace doctor)");
-    (Release::Observe, None)
+    (Release::Observe, Means::default())
 }
 
 /// The root qdisc of an interface.
@@ -197,4 +221,18 @@ fn switch_off(interface: &str, offload: Offload, changes: &mut Changes) -> Resul
 fn set_up_nfqueue(with: &mut SetUp) -> Result<Rules> {
     let queue = (with.serve_queue)()?;
     Rules::add(with.mesh, queue, with.programs, with.changes)
+}
+
+/// The kernel holds packets; the filter that sends them there comes with the programs (setup/watch.rs).
+fn set_up_htb(with: &mut SetUp) -> Result<Means> {
+    let ifb = Arc::new(Ifb::of(with.mesh)?);
+    with.changes.note(Change::Ifb {
+        name: ifb.name.clone(),
+    })?;
+    ifb.make()?;
+    (with.serve_classes)(ifb.clone())?;
+    Ok(Means {
+        rules: None,
+        ifb: Some(ifb),
+    })
 }

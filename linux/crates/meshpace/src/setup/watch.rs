@@ -14,6 +14,7 @@ use crate::kernel::intf::mp_limits;
 use crate::kernel::port::Port;
 use crate::kernel::programs::{Programs, SharedMap};
 use crate::setup::changes::{Change, Changes};
+use crate::setup::ifb::Ifb;
 use crate::setup::release::{self, Release};
 
 /// What could not be put back is tried again so often; some of it runs other programs.
@@ -30,6 +31,8 @@ pub enum Fault {
     Unhooked(String),
     /// the root qdisc is not fq any more, and why it cannot be
     NotFq(String),
+    /// there is nothing behind which packets could wait, and why it cannot be made
+    NotHeld(String),
 }
 
 impl Fault {
@@ -40,6 +43,7 @@ impl Fault {
             Self::Renamed(to) => format!("waiting for {mesh}, which is called {to} now"),
             Self::PortOf(master) => port_of(mesh, master),
             Self::Unhooked(why) => format!("{mesh}: the programs are not attached: {why}"),
+            Self::NotHeld(why) => format!("{mesh}: packets have no place to wait: {why}"),
             Self::NotFq(why) => format!("{mesh}: the qdisc is not fq any more: {why}"),
         }
     }
@@ -74,6 +78,8 @@ pub struct Watch {
     ifindex: i32,
     attachment: Option<Attachment>,
     pub port: Arc<Port>,
+    /// behind which the kernel holds packets, where it does
+    ifb: Option<Arc<Ifb>>,
     fault: Option<Fault>,
     try_again: Instant,
     /// hooks and qdiscs, so often
@@ -92,10 +98,21 @@ impl Watch {
             ifindex: 0,
             attachment: None,
             port: Arc::new(Port::open()?),
+            ifb: None,
             fault: None,
             try_again: Instant::now(),
             put_back: 0,
         })
+    }
+
+    /// Packets wait behind this interface, which is looked after from now on.
+    pub fn hold_behind(&mut self, ifb: Option<Arc<Ifb>>) {
+        self.ifb = ifb;
+    }
+
+    /// The interface behind which packets wait; 0: there is none.
+    pub fn held_at(&self) -> i32 {
+        self.ifb.as_ref().map_or(0, |ifb| ifb.index())
     }
 
     /// The first time: what does not work is an error.
@@ -196,6 +213,9 @@ impl Watch {
             log::info!("{} has been made anew", self.mesh);
             self.ifindex = found.index;
         }
+        if let Err(fault) = self.keep_ifb() {
+            return Some(fault);
+        }
         if let Err(fault) = self.keep_hooks(changes) {
             return Some(fault);
         }
@@ -216,6 +236,29 @@ impl Watch {
         }
         self.try_again = now + TRY_AGAIN;
         None
+    }
+
+    /// The interface behind which packets wait is made anew where somebody took it away, or changed it. The filter
+    /// that sends packets there goes with it.
+    fn keep_ifb(&mut self) -> std::result::Result<(), Fault> {
+        let Some(ifb) = self.ifb.clone() else {
+            return Ok(());
+        };
+        if ifb.is_whole(&mut self.interfaces) {
+            return Ok(());
+        }
+        if let Some(fault) = self.waits(|fault| matches!(fault, Fault::NotHeld(_))) {
+            return Err(fault);
+        }
+        self.attachment = None;
+        let made = ifb.make();
+        made.map_err(|error| Fault::NotHeld(words(error)))?;
+        self.put_back += 1;
+        log::warn!(
+            "{}: something else took it away, or changed it; made again",
+            ifb.name
+        );
+        Ok(())
     }
 
     fn keep_hooks(&mut self, changes: &mut Changes) -> std::result::Result<(), Fault> {
@@ -252,12 +295,15 @@ impl Watch {
             log::info!("{}: {l2_bytes} bytes before the IP header now", self.mesh);
         }
         self.port.aim(self.ifindex, l2_bytes > 0);
-        match self.hooks.attach_tcx(self.ifindex) {
-            Ok(attachment) => {
-                self.attachment = Some(attachment);
-                return Ok(());
+        // A filter that sends packets elsewhere there is under clsact alone, and it comes behind ours.
+        if self.ifb.is_none() {
+            match self.hooks.attach_tcx(self.ifindex) {
+                Ok(attachment) => {
+                    self.attachment = Some(attachment);
+                    return Ok(());
+                }
+                Err(error) => log::debug!("{error:#}"),
             }
-            Err(error) => log::debug!("{error:#}"),
         }
         let shown = system::run("tc", &["qdisc", "show", "dev", &self.mesh])?;
         let there = |kind| shown.lines().any(|line| line.starts_with(kind));
@@ -273,7 +319,8 @@ impl Watch {
             interface: self.mesh.clone(),
             qdisc: !there("qdisc clsact ") || changes.has_made_clsact(&self.mesh),
         })?;
-        self.attachment = Some(self.hooks.attach_clsact(self.ifindex)?);
+        let held_at = self.held_at();
+        self.attachment = Some(self.hooks.attach_clsact(self.ifindex, held_at)?);
         Ok(())
     }
 

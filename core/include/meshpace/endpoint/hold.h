@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Packets that the kernel's HTB holds, in a class for each flow below one for its host. A packet passes the gateway's
+ * program twice: it comes to wait, and when it is its turn it leaves. Between the two the class's rate decides, which
+ * the law changes meanwhile; here stands what has to be known of a class: how much waits in it, how far apart packets
+ * leave it, and whether it lets any go at all.
+ *
+ * Units are packets where a class counts slots (a flow's data, ACKs of a host's uploads), each of which HTB charges
+ * alike; bytes where it counts those.
+ */
+#ifndef MESHPACE_HOLD_H
+#define MESHPACE_HOLD_H
+
+#include "hostpace.h"
+#include "wait.h"
+
+/* A class that nothing bounds: 10 Gbit/s. */
+#define MP_HOLD_FREE_BYTES_PER_S 1250000000ull
+/*
+ * So much of a rate's change is heard of: spacing is right within 1%, and half of that is left for the timer. A law that
+ * moves in larger steps is followed in each.
+ */
+#define MP_HOLD_NEWS 200u
+/*
+ * How long a class may save up, so that timers that come late do not slow it down: a tenth of an interval,
+ * by which packets may then leave too early, and 50 us at least, by which a timer's interrupt is late.
+ */
+#define MP_HOLD_SAVED_PART 10u
+#define MP_HOLD_LATE_NS 50000ull
+/* What a full frame has beside its payload: Ethernet, IPv4, TCP with timestamps; its payload then. */
+#define MP_HOLD_HEADER_BYTES 66u
+#define MP_HOLD_PAYLOAD_BYTES 1448u
+/*
+ * Where nothing has left any class for so long, and of a class twice its interval beside, it lets nothing go: somebody
+ * took away what holds packets. TCP sends nothing again within that time (RFC 6298), and a call bears it.
+ */
+#define MP_HOLD_STUCK_NS (MP_NS_PER_S / 20)
+/* A class that was stuck is not tried again before. */
+#define MP_HOLD_SHUNNED_NS MP_NS_PER_S
+
+struct mp_hold {
+	uint64_t came_ns;    /* the latest that came to wait; 0: none yet */
+	uint64_t moved_ns;   /* the latest that left, or came where none waited */
+	uint64_t slowest_ns; /* longest interval since then */
+	uint64_t unit_ns;    /* how far apart units left, by the wait of the latest and how many stood before it */
+	uint64_t stuck_ns;   /* when it was found to let nothing go; 0: never */
+	uint32_t came, left; /* units, modulo 2^32 */
+	struct mp_wait wait;
+};
+
+/* Bytes/s of a class in which each packet counts as slot_bytes. */
+MP_INLINE uint64_t mp_hold_bytes_per_s(uint64_t interval_ns, uint32_t slot_bytes)
+{
+	uint64_t bytes_per_s = interval_ns ? slot_bytes * MP_NS_PER_S / interval_ns : MP_HOLD_FREE_BYTES_PER_S;
+
+	return mp_max_u64(mp_min_u64(bytes_per_s, MP_HOLD_FREE_BYTES_PER_S), 1);
+}
+
+/* Bytes/s of a host's class, whose frames carry what it is held to in payload; 0: it has no cap. */
+MP_INLINE uint64_t mp_hold_host_bytes_per_s(uint64_t held_bytes_per_s)
+{
+	uint64_t payload = mp_min_u64(held_bytes_per_s, MP_HOLD_FREE_BYTES_PER_S / 2);
+
+	return payload ? payload + payload * MP_HOLD_HEADER_BYTES / MP_HOLD_PAYLOAD_BYTES : MP_HOLD_FREE_BYTES_PER_S;
+}
+
+/* How long a class may save whose packets leave so far apart. */
+MP_INLINE uint64_t mp_hold_saved_ns(uint64_t interval_ns)
+{
+	return mp_max_u64(interval_ns / MP_HOLD_SAVED_PART, MP_HOLD_LATE_NS);
+}
+
+/* Whether a class whose rate follows the interval told_ns is to be told another; 0: it is free. */
+MP_INLINE bool mp_hold_is_news(uint64_t told_ns, uint64_t interval_ns)
+{
+	uint64_t apart_ns = mp_max_u64(told_ns, interval_ns) - mp_min_u64(told_ns, interval_ns);
+
+	return apart_ns > told_ns / MP_HOLD_NEWS || (told_ns == 0) != (interval_ns == 0);
+}
+
+/* Units that wait. */
+MP_INLINE uint32_t mp_hold_waiting(const struct mp_hold *hold)
+{
+	return hold->came - hold->left;
+}
+
+/* A class's interval has become this. */
+MP_INLINE void mp_hold_tell(struct mp_hold *hold, uint64_t interval_ns)
+{
+	hold->slowest_ns = mp_max_u64(hold->slowest_ns, interval_ns);
+}
+
+/*
+ * Whether a class that has this interval lets nothing go. returned_ns: when something left any class last. If so, what it
+ * had is taken to be lost, and it is shunned for a while.
+ */
+MP_INLINE bool mp_hold_is_stuck(struct mp_hold *hold, uint64_t interval_ns, uint64_t returned_ns, uint64_t now_ns)
+{
+	uint64_t apart_ns = mp_max_u64(mp_max_u64(hold->slowest_ns, interval_ns), hold->unit_ns);
+	uint64_t moved_ns = mp_max_u64(hold->moved_ns, returned_ns);
+
+	if (hold->stuck_ns && now_ns < hold->stuck_ns + MP_HOLD_SHUNNED_NS)
+		return true;
+	if (!mp_hold_waiting(hold) || now_ns < moved_ns + 2 * apart_ns + MP_HOLD_STUCK_NS)
+		return false;
+	hold->stuck_ns = now_ns;
+	hold->left = hold->came;
+	return true;
+}
+
+/* Comes to wait. Returns the units that stand up to its own. */
+MP_INLINE uint32_t mp_hold_comes(struct mp_hold *hold, uint32_t units, uint64_t interval_ns, uint64_t now_ns)
+{
+	if (!mp_hold_waiting(hold)) {
+		hold->moved_ns = now_ns;
+		hold->slowest_ns = interval_ns;
+	}
+	hold->came += units;
+	hold->came_ns = now_ns;
+	return mp_hold_waiting(hold);
+}
+
+/* Leaves, having come at came_ns behind so many units, its own included. */
+MP_INLINE void mp_hold_leaves(struct mp_hold *hold, uint32_t units, uint32_t stood, uint64_t interval_ns,
+			      uint64_t came_ns, uint64_t now_ns)
+{
+	uint64_t waited_ns = mp_max_u64(now_ns, came_ns) - came_ns;
+
+	hold->left += (uint32_t)mp_min_u64(units, mp_hold_waiting(hold));
+	hold->moved_ns = now_ns;
+	hold->slowest_ns = interval_ns;
+	hold->unit_ns = stood > units ? waited_ns / stood : 0;
+}
+
+/* What becomes of a packet. */
+enum mp_hold_verdict { MP_HOLD_PASSES, MP_HOLD_WAITS, MP_HOLD_MARKS, MP_HOLD_LOSES };
+
+/* What a flow's data waits for in its class: if its host has a cap, by the turns that the flow had of late. */
+MP_INLINE struct mp_waits_for mp_hold_waits_for(const struct mp_hold *hold, struct mp_waits_for flow, bool capped,
+						uint64_t turn_ns)
+{
+	flow.turn_ns = capped ? mp_max_u64(hold->unit_ns, turn_ns) : 0;
+	return flow;
+}
+
+/* A flow's data comes, behind what waits: whether it is to be lost, or marked where ecn. */
+MP_INLINE enum mp_hold_verdict mp_hold_judge(struct mp_hold *hold, const struct mp_law *law,
+					     const struct mp_waits_for *waits_for, bool ecn, uint64_t now_ns)
+{
+	uint32_t waiting = mp_hold_waiting(hold);
+
+	if (mp_wait_beyond(waits_for, waiting))
+		return MP_HOLD_LOSES;
+	if (!mp_wait_too_long(&hold->wait, law, waits_for, mp_wait_behind_ns(waits_for, waiting), now_ns))
+		return MP_HOLD_WAITS;
+	return ecn ? MP_HOLD_MARKS : MP_HOLD_LOSES;
+}
+
+/* Whether so many bytes more leave in time, of a host held to this, behind its others that are not flows of TCP. */
+MP_INLINE bool mp_hold_has_room(const struct mp_hold *hold, uint64_t held_bytes_per_s, uint32_t bytes)
+{
+	uint64_t byte_ns = mp_max_u64(hold->unit_ns, mp_rate_interval_ns(held_bytes_per_s, 1));
+
+	return (uint64_t)(mp_hold_waiting(hold) + bytes) * byte_ns <= MP_CAP_WAIT_NS + bytes * byte_ns;
+}
+
+/*
+ * What an ACK acknowledges on average, with one that acknowledges so much more; 0: none is known. Over eight, as TCP
+ * averages round trips (RFC 6298).
+ */
+MP_INLINE uint32_t mp_hold_ack_bytes(uint32_t ack_bytes, uint32_t bytes)
+{
+	uint64_t sum = 7ull * ack_bytes + mp_min_u64(bytes, 1u << 20);
+
+	return ack_bytes ? (uint32_t)mp_max_u64(sum / 8, 1) : bytes;
+}
+
+/*
+ * How far apart ACKs leave, of so many bytes each, of a host whose data is held to this. None waits longer than it may:
+ * the more wait, the faster they leave.
+ */
+MP_INLINE uint64_t mp_hold_ack_interval_ns(const struct mp_hold *hold, uint64_t held_bytes_per_s, uint32_t ack_bytes)
+{
+	uint64_t interval_ns = mp_rate_interval_ns(held_bytes_per_s, ack_bytes);
+
+	return mp_min_u64(interval_ns, MP_CAP_WAIT_NS / (mp_hold_waiting(hold) + 1));
+}
+
+#endif

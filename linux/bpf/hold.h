@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Packets that the kernel holds (core's hold.h). One that has to wait is given the number of its class and sent, by the filter
+ * behind the gateway's, to an ifb whose HTB holds it; from there it comes to the mesh interface a second time, and
+ * is looked at as if it had just come. What is written into it meanwhile is taken out again then.
+ *
+ *     to the mesh -> mp_to_mesh -> waits -> mp_wait: redirected -> ifb, HTB -> mp_to_mesh -> leaves
+ *                              '-> leaves
+ */
+#ifndef MESHPACE_BPF_HOLD_H
+#define MESHPACE_BPF_HOLD_H
+
+#include "begins.h"
+#include "caps.h"
+#include "flows.h"
+#include "waits.h"
+
+/* What is kept in skb->cb of a packet that waits. */
+enum mp_kept {
+	MP_KEPT_MAGIC,
+	MP_KEPT_STOOD,    /* units up to its own, when it came */
+	MP_KEPT_CAME_BY,  /* the interface by which it came to this box; 0: made here */
+	MP_KEPT_LINE,     /* enum mp_line */
+	MP_KEPT_PRIORITY, /* its skb->priority */
+};
+#define MP_WAITS_MAGIC 0x6d707774u
+
+/* Set by the daemon, which makes classes and takes them away. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 2048);
+	__type(key, struct mp_flow_key);
+	__type(value, struct mp_class);
+} mp_classes SEC(".maps");
+
+/* struct mp_line_news. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 256 << 10);
+} mp_lines SEC(".maps");
+
+/* When a packet came back last that had waited, a millisecond more or less. */
+uint64_t mp_returned_ns;
+
+/* How many packets of a packet's bucket wait in a host's line. */
+MP_INLINE uint32_t *mp_of_bucket(struct mp_class *class, const struct mp_packet *p)
+{
+	uint32_t bucket = p->bucket;
+
+	/* The compiler knows the bounds already and would drop what the verifier needs. */
+	asm volatile("" : "+r"(bucket));
+	return &class->of_bucket[bucket & (MP_UDP_BUCKETS - 1)];
+}
+
+/* Tells the daemon that a line needs a class, or its class another rate. False: there was no room to tell it. */
+MP_INLINE bool mp_tell_line(const struct mp_flow_key *key, uint64_t interval_ns)
+{
+	struct mp_line_news *news = bpf_ringbuf_reserve(&mp_lines, sizeof(*news), 0);
+
+	if (!news)
+		return false;
+	news->key = *key;
+	news->interval_ns = interval_ns;
+	bpf_ringbuf_submit(news, 0);
+	return true;
+}
+
+/* A class's rate is to follow this interval from now on. */
+MP_INLINE void mp_follow_interval(struct mp_class *class, const struct mp_flow_key *key, uint64_t interval_ns)
+{
+	if (!mp_hold_is_news(class->told_ns, interval_ns) || !mp_tell_line(key, interval_ns))
+		return;
+	bpf_spin_lock(&class->lock);
+	class->told_ns = interval_ns;
+	mp_hold_tell(&class->hold, interval_ns);
+	bpf_spin_unlock(&class->lock);
+}
+
+/* The law has learnt: the class of a flow that has one is told. */
+__attribute__((noinline)) int mp_hold_learns(struct mp_packet *p)
+{
+	struct mp_class *class;
+	struct mp_flow_key key;
+	struct mp_flow *flow;
+
+	if (!p)
+		return 0;
+	key = mp_key_of(p, MP_DOWN);
+	flow = mp_find_flow(&key);
+	class = bpf_map_lookup_elem(&mp_classes, &key);
+	if (flow && class)
+		mp_follow_interval(class, &key, flow->at.interval_ns);
+	return 0;
+}
+
+/* The key of a line; of a host's by its standing address. On its own: the verifier goes through what follows once. */
+__attribute__((noinline)) int mp_line_key(struct mp_packet *p, struct mp_flow_key *key)
+{
+	struct mp_host_key host;
+
+	if (!p || !key)
+		return 0;
+	*key = mp_key_of(p, MP_DOWN);
+	if (p->line == MP_LINE_FLOW)
+		return 0;
+	host = mp_capped_key_of(p, MP_DOWN);
+	__builtin_memset(key, 0, sizeof(*key));
+	__builtin_memcpy(key->mesh, host.address, sizeof(key->mesh));
+	key->mesh_port = p->line;
+	key->direction = p->line == MP_LINE_ACKS ? MP_UP : MP_DOWN;
+	return 0;
+}
+
+/* What a packet's host is held to, that way; 0: nothing. */
+MP_INLINE uint64_t mp_held_of(const struct mp_packet *p, enum mp_direction direction)
+{
+	struct mp_host_key key = mp_capped_key_of(p, direction);
+	const struct mp_cap *cap;
+
+	if (!mp_settings.udp_waits) /* nobody has a cap */
+		return 0;
+	cap = bpf_map_lookup_elem(&mp_caps, &key);
+	return cap ? mp_held_bytes_per_s(cap->cap_bytes_per_s, direction == MP_UP) : 0;
+}
+
+/* How a packet takes its place in line, if its class lets others go at all; under the class's lock. */
+MP_INLINE void mp_take_place_in_line(struct mp_class *class, struct mp_packet *p, uint32_t units)
+{
+	p->stood = mp_hold_comes(&class->hold, units, class->told_ns, p->segment.now_ns);
+	p->minor = class->minor;
+}
+
+/* The units of a packet in its line. */
+MP_INLINE uint32_t mp_units(const struct mp_packet *p)
+{
+	uint32_t headers = (uint32_t)(p->l4 - p->l3) + sizeof(struct udphdr);
+
+	if (p->line != MP_LINE_SPARSE && p->line != MP_LINE_BULK)
+		return p->segment.segments;
+	return p->segment.ip_bytes + (p->segment.segments - 1) * headers; /* as it leaves, in segments */
+}
+
+/* Only what would overtake waits: what carries no data, and all where pacing ends or the daemon hangs. */
+MP_INLINE enum mp_hold_verdict mp_follows(struct mp_class *class, struct mp_packet *p)
+{
+	enum mp_hold_verdict verdict = MP_HOLD_PASSES;
+
+	bpf_spin_lock(&class->lock);
+	if (mp_hold_waiting(&class->hold) &&
+	    !mp_hold_is_stuck(&class->hold, class->told_ns, mp_returned_ns, p->segment.now_ns)) {
+		mp_take_place_in_line(class, p, mp_units(p));
+		verdict = MP_HOLD_WAITS;
+	}
+	bpf_spin_unlock(&class->lock);
+	return verdict;
+}
+
+/* Data of a flow that is answered. */
+MP_INLINE enum mp_hold_verdict mp_hold_data(struct mp_class *class, const struct mp_flow *flow, struct mp_packet *p,
+					    uint64_t held_bytes_per_s)
+{
+	struct mp_waits_for waits_for = mp_waits_for_of(&flow->at.estimate, flow->at.interval_ns,
+							flow->at.rtt_wired_us);
+	uint64_t turn_ns = mp_turn_interval_ns(held_bytes_per_s, p->segment.segment_bytes, 1);
+	enum mp_hold_verdict verdict = MP_HOLD_PASSES;
+
+	bpf_spin_lock(&class->lock);
+	if (!mp_hold_is_stuck(&class->hold, class->told_ns, mp_returned_ns, p->segment.now_ns)) {
+		waits_for = mp_hold_waits_for(&class->hold, waits_for, held_bytes_per_s != 0, turn_ns);
+		verdict = mp_hold_judge(&class->hold, &mp_settings.law, &waits_for, mp_ecn_capable(p),
+					p->segment.now_ns);
+		if (verdict != MP_HOLD_LOSES)
+			mp_take_place_in_line(class, p, p->segment.segments);
+	}
+	bpf_spin_unlock(&class->lock);
+	return verdict;
+}
+
+/* So many packets of flows that nobody has answered may wait for a host: six connections to each of ten places. */
+#define MP_NEW_PACKETS 60u
+
+/* What waits for its host's cap alone. */
+MP_INLINE enum mp_hold_verdict mp_hold_other(struct mp_class *class, struct mp_packet *p, uint64_t held_bytes_per_s)
+{
+	enum mp_hold_verdict verdict = MP_HOLD_PASSES;
+	uint32_t units = mp_units(p);
+
+	bpf_spin_lock(&class->lock);
+	if (!mp_hold_is_stuck(&class->hold, class->told_ns, mp_returned_ns, p->segment.now_ns)) {
+		verdict = MP_HOLD_WAITS;
+		if (p->line == MP_LINE_NEW && mp_hold_waiting(&class->hold) >= MP_NEW_PACKETS)
+			verdict = MP_HOLD_LOSES;
+		if ((p->line == MP_LINE_SPARSE || p->line == MP_LINE_BULK) &&
+		    !mp_hold_has_room(&class->hold, held_bytes_per_s, units))
+			verdict = MP_HOLD_LOSES;
+		if (verdict == MP_HOLD_WAITS)
+			mp_take_place_in_line(class, p, units);
+	}
+	bpf_spin_unlock(&class->lock);
+	return verdict;
+}
+
+/*
+ * In the host's line of flows that nobody has answered yet: their data, and what must not overtake data that waits there
+ * although the flow has been answered meanwhile. follows: nothing else is to wait there.
+ */
+__attribute__((noinline)) int mp_hold_new(struct mp_packet *p, uint32_t follows)
+{
+	enum mp_hold_verdict verdict;
+	struct mp_flow_key key;
+	struct mp_class *class;
+
+	if (!p)
+		return MP_HOLD_PASSES;
+	p->line = MP_LINE_NEW;
+	mp_line_key(p, &key);
+	class = bpf_map_lookup_elem(&mp_classes, &key);
+	if (!class) {
+		if (!follows)
+			mp_tell_line(&key, 0);
+		return MP_HOLD_PASSES;
+	}
+	if (!mp_hold_waiting(&class->hold))
+		*mp_of_bucket(class, p) = 0;
+	if (follows && !*mp_of_bucket(class, p))
+		return MP_HOLD_PASSES;
+	verdict = follows ? mp_follows(class, p) : mp_hold_other(class, p, p->held_bytes_per_s);
+	if (verdict == MP_HOLD_WAITS)
+		__sync_fetch_and_add(mp_of_bucket(class, p), 1);
+	return (int)verdict;
+}
+
+/* In the flow's own line, with an interval or by its host's cap. follows: nothing is to wait that would not overtake. */
+__attribute__((noinline)) int mp_hold_flow(struct mp_packet *p, uint32_t follows)
+{
+	struct mp_flow_key key;
+	struct mp_class *class;
+	struct mp_flow *flow;
+
+	if (!p)
+		return MP_HOLD_PASSES;
+	p->line = MP_LINE_FLOW;
+	key = mp_key_of(p, MP_DOWN);
+	flow = mp_find_flow(&key);
+	if (!flow)
+		return MP_HOLD_PASSES;
+	class = bpf_map_lookup_elem(&mp_classes, &key);
+	if (class && follows)
+		return mp_follows(class, p);
+	if (follows || !(flow->at.interval_ns || p->held_bytes_per_s))
+		return MP_HOLD_PASSES;
+	if (!class) {
+		mp_tell_line(&key, flow->at.interval_ns);
+		return MP_HOLD_PASSES;
+	}
+	mp_follow_interval(class, &key, flow->at.interval_ns);
+	return mp_hold_data(class, flow, p, p->held_bytes_per_s);
+}
+
+MP_INLINE bool mp_carries_data(const struct mp_packet *p)
+{
+	return p->segment.payload_bytes > 0 && !(p->segment.flags & MP_TCP_SYN);
+}
+
+/* What data waits for: sets p->held_bytes_per_s, and returns whether it is of a flow that is answered. */
+__attribute__((noinline)) int mp_knows(struct mp_packet *p)
+{
+	const struct mp_flow *flow;
+
+	if (!p)
+		return false;
+	p->held_bytes_per_s = mp_held_of(p, MP_DOWN);
+	flow = mp_flow_of(p, MP_DOWN);
+	return flow && mp_endpoint_is_answered(&flow->at, p->segment.now_ns);
+}
+
+/*
+ * TCP to the mesh: whether it waits, and in which line. drains: nothing is to wait that would not overtake. A flow that
+ * has no class, since there are enough or until there is one, waits in the line of new ones for its host's cap. Returns
+ * an enum mp_hold_verdict.
+ */
+MP_INLINE int mp_hold_tcp(struct mp_packet *p, uint32_t drains)
+{
+	bool data = mp_carries_data(p), answered = mp_knows(p);
+	int verdict = MP_HOLD_PASSES;
+
+	if (p->held_bytes_per_s || drains)
+		verdict = mp_hold_new(p, drains || !data || answered);
+	if (verdict == MP_HOLD_PASSES && (!data || answered))
+		verdict = mp_hold_flow(p, drains || !data);
+	if (verdict == MP_HOLD_PASSES && data && answered && p->held_bytes_per_s && !drains)
+		verdict = mp_hold_new(p, false);
+	return verdict;
+}
+
+/* An acknowledgement of a capped host's own data waits as that data would. drains: as above. */
+__attribute__((noinline)) int mp_hold_ack(struct mp_packet *p, uint32_t drains)
+{
+	struct mp_host_key host;
+	struct mp_flow_key key;
+	struct mp_class *class;
+	struct mp_cap *cap;
+	uint32_t ack_bytes;
+
+	if (!p)
+		return MP_HOLD_PASSES;
+	p->held_bytes_per_s = mp_held_of(p, MP_UP);
+	p->line = MP_LINE_ACKS;
+	mp_line_key(p, &key);
+	host = mp_capped_key_of(p, MP_UP);
+	class = bpf_map_lookup_elem(&mp_classes, &key);
+	cap = bpf_map_lookup_elem(&mp_caps, &host);
+	ack_bytes = cap ? cap->ack_bytes : 0;
+	if (class && (drains || !p->held_bytes_per_s || !ack_bytes))
+		return mp_follows(class, p);
+	if (!p->held_bytes_per_s || !ack_bytes)
+		return MP_HOLD_PASSES;
+	if (!class) {
+		mp_tell_line(&key, mp_rate_interval_ns(p->held_bytes_per_s, ack_bytes));
+		return MP_HOLD_PASSES;
+	}
+	mp_follow_interval(class, &key, mp_hold_ack_interval_ns(&class->hold, p->held_bytes_per_s, ack_bytes));
+	return mp_hold_other(class, p, p->held_bytes_per_s);
+}
+
+/* The line of what is not TCP: by fq_codel's rule (RFC 8290) sparse is of whose bucket nothing waits. */
+MP_INLINE struct mp_class *mp_other_line(struct mp_packet *p, struct mp_class *sparse, struct mp_flow_key *key)
+{
+	struct mp_class *bulk;
+
+	p->line = key->mesh_port = MP_LINE_BULK;
+	bulk = bpf_map_lookup_elem(&mp_classes, key);
+	if (!mp_hold_waiting(&sparse->hold) && !(bulk && mp_hold_waiting(&bulk->hold)))
+		*mp_of_bucket(sparse, p) = 0;
+	if (!*mp_of_bucket(sparse, p)) {
+		p->line = MP_LINE_SPARSE;
+		return sparse;
+	}
+	if (!bulk)
+		mp_tell_line(key, 0);
+	return bulk;
+}
+
+/* What is not TCP, likewise. drains: as above. */
+__attribute__((noinline)) int mp_hold_datagram(struct mp_packet *p, uint32_t drains)
+{
+	struct mp_class *sparse, *class;
+	enum mp_hold_verdict verdict;
+	struct mp_flow_key key;
+
+	if (!p)
+		return MP_HOLD_PASSES;
+	p->line = MP_LINE_SPARSE;
+	p->held_bytes_per_s = mp_held_of(p, MP_DOWN);
+	if (!p->held_bytes_per_s && !drains)
+		return MP_HOLD_PASSES;
+	mp_line_key(p, &key);
+	sparse = bpf_map_lookup_elem(&mp_classes, &key);
+	if (!sparse && !drains)
+		mp_tell_line(&key, 0);
+	if (!sparse)
+		return MP_HOLD_PASSES;
+	class = mp_other_line(p, sparse, &key);
+	if (!class)
+		return MP_HOLD_PASSES;
+	verdict = drains ? mp_follows(class, p) : mp_hold_other(class, p, p->held_bytes_per_s);
+	if (verdict == MP_HOLD_WAITS)
+		__sync_fetch_and_add(mp_of_bucket(sparse, p), 1);
+	return (int)verdict;
+}
+
+/* A packet leaves a host's line: one less of its bucket, which for what is not TCP the sparse line counts. */
+MP_INLINE void mp_leaves_bucket(const struct mp_packet *p, struct mp_flow_key *key)
+{
+	struct mp_class *class;
+
+	key->mesh_port = p->line == MP_LINE_BULK ? MP_LINE_SPARSE : p->line;
+	class = bpf_map_lookup_elem(&mp_classes, key);
+	key->mesh_port = p->line;
+	if (class && *mp_of_bucket(class, p))
+		__sync_fetch_and_sub(mp_of_bucket(class, p), 1);
+}
+
+/* A packet leaves that waited. */
+__attribute__((noinline)) int mp_hold_ends(struct mp_packet *p)
+{
+	struct mp_class *class;
+	struct mp_flow_key key;
+
+	if (!p)
+		return 0;
+	if (p->segment.now_ns - mp_returned_ns > MP_NS_PER_S / 1000)
+		mp_returned_ns = p->segment.now_ns;
+	mp_line_key(p, &key);
+	if (p->line != MP_LINE_FLOW && p->line != MP_LINE_ACKS)
+		mp_leaves_bucket(p, &key);
+	class = bpf_map_lookup_elem(&mp_classes, &key);
+	if (!class)
+		return 0;
+	bpf_spin_lock(&class->lock);
+	mp_hold_leaves(&class->hold, mp_units(p), p->stood, class->told_ns, p->came_ns, p->segment.now_ns);
+	bpf_spin_unlock(&class->lock);
+	return 0;
+}
+
+/* Whether a packet comes to the interface a second time: what was kept in it is taken out again. */
+MP_INLINE bool mp_comes_back(struct __sk_buff *skb, struct mp_packet *p)
+{
+	if (!mp_settings.held_at || skb->ingress_ifindex != mp_settings.held_at ||
+	    skb->cb[MP_KEPT_MAGIC] != MP_WAITS_MAGIC)
+		return false;
+	p->back = true;
+	p->stood = skb->cb[MP_KEPT_STOOD];
+	p->came_by = skb->cb[MP_KEPT_CAME_BY];
+	p->line = skb->cb[MP_KEPT_LINE];
+	p->came_ns = skb->tstamp;
+	skb->tstamp = 0;
+	skb->priority = skb->cb[MP_KEPT_PRIORITY];
+	return true;
+}
+
+/* The packet goes to wait. */
+MP_INLINE void mp_sends_to_wait(struct __sk_buff *skb, const struct mp_packet *p)
+{
+	skb->cb[MP_KEPT_MAGIC] = MP_WAITS_MAGIC;
+	skb->cb[MP_KEPT_STOOD] = p->stood;
+	skb->cb[MP_KEPT_CAME_BY] = p->came_by;
+	skb->cb[MP_KEPT_LINE] = p->line;
+	skb->cb[MP_KEPT_PRIORITY] = skb->priority;
+	skb->priority = MP_HTB_MAJOR | p->minor;
+	skb->tstamp = p->segment.now_ns;
+	mp_count(MP_COUNT_HELD);
+}
+
+/* What becomes of a packet to the mesh that comes for the first time; an enum mp_hold_verdict. */
+static __attribute__((noinline)) int mp_hold(struct __sk_buff *skb, struct mp_packet *p, bool tcp)
+{
+	uint32_t drains = !mp_settings.pace || mp_settings.holds != MP_HOLDS_ALL || !mp_alive(p->segment.now_ns);
+	int verdict = MP_HOLD_PASSES;
+
+	skb->cb[MP_KEPT_MAGIC] = 0;
+	p->bucket = mp_bucket_of(skb, p, true);
+	if (mp_settings.holds == MP_HOLDS_NOTHING || skb->mark == MP_MARK_LOCAL || !p->segment.ip_bytes)
+		return MP_HOLD_PASSES;
+	if (!tcp) {
+		if (!mp_is_unicast(skb, p))
+			return MP_HOLD_PASSES;
+		verdict = mp_hold_datagram(p, drains);
+	} else if (!(p->segment.flags & MP_TCP_SYN)) {
+		verdict = mp_hold_tcp(p, drains);
+		if (verdict == MP_HOLD_PASSES && mp_is_pure_ack(p))
+			verdict = mp_hold_ack(p, drains);
+	}
+	if (verdict == MP_HOLD_MARKS && !mp_mark(skb))
+		verdict = MP_HOLD_LOSES;
+	if (verdict == MP_HOLD_LOSES)
+		mp_count(tcp ? MP_COUNT_WAIT_DROPPED : MP_COUNT_UDP_DROPPED);
+	else if (verdict != MP_HOLD_PASSES)
+		mp_sends_to_wait(skb, p);
+	return verdict;
+}
+
+#endif

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Which classes there are: what netlink is told, in which order.
+use meshpace_netlink::codec::{u32_at, Messages};
+
+use super::*;
+
+const MS: u64 = 1_000_000;
+const HOST: Address = [1; 16];
+const OTHER: Address = [2; 16];
+const MAKE: u16 = libc::RTM_NEWTCLASS;
+const QUEUE: u16 = libc::RTM_NEWQDISC;
+const REMOVE: u16 = libc::RTM_DELTCLASS;
+
+fn flow(host: Address, port: u16) -> mp_flow_key {
+    mp_flow_key {
+        mesh: host,
+        wired: [9; 16],
+        mesh_port: port,
+        ..Default::default()
+    }
+}
+
+fn line(host: Address, line: intf::mp_line) -> mp_flow_key {
+    mp_flow_key {
+        mesh: host,
+        mesh_port: line as u16,
+        ..Default::default()
+    }
+}
+
+/// Kind of message, number of the class or qdisc, and its parent's.
+fn told(out: &mut Vec<Request>) -> Vec<(u16, u32, u32)> {
+    std::mem::take(out)
+        .into_iter()
+        .map(|request| {
+            let bytes = request.finish(1);
+            let message = Messages(&bytes).next().expect("a message");
+            let number = |at| u32_at(message.body, at).expect("struct tcmsg");
+            (message.kind, number(8), number(12))
+        })
+        .collect()
+}
+
+/// Else a flow's class would be refused for want of its host's, or a host's taken away below others.
+#[test]
+fn a_host_s_class_is_made_first_and_goes_last() {
+    let mut classes = Classes::new(7, 1522);
+    let mut out = Vec::new();
+    for port in [1, 2] {
+        assert!(classes
+            .make(&flow(HOST, port), 2 * MS, HOST, 0, &mut out)
+            .is_some());
+    }
+    let expected = [
+        (MAKE, HTB | 1, HTB),
+        (MAKE, HTB | 2, HTB | 1),
+        (QUEUE, 2 << 16, HTB | 2),
+        (MAKE, HTB | 3, HTB | 1),
+        (QUEUE, 3 << 16, HTB | 3),
+    ];
+    assert_eq!(told(&mut out), expected);
+    assert_eq!(
+        classes.tidy(|key| key.mesh_port == 1, &mut out),
+        [flow(HOST, 1)]
+    );
+    assert!(out.is_empty(), "a packet may be on its way to it");
+    assert_eq!(classes.tidy(|_| true, &mut out), [flow(HOST, 2)]);
+    assert_eq!(told(&mut out), [(REMOVE, HTB | 2, HTB)]);
+    classes.tidy(|_| true, &mut out);
+    assert_eq!(
+        told(&mut out),
+        [(REMOVE, HTB | 3, HTB), (REMOVE, HTB | 1, HTB)]
+    );
+    assert_eq!((classes.len(), classes.hosts().len()), (0, 0));
+    // Numbers are used again.
+    classes.make(&flow(OTHER, 1), MS, OTHER, 0, &mut out);
+    assert!(told(&mut out)
+        .iter()
+        .all(|(_, number, _)| number & 0xffff <= 3));
+}
+
+/// Else a flow that comes back within a second would go unpaced until its class has gone and come again.
+#[test]
+fn a_line_that_was_about_to_go_stays_if_it_is_asked_for() {
+    let mut classes = Classes::new(7, 1522);
+    let mut out = Vec::new();
+    let first = classes.make(&flow(HOST, 1), 2 * MS, HOST, 0, &mut out);
+    classes.tidy(|_| true, &mut out);
+    out.clear();
+    assert_eq!(
+        classes.make(&flow(HOST, 1), 3 * MS, HOST, 0, &mut out),
+        first
+    );
+    assert_eq!(told(&mut out), [(MAKE, HTB | 2, HTB | 1)], "its rate");
+    assert!(classes.tidy(|_| false, &mut out).is_empty());
+    assert!(out.is_empty());
+}
+
+/// Else netlink would be told the same again and again, or of what does not exist.
+#[test]
+fn only_what_is_new_is_told() {
+    let mut classes = Classes::new(7, 1522);
+    let mut out = Vec::new();
+    classes.change(&flow(HOST, 1), MS, &mut out);
+    classes.hold(&HOST, 1000, &mut out);
+    assert!(out.is_empty(), "there are none");
+    classes.make(&flow(HOST, 1), MS, HOST, 1000, &mut out);
+    assert_eq!(
+        classes.make(&flow(HOST, 1), MS, HOST, 1000, &mut out),
+        None,
+        "it has one"
+    );
+    out.clear();
+    classes.change(&flow(HOST, 1), MS, &mut out);
+    classes.hold(&HOST, 1000, &mut out);
+    assert!(out.is_empty());
+    classes.silence(&HOST, 100 * MS, &mut out);
+    classes.hold(&HOST, 1000, &mut out);
+    classes.change(&flow(HOST, 1), 2 * MS, &mut out);
+    assert_eq!(told(&mut out).len(), 3);
+}
+
+/// Else ACKs of a host's uploads would wait for its downloads' turns.
+#[test]
+fn acknowledgements_stand_by_themselves() {
+    let mut classes = Classes::new(7, 1522);
+    let mut out = Vec::new();
+    let acks = line(HOST, intf::mp_line_MP_LINE_ACKS);
+    classes.make(&acks, MS, HOST, 0, &mut out);
+    classes.make(
+        &line(HOST, intf::mp_line_MP_LINE_BULK),
+        0,
+        HOST,
+        1000,
+        &mut out,
+    );
+    let parents: Vec<_> = told(&mut out)
+        .iter()
+        .map(|(_, _, parent)| *parent)
+        .collect();
+    assert_eq!(parents, [HTB, HTB | 1, HTB, HTB | 2, HTB | 3]);
+}
+
+/// Else a flood of flows would slow down what sets rates.
+#[test]
+fn there_are_so_many_classes_at_most() {
+    let mut classes = Classes::new(7, 1522);
+    let mut out = Vec::new();
+    let made = (0..3000).filter(|port| {
+        let key = flow(HOST, *port);
+        classes.make(&key, MS, HOST, 0, &mut Vec::new()).is_some()
+    });
+    assert_eq!(made.count(), MOST);
+    classes.tidy(|_| true, &mut out);
+    classes.tidy(|_| true, &mut out);
+    assert_eq!(told(&mut out).len(), MOST + 1);
+    assert!(classes
+        .make(&flow(HOST, 1), MS, HOST, 0, &mut out)
+        .is_some());
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The interface behind which the kernel holds packets (linux/bpf/hold.h): an ifb with HTB, which sends what
+//! leaves it to the mesh interface again. Classes are made by who knows what waits (release/classes.rs).
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+
+use meshpace_netlink::socket::{Family, NetlinkSocket};
+use meshpace_netlink::tc;
+use meshpace_paths::{InterfaceState, Interfaces};
+
+use crate::base::errors::{Context, Result};
+use crate::base::system;
+use crate::kernel::intf;
+
+/// HTB's handle, of which classes are numbers, and that of the root above it.
+pub const HTB: u32 = 0x1 << 16;
+const SPLITTER: u32 = 0x8000 << 16;
+/// What of no class waits for the interface, which never takes long: as many as a netfilter queue holds.
+const DIRECT_PACKETS: u32 = 8192;
+/// Of super packets that are split.
+const SPLITTER_BYTES: u32 = 16 << 20;
+/// What a frame has beside the interface's MTU: Ethernet and two VLAN tags.
+const FRAME_HEADERS: u32 = 14 + 2 * 4;
+
+pub struct Ifb {
+    pub name: String,
+    /// no frame is longer, so that each takes one slot
+    pub slot_bytes: u16,
+    /// 0: it is not there
+    index: AtomicI32,
+    /// it has been made so often: classes are of one of them
+    made: AtomicU32,
+}
+
+impl Ifb {
+    /// For a mesh interface; nothing is made yet.
+    pub fn of(mesh: &str) -> Result<Self> {
+        let longest = system::mtu(mesh)?.max(1500) + FRAME_HEADERS;
+        Ok(Self {
+            name: format!("mph{}", system::interface_index(mesh)?),
+            slot_bytes: longest.min(u32::from(u16::MAX)) as u16,
+            index: AtomicI32::new(0),
+            made: AtomicU32::new(0),
+        })
+    }
+
+    pub fn index(&self) -> i32 {
+        self.index.load(Ordering::Relaxed)
+    }
+
+    /// Who made classes when it was another number has none any more.
+    pub fn made(&self) -> u32 {
+        self.made.load(Ordering::Acquire)
+    }
+
+    /// It lets nothing in any more.
+    pub fn leave(&self) {
+        self.index.store(0, Ordering::Relaxed);
+    }
+
+    /// Makes it, whatever is left of it.
+    pub fn make(&self) -> Result<()> {
+        self.leave();
+        remove(&self.name)?;
+        let mut socket = NetlinkSocket::open(Family::Route).context("netlink")?;
+        let mut ask = |what, request| socket.exchange(request, |_| {}).context(what);
+        ask("an ifb (kernel module ifb)", tc::make_ifb(&self.name))?;
+        let index = system::interface_index(&self.name)?;
+        ask("an ifb", tc::set_up(index))?;
+        let frame = u32::from(self.slot_bytes);
+        let splitter = tc::make_splitter(index, SPLITTER, frame, SPLITTER_BYTES);
+        ask("qdisc tbf (kernel module sch_tbf)", splitter)?;
+        let htb = tc::make_htb(index, HTB, SPLITTER | 1, DIRECT_PACKETS);
+        ask("qdisc htb (kernel module sch_htb)", htb)?;
+        self.made.fetch_add(1, Ordering::Release);
+        self.index.store(index, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Whether it is there, takes packets and has the qdiscs that it was made with. What only HTB has lost its
+    /// classes tell.
+    pub fn is_whole(&self, interfaces: &mut Interfaces) -> bool {
+        let whole = |found: &InterfaceState| {
+            found.index == self.index() && found.is_up && found.qdisc == "tbf"
+        };
+        matches!(interfaces.named(&self.name), Ok(Some(found)) if whole(&found))
+    }
+}
+
+/// Takes an ifb away, with all that waits behind it; one that is not there is as good.
+pub fn remove(name: &str) -> Result<()> {
+    let Ok(index) = system::interface_index(name) else {
+        return Ok(());
+    };
+    let mut socket = NetlinkSocket::open(Family::Route).context("netlink")?;
+    match socket.exchange(tc::remove_link(index), |_| {}) {
+        Err(error) if error.raw_os_error() != Some(libc::ENODEV) => {
+            Err(error).with_context(|| format!("removing {name}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A class's whole number.
+pub fn class_of(minor: u16) -> u32 {
+    HTB | u32::from(minor)
+}
+
+const _: () = assert!(HTB == intf::MP_HTB_MAJOR);
