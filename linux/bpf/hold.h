@@ -124,7 +124,14 @@ MP_INLINE uint64_t mp_held_of(const struct mp_packet *p, enum mp_direction direc
 	return cap ? mp_held_bytes_per_s(cap->cap_bytes_per_s, direction == MP_UP) : 0;
 }
 
-/* How a packet takes its place in line, if its class lets others go at all; under the class's lock. */
+/* Whether its class lets anything go, under the class's lock; if not, the packet is counted behind that. */
+MP_INLINE bool mp_lets_go(struct mp_class *class, struct mp_packet *p)
+{
+	p->unheld = mp_hold_is_stuck(&class->hold, class->told_ns, mp_returned_ns, p->segment.now_ns);
+	return !p->unheld;
+}
+
+/* A packet takes its place in line; under the class's lock. */
 MP_INLINE void mp_take_place_in_line(struct mp_class *class, struct mp_packet *p, uint32_t units)
 {
 	p->stood = mp_hold_comes(&class->hold, units, class->told_ns, p->segment.now_ns);
@@ -147,8 +154,7 @@ MP_INLINE enum mp_hold_verdict mp_follows(struct mp_class *class, struct mp_pack
 	enum mp_hold_verdict verdict = MP_HOLD_PASSES;
 
 	bpf_spin_lock(&class->lock);
-	if (mp_hold_waiting(&class->hold) &&
-	    !mp_hold_is_stuck(&class->hold, class->told_ns, mp_returned_ns, p->segment.now_ns)) {
+	if (mp_hold_waiting(&class->hold) && mp_lets_go(class, p)) {
 		mp_take_place_in_line(class, p, mp_units(p));
 		verdict = MP_HOLD_WAITS;
 	}
@@ -166,7 +172,7 @@ MP_INLINE enum mp_hold_verdict mp_hold_data(struct mp_class *class, const struct
 	enum mp_hold_verdict verdict = MP_HOLD_PASSES;
 
 	bpf_spin_lock(&class->lock);
-	if (!mp_hold_is_stuck(&class->hold, class->told_ns, mp_returned_ns, p->segment.now_ns)) {
+	if (mp_lets_go(class, p)) {
 		waits_for = mp_hold_waits_for(&class->hold, waits_for, held_bytes_per_s != 0, turn_ns);
 		verdict = mp_hold_judge(&class->hold, &mp_settings.law, &waits_for, mp_ecn_capable(p),
 					p->segment.now_ns);
@@ -187,7 +193,7 @@ MP_INLINE enum mp_hold_verdict mp_hold_other(struct mp_class *class, struct mp_p
 	uint32_t units = mp_units(p);
 
 	bpf_spin_lock(&class->lock);
-	if (!mp_hold_is_stuck(&class->hold, class->told_ns, mp_returned_ns, p->segment.now_ns)) {
+	if (mp_lets_go(class, p)) {
 		verdict = MP_HOLD_WAITS;
 		if (p->line == MP_LINE_NEW && mp_hold_waiting(&class->hold) >= MP_NEW_PACKETS)
 			verdict = MP_HOLD_LOSES;
@@ -430,7 +436,7 @@ MP_INLINE void mp_sends_to_wait(struct __sk_buff *skb, const struct mp_packet *p
 	skb->cb[MP_KEPT_PRIORITY] = skb->priority;
 	skb->priority = MP_HTB_MAJOR | p->minor;
 	skb->tstamp = p->segment.now_ns;
-	mp_count(MP_COUNT_HELD);
+	mp_count(MP_COUNT_PACED);
 }
 
 /* What becomes of a packet to the mesh that comes for the first time; an enum mp_hold_verdict. */
@@ -452,6 +458,8 @@ static __attribute__((noinline)) int mp_hold(struct __sk_buff *skb, struct mp_pa
 		if (verdict == MP_HOLD_PASSES && mp_is_pure_ack(p))
 			verdict = mp_hold_ack(p, drains);
 	}
+	if (p->unheld)
+		mp_count(MP_COUNT_UNHELD);
 	if (verdict == MP_HOLD_MARKS && !mp_mark(skb))
 		verdict = MP_HOLD_LOSES;
 	if (verdict == MP_HOLD_LOSES)

@@ -247,7 +247,7 @@ enum mp_counter {
 	MP_COUNT_HAIRPIN,       /* from the mesh to the mesh; not looked into */
 	MP_COUNT_FLOWS_CREATED,
 	MP_COUNT_FLOWS_EVICTED, /* to make room for new ones */
-	MP_COUNT_PACED,         /* departure times set in the future */
+	MP_COUNT_PACED,         /* departure times set in the future, or made to wait in the kernel */
 	MP_COUNT_ASKS,          /* for RTT_wired, by senders */
 	MP_COUNT_OPTIONS,       /* written */
 	MP_COUNT_OPTIONS_NO_ROOM,
@@ -257,9 +257,7 @@ enum mp_counter {
 	MP_COUNT_CACHE_MISSED,       /* not copied: too large, or the ring buffer was full */
 	MP_COUNT_WITHHELD,           /* duplicate ACKs withheld */
 	MP_COUNT_SACKS_BLANKED,      /* of ACKs that went on: what they ask for was sent again from here */
-	MP_COUNT_HELD,               /* packets that came to wait in the kernel */
-	MP_COUNT_UNHELD,             /* that would have waited, but their line let nothing go */
-	MP_COUNT_HOLD_DROPPED,       /* that would have waited longer than any may */
+	MP_COUNT_UNHELD,             /* not made to wait in the kernel, since their line let nothing go */
 	MP_COUNT_UDP_DROPPED,        /* UDP and all that is not TCP, to hosts whose cap it exceeded */
 	MP_COUNT_WAIT_DROPPED,       /* data, since all of its flow's waited too long */
 	MP_COUNT_WAIT_MARKED,        /* likewise, by ECN instead */

@@ -42,6 +42,7 @@ struct mp_packet {
 	bool met;                    /* to the mesh: of a flow of which its host was heard lately */
 	bool tells_feedback;         /* its receiver is told of others, and not of RTT_wired */
 	bool back;                   /* to the mesh: it has waited in the kernel, and comes a second time */
+	bool unheld;                 /* its line lets nothing go, so that it does not wait there */
 	uint8_t line;                /* where it waits, or waited: enum mp_line */
 	uint8_t bucket;              /* of what is not TCP */
 	uint16_t minor;              /* its line's class */

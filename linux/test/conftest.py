@@ -130,6 +130,11 @@ def network() -> Iterator[net.Network]:
         yield made
 
 
+import os
+
+DEFAULT_RELEASE = os.environ.get('MP_RELEASE', 'nfqueue')
+
+
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[StartGateway]:
     """
@@ -140,7 +145,7 @@ def start(tmp_path: Path) -> Iterator[StartGateway]:
         pytest.fail(f"{PROGRAM.name} is not built; run `make build`")
     started: list[Gateway] = []
 
-    def begin(network: net.Network, release: str = "nfqueue", **config: object) -> Gateway:
+    def begin(network: net.Network, release: str = DEFAULT_RELEASE, **config: object) -> Gateway:
         gateway = Gateway(network.gateway, tmp_path, release, config)
         started.append(gateway)
         return gateway.start()

@@ -320,13 +320,24 @@ impl Gateway {
         });
     }
 
+    /// What the kernel holds leaves at the rates that it has; no departure is further ahead than core/'s horizon.
+    fn drain_classes(&self) -> Result<()> {
+        let deadline = Instant::now() + Duration::from_nanos(intf::MP_HORIZON_NS as u64);
+        while self.maps.waiting()? > 0 && Instant::now() < deadline {
+            self.write_settings()?;
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Ok(())
+    }
+
     /// Pacing ends, and what waits leaves in its order, before anything is taken away.
     fn end_pacing(&mut self) -> Result<()> {
         self.ending = true;
         self.write_settings()?;
         match self.machine.release() {
             Release::Fq => release::drain(self.task.mesh(), || self.write_settings()),
-            Release::Nfqueue | Release::Htb => {
+            Release::Htb => self.drain_classes(),
+            Release::Nfqueue => {
                 self.holding.wait_until_empty();
                 Ok(())
             }

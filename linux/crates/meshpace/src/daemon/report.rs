@@ -46,6 +46,7 @@ const COUNTERS: &[(&str, intf::mp_counter)] = &[
     ("wait_marked", intf::mp_counter_MP_COUNT_WAIT_MARKED),
     ("up_dropped", intf::mp_counter_MP_COUNT_UP_DROPPED),
     ("up_marked", intf::mp_counter_MP_COUNT_UP_MARKED),
+    ("unheld", intf::mp_counter_MP_COUNT_UNHELD),
     ("left_ipv4", intf::mp_counter_MP_COUNT_LEFT4),
     ("left_ipv6", intf::mp_counter_MP_COUNT_LEFT6),
     (

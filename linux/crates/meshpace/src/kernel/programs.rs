@@ -18,6 +18,7 @@ use crate::kernel::intf::{
     self, mp_cap, mp_class, mp_flow, mp_flow_key, mp_heard, mp_host, mp_host_key, mp_limits,
     mp_settings, Plain,
 };
+use crate::kernel::law;
 use crate::kernel::record::Recorder;
 use crate::kernel::trace::Names;
 
@@ -243,6 +244,12 @@ impl Maps {
             all.push((*key, *class));
         })?;
         Ok(all)
+    }
+
+    /// Units that wait in all lines.
+    pub fn waiting(&self) -> Result<u64> {
+        let waiting = |(_, class): &(_, mp_class)| u64::from(law::hold_waiting(&class.hold));
+        Ok(self.classes()?.iter().map(waiting).sum())
     }
 
     pub fn forget_classes(&self) {

@@ -63,11 +63,6 @@ impl Classes {
         }
     }
 
-    /// Lines that have a class.
-    pub fn len(&self) -> usize {
-        self.lines.len()
-    }
-
     pub fn has(&self, key: &mp_flow_key) -> bool {
         self.lines.contains_key(key)
     }

@@ -71,7 +71,7 @@ fn a_host_s_class_is_made_first_and_goes_last() {
         told(&mut out),
         [(REMOVE, HTB | 3, HTB), (REMOVE, HTB | 1, HTB)]
     );
-    assert_eq!((classes.len(), classes.hosts().len()), (0, 0));
+    assert_eq!((classes.lines.len(), classes.hosts().len()), (0, 0));
     // Numbers are used again.
     classes.make(&flow(OTHER, 1), MS, OTHER, 0, &mut out);
     assert!(told(&mut out)

@@ -267,9 +267,10 @@ impl Thread {
         for key in self.classes.tidy(is_idle, &mut self.orders) {
             self.maps.remove_class(&key);
         }
-        let waiting = came.values().map(|hold| u64::from(law::hold_waiting(hold)));
-        self.control.waiting.store(waiting.sum(), Ordering::Relaxed);
         self.send()?;
+        self.control
+            .waiting
+            .store(self.maps.waiting()?, Ordering::Relaxed);
         self.tell_held()
     }
 
