@@ -393,11 +393,13 @@ __attribute__((noinline)) int mp_hold_ends(struct mp_packet *p)
 {
 	struct mp_class *class;
 	struct mp_flow_key key;
+	uint64_t returned_ns;
 
 	if (!p)
 		return 0;
-	if (p->segment.now_ns - mp_returned_ns > MP_NS_PER_S / 1000)
-		mp_returned_ns = p->segment.now_ns;
+	returned_ns = mp_hold_returned_ns(mp_returned_ns, p->segment.now_ns);
+	if (returned_ns != mp_returned_ns)
+		mp_returned_ns = returned_ns;
 	mp_line_key(p, &key);
 	if (p->line != MP_LINE_FLOW && p->line != MP_LINE_ACKS)
 		mp_leaves_bucket(p, &key);

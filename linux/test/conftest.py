@@ -57,8 +57,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     parser.addoption(
         "--release",
-        default="nfqueue,observe",
+        default="nfqueue,htb,observe",
         help="ways of release, by commas, of the tests that hold for every one",
+    )
+    parser.addoption(
+        "--usual-release", default="nfqueue", help="the way of release of tests that name none"
     )
     parser.addoption(
         "--law",
@@ -130,22 +133,19 @@ def network() -> Iterator[net.Network]:
         yield made
 
 
-import os
-
-DEFAULT_RELEASE = os.environ.get('MP_RELEASE', 'nfqueue')
-
-
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[StartGateway]:
+def start(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[StartGateway]:
     """
-    start(network, release="nfqueue", **configuration) -> a gateway that is ready.
+    start(network, release=usual, **configuration) -> a gateway that is ready.
     What still runs at the end of the test is ended.
     """
     if not PROGRAM.exists():
         pytest.fail(f"{PROGRAM.name} is not built; run `make build`")
     started: list[Gateway] = []
 
-    def begin(network: net.Network, release: str = DEFAULT_RELEASE, **config: object) -> Gateway:
+    usual = request.config.getoption("--usual-release")
+
+    def begin(network: net.Network, release: str = usual, **config: object) -> Gateway:
         gateway = Gateway(network.gateway, tmp_path, release, config)
         started.append(gateway)
         return gateway.start()

@@ -11,8 +11,9 @@
 #ifndef MESHPACE_HOLD_H
 #define MESHPACE_HOLD_H
 
-#include "hostpace.h"
 #include "wait.h"
+
+#include "hostpace.h"
 
 /* A class that nothing bounds: 10 Gbit/s. */
 #define MP_HOLD_FREE_BYTES_PER_S 1250000000ull
@@ -106,6 +107,20 @@ MP_INLINE bool mp_hold_is_stuck(struct mp_hold *hold, uint64_t interval_ns, uint
 	hold->stuck_ns = now_ns;
 	hold->left = hold->came;
 	return true;
+}
+
+/* A class without packets for so long is taken away: a flow that is idle for longer begins anew, one packet at once. */
+#define MP_HOLD_IDLE_NS (10 * MP_NS_PER_S)
+
+MP_INLINE bool mp_hold_is_idle(const struct mp_hold *hold, uint64_t now_ns)
+{
+	return !mp_hold_waiting(hold) && now_ns > hold->came_ns + MP_HOLD_IDLE_NS;
+}
+
+/* When something left any class last, as it is kept, now that something does: within a millisecond, in which nobody writes again. */
+MP_INLINE uint64_t mp_hold_returned_ns(uint64_t returned_ns, uint64_t now_ns)
+{
+	return now_ns > returned_ns + MP_NS_PER_S / 1000 ? now_ns : returned_ns;
 }
 
 /* Comes to wait. Returns the units that stand up to its own. */

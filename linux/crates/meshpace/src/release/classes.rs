@@ -14,8 +14,6 @@ use crate::setup::ifb::{class_of, HTB};
 /// Lines that have a class. HTB finds classes in lists that do not grow with their number: with 1000 of them one is
 /// made in 60 us, with 8000 in 400.
 pub const MOST: usize = 1000;
-/// A line without packets for so long has its class taken away.
-pub const IDLE_NS: u64 = 10 * 1_000_000_000;
 /// Packets in a class at most; before, core/ loses some.
 const FIFO_PACKETS: u32 = 10_000;
 

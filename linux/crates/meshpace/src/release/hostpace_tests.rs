@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The pacers of whole hosts in virtual time: whose turn it is, and what has room.
+use std::sync::Arc;
+
 use super::*;
+use crate::hosts::identity::Aliases;
+use crate::policy::shares::Caps;
 
 const MS: u64 = 1_000_000;
 const HOST: Member = ([1; 16], 0);
@@ -164,7 +168,6 @@ fn a_host_takes_turns_by_any_of_its_addresses() {
     let mut paces = capped();
     assert_eq!(paces.member([2; 16], 0), ([2; 16], 0));
     let published = Published::default();
-    paces.number = 0;
     let aliases = Aliases([([2; 16], [1; 16])].into());
     published.publish(
         Caps::from([(HOST, 100_000)]),

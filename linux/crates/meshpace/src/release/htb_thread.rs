@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use libbpf_rs::{RingBuffer, RingBufferBuilder};
 use meshpace_netlink::codec::Request;
@@ -18,13 +18,13 @@ use crate::hosts::identity::Address;
 use crate::kernel::intf::{self, mp_flow_key, mp_line_news, Plain};
 use crate::kernel::law;
 use crate::kernel::programs::Maps;
-use crate::release::classes::{Classes, IDLE_NS};
+use crate::release::classes::Classes;
 use crate::release::held::Held;
 use crate::release::liveness::{self, Liveness};
 use crate::release::pacer::Control;
 use crate::setup::ifb::Ifb;
 
-const TIDY_NS: u64 = 1_000_000_000;
+const TIDY: Duration = Duration::from_secs(1);
 
 /// What the BPF programs have told, since it was looked at last.
 #[derive(Default)]
@@ -129,7 +129,7 @@ impl Thread {
     }
 
     fn run(&mut self) -> Result<()> {
-        let mut tidied_ns = now_ns();
+        let mut tidied = Instant::now();
         while !self.control.stop.load(Ordering::Relaxed) {
             self.liveness.queue.made();
             self.begin_anew();
@@ -140,10 +140,9 @@ impl Thread {
             }
             self.be_silent(&told.begun);
             self.send()?;
-            let now = now_ns();
-            if now - tidied_ns > TIDY_NS {
-                tidied_ns = now;
-                self.tidy(now)?;
+            if tidied.elapsed() > TIDY {
+                tidied = Instant::now();
+                self.tidy(now_ns())?;
             }
             if self.control.asks_held.swap(false, Ordering::Relaxed) {
                 self.tell_held()?;
@@ -260,9 +259,8 @@ impl Thread {
             .map(|(key, class)| (key, class.hold))
             .collect();
         let is_idle = |key: &mp_flow_key| {
-            came.get(key).is_none_or(|hold| {
-                hold.came == hold.left && now.saturating_sub(hold.came_ns) > IDLE_NS
-            })
+            came.get(key)
+                .is_none_or(|hold| law::hold_is_idle(hold, now))
         };
         for key in self.classes.tidy(is_idle, &mut self.orders) {
             self.maps.remove_class(&key);

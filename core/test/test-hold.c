@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What is known of a class of HTB: what waits, how far apart it leaves, and whether anything leaves at all. */
+#include "check.h"
+
+#include <meshpace/endpoint/hold.h>
+
+#define MS 1000000ull
+#define SLOT 1522u
+
+/* Each packet takes its interval, whatever its length, within what a byte per second is of it. */
+static void test_rates(void)
+{
+	uint64_t interval_ns;
+
+	for (interval_ns = MS / 100; interval_ns <= 4000 * MS; interval_ns = interval_ns * 5 / 4) {
+		uint64_t bytes_per_s = mp_hold_bytes_per_s(interval_ns, SLOT);
+		double slot_ns = SLOT * 1e9 / (double)bytes_per_s;
+
+		CHECK(slot_ns >= (double)interval_ns && slot_ns < interval_ns * (1 + 1.0 / 300),
+		      "%" PRIu64 " ns: %f", interval_ns, slot_ns);
+	}
+	CHECK_EQUAL(mp_hold_bytes_per_s(0, SLOT), MP_HOLD_FREE_BYTES_PER_S);
+	CHECK_EQUAL(mp_hold_bytes_per_s(1, SLOT), MP_HOLD_FREE_BYTES_PER_S);
+	CHECK_EQUAL(mp_hold_bytes_per_s(~0ull >> 1, SLOT), 1);
+	/* 1514 bytes carry 1448. */
+	CHECK_EQUAL(mp_hold_host_bytes_per_s(1448000), 1514000);
+	CHECK_EQUAL(mp_hold_host_bytes_per_s(0), MP_HOLD_FREE_BYTES_PER_S);
+	CHECK(mp_hold_host_bytes_per_s(~0ull) <= MP_HOLD_FREE_BYTES_PER_S, "%d", 0);
+	CHECK_EQUAL(mp_hold_saved_ns(10 * MS), MS);
+	CHECK_EQUAL(mp_hold_saved_ns(0), MP_HOLD_LATE_NS);
+}
+
+/* Less than half a percent is not told, so that spacing stays within one. */
+static void test_news(void)
+{
+	CHECK(!mp_hold_is_news(10 * MS, 10 * MS), "%d", 0);
+	CHECK(!mp_hold_is_news(10 * MS, 10 * MS + MS / 20), "%d", 0);
+	CHECK(mp_hold_is_news(10 * MS, 10 * MS + MS / 20 + 1), "%d", 0);
+	CHECK(mp_hold_is_news(10 * MS, 10 * MS - MS / 20 - 1), "%d", 0);
+	CHECK(mp_hold_is_news(0, 1) && mp_hold_is_news(1, 0) && !mp_hold_is_news(0, 0), "%d", 0);
+}
+
+/* Ten packets come at once and leave 2 ms apart: what waits, and what the next will wait, is known. */
+static void test_what_waits(void)
+{
+	struct mp_hold hold = { 0 };
+	uint32_t i, stood[10];
+
+	for (i = 0; i < 10; i++)
+		stood[i] = mp_hold_comes(&hold, 1, 2 * MS, 100 * MS);
+	CHECK_EQUAL(stood[9], 10);
+	for (i = 0; i < 5; i++)
+		mp_hold_leaves(&hold, 1, stood[i], 2 * MS, 100 * MS, 100 * MS + (i + 1) * 2 * MS);
+	CHECK_EQUAL(mp_hold_waiting(&hold), 5);
+	CHECK_EQUAL(hold.unit_ns, 2 * MS);
+	/* One that leaves at once tells nothing of those that wait. */
+	for (i = 5; i < 10; i++)
+		mp_hold_leaves(&hold, 1, 1, 2 * MS, 100 * MS, 130 * MS);
+	CHECK_EQUAL(hold.unit_ns, 0);
+	/* What somebody else sent after it does not make fewer than none wait. */
+	mp_hold_leaves(&hold, 3, 1, 2 * MS, 100 * MS, 130 * MS);
+	CHECK_EQUAL(mp_hold_waiting(&hold), 0);
+}
+
+/* The counts come round; nothing else does. */
+static void test_counts_come_round(void)
+{
+	struct mp_hold hold = { .came = 0xfffffffeu, .left = 0xfffffffeu };
+
+	CHECK_EQUAL(mp_hold_comes(&hold, 1514, MS, MS), 1514);
+	CHECK_EQUAL(mp_hold_comes(&hold, 1514, MS, MS), 3028);
+	mp_hold_leaves(&hold, 1514, 1514, MS, MS, 2 * MS);
+	CHECK_EQUAL(mp_hold_waiting(&hold), 1514);
+}
+
+/* Who took the ifb away makes a hole of 50 ms and two intervals, no longer; a slow class is no hole. */
+static void test_a_class_that_lets_nothing_go(void)
+{
+	struct mp_hold hold = { 0 };
+	uint64_t now_ns = 1000 * MS;
+
+	mp_hold_comes(&hold, 1, 20 * MS, now_ns);
+	mp_hold_comes(&hold, 1, 20 * MS, now_ns + 10 * MS);
+	CHECK(!mp_hold_is_stuck(&hold, 20 * MS, 0, now_ns + 89 * MS), "%d", 0);
+	/* Others still leave. */
+	CHECK(!mp_hold_is_stuck(&hold, 20 * MS, now_ns + 60 * MS, now_ns + 149 * MS), "%d", 0);
+	/* It was slower a moment ago, and finishes that. */
+	mp_hold_tell(&hold, 100 * MS);
+	CHECK(!mp_hold_is_stuck(&hold, MS, 0, now_ns + 249 * MS), "%d", 0);
+	CHECK(mp_hold_is_stuck(&hold, MS, 0, now_ns + 250 * MS), "%d", 0);
+	CHECK_EQUAL(mp_hold_waiting(&hold), 0);
+	/* Shunned for a second, then tried again. */
+	CHECK(mp_hold_is_stuck(&hold, MS, 0, now_ns + 1249 * MS), "%d", 0);
+	CHECK(!mp_hold_is_stuck(&hold, MS, 0, now_ns + 1250 * MS), "%d", 0);
+	mp_hold_comes(&hold, 1, MS, now_ns + 1250 * MS);
+	CHECK(!mp_hold_is_stuck(&hold, MS, 0, now_ns + 1301 * MS), "%d", 0);
+	CHECK(mp_hold_is_stuck(&hold, MS, 0, now_ns + 1302 * MS), "%d", 0);
+}
+
+/* Of random arrivals and departures: a class that works is never taken for one that does not. */
+static void test_a_class_that_works_is_not_stuck(void)
+{
+	uint32_t round, i;
+
+	for (round = 0; round < 200; round++) {
+		struct mp_hold hold = { 0 };
+		uint64_t interval_ns = MS / 2 + random_below(200 * MS), now_ns = MS, next_ns = 0;
+		uint64_t came[64], stood[64];
+		uint32_t first = 0, last = 0;
+
+		for (i = 0; i < 500; i++) {
+			now_ns += random_below(2 * interval_ns);
+			for (; first != last && mp_max_u64(next_ns, came[first % 64]) <= now_ns; first++) {
+				uint64_t at_ns = mp_max_u64(next_ns, came[first % 64]);
+
+				mp_hold_leaves(&hold, 1, (uint32_t)stood[first % 64], interval_ns, came[first % 64], at_ns);
+				next_ns = at_ns + interval_ns;
+				/* From the next departure on. */
+				interval_ns = MS / 2 + random_below(200 * MS);
+				mp_hold_tell(&hold, interval_ns);
+				mp_hold_tell(&hold, next_ns - at_ns);
+			}
+			CHECK(!mp_hold_is_stuck(&hold, interval_ns, 0, now_ns), "round %u", round);
+			if (last - first < 64) {
+				stood[last % 64] = mp_hold_comes(&hold, 1, interval_ns, now_ns);
+				mp_hold_tell(&hold, mp_max_u64(next_ns, now_ns) - now_ns);
+				came[last++ % 64] = now_ns;
+			}
+		}
+	}
+}
+
+/* What is not TCP waits a fifth of a second at most, by the cap or by the turns that it had. */
+static void test_room(void)
+{
+	struct mp_hold hold = { 0 };
+
+	while (mp_hold_has_room(&hold, 100000, 1000) && mp_hold_waiting(&hold) < 100000)
+		mp_hold_comes(&hold, 1000, 0, MS);
+	CHECK_EQUAL(mp_hold_waiting(&hold), 21000);
+	/* In turn with one other flow: half. */
+	hold.unit_ns = 20000;
+	hold.left = hold.came;
+	while (mp_hold_has_room(&hold, 100000, 1000) && mp_hold_waiting(&hold) < 100000)
+		mp_hold_comes(&hold, 1000, 0, MS);
+	CHECK_EQUAL(mp_hold_waiting(&hold), 11000);
+}
+
+/* By ECN where it can be, else by a loss, once all of a round trip waited too long; and nothing beyond all bounds. */
+static void test_verdicts(void)
+{
+	struct mp_law law = mp_law_even();
+	struct mp_waits_for flow = { .interval_ns = 10 * MS, .mesh_ns = 20 * MS, .wired_ns = 20 * MS };
+	struct mp_hold hold = { 0 };
+	uint32_t i;
+
+	for (i = 0; i < 30; i++)
+		mp_hold_comes(&hold, 1, 10 * MS, MS);
+	CHECK_EQUAL(mp_hold_judge(&hold, &law, &flow, true, MS), MP_HOLD_WAITS);
+	CHECK_EQUAL(mp_hold_judge(&hold, &law, &flow, true, 1000 * MS), MP_HOLD_MARKS);
+	CHECK_EQUAL(mp_hold_judge(&hold, &law, &flow, false, 2000 * MS), MP_HOLD_LOSES);
+	hold.came = hold.left + 402;
+	CHECK_EQUAL(mp_hold_judge(&hold, &law, &flow, true, 2000 * MS), MP_HOLD_LOSES);
+	hold.unit_ns = 30 * MS;
+	CHECK_EQUAL(mp_hold_waits_for(&hold, flow, true, 10 * MS).turn_ns, 30 * MS);
+	CHECK_EQUAL(mp_hold_waits_for(&hold, flow, false, 10 * MS).turn_ns, 0);
+}
+
+/* A class is kept for ten seconds after its last packet, and for as long as one waits. */
+static void test_idle(void)
+{
+	struct mp_hold hold = { 0 };
+
+	mp_hold_comes(&hold, 1, MS, MS);
+	CHECK_EQUAL(mp_hold_is_idle(&hold, 20001 * MS), false);
+	mp_hold_leaves(&hold, 1, 1, MS, MS, 2 * MS);
+	CHECK_EQUAL(mp_hold_is_idle(&hold, 10001 * MS), false);
+	CHECK_EQUAL(mp_hold_is_idle(&hold, 10001 * MS + 1), true);
+	CHECK_EQUAL(mp_hold_returned_ns(MS, 2 * MS), MS);
+	CHECK_EQUAL(mp_hold_returned_ns(MS, 2 * MS + 1), 2 * MS + 1);
+}
+
+/* ACKs leave as the data that they acknowledge would; none waits longer than a time-out allows. */
+static void test_acks(void)
+{
+	struct mp_hold hold = { 0 };
+	uint32_t mean = 0, i;
+
+	for (i = 0; i < 200; i++)
+		mean = mp_hold_ack_bytes(mean, i % 2 ? 4000 : 2000);
+	CHECK(mean > 2800 && mean < 3200, "%u", mean);
+	CHECK_EQUAL(mp_hold_ack_interval_ns(&hold, 300000, 3000), 10 * MS);
+	for (i = 0; i < 39; i++)
+		mp_hold_comes(&hold, 1, 10 * MS, MS);
+	CHECK_EQUAL(mp_hold_ack_interval_ns(&hold, 300000, 3000), 5 * MS);
+}
+
+int main(int argc, char **argv)
+{
+	check_begin(argc, argv);
+	test_rates();
+	test_news();
+	test_what_waits();
+	test_counts_come_round();
+	test_a_class_that_lets_nothing_go();
+	test_a_class_that_works_is_not_stuck();
+	test_room();
+	test_verdicts();
+	test_idle();
+	test_acks();
+	return check_end();
+}
