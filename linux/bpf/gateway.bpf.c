@@ -70,27 +70,12 @@ MP_INLINE void mp_stamp(struct __sk_buff *skb, const struct mp_packet *p)
 	mp_count(MP_COUNT_PACED);
 }
 
-/*
- * Where the kernel holds packets: what comes for the first time waits, or is lost, or passes; what comes back has
- * left. A packet of a daemon that hangs does no more than follow those that wait.
- */
-MP_INLINE enum mp_hold_verdict mp_waits_or_leaves(struct __sk_buff *skb, struct mp_packet *p, bool tcp)
-{
-	if (!mp_settings.held_at)
-		return MP_HOLD_PASSES;
-	if (!p->back)
-		return (enum mp_hold_verdict)mp_hold(skb, p, tcp);
-	p->bucket = mp_bucket_of(skb, p, true);
-	mp_hold_ends(p);
-	return MP_HOLD_PASSES;
-}
-
 /* To the mesh. */
 SEC("tc")
 int mp_to_mesh(struct __sk_buff *skb)
 {
 	struct mp_packet p = { .segment.now_ns = mp_now(), .came_by = skb->ingress_ifindex };
-	enum mp_hold_verdict held;
+	int held = MP_HOLD_PASSES;
 	uint32_t rtt_wired_us = 0;
 	bool tcp;
 
@@ -98,7 +83,8 @@ int mp_to_mesh(struct __sk_buff *skb)
 		return TC_ACT_UNSPEC;
 	p.own = !p.came_by;
 	tcp = mp_read_packet(skb, &p, true);
-	held = mp_waits_or_leaves(skb, &p, tcp);
+	if (mp_settings.held_at)
+		held = mp_hold(skb, &p, tcp);
 	if (held == MP_HOLD_LOSES)
 		return TC_ACT_SHOT;
 	if (held != MP_HOLD_PASSES || !mp_alive(p.segment.now_ns))

@@ -441,25 +441,58 @@ MP_INLINE void mp_sends_to_wait(struct __sk_buff *skb, const struct mp_packet *p
 	mp_count(MP_COUNT_PACED);
 }
 
-/* What becomes of a packet to the mesh that comes for the first time; an enum mp_hold_verdict. */
+/* Whether nothing more is to wait than must not overtake: pacing ends, or the daemon hangs. */
+MP_INLINE bool mp_hold_drains(uint64_t now_ns)
+{
+	return !mp_settings.pace || mp_settings.holds != MP_HOLDS_ALL || !mp_alive(now_ns);
+}
+
+/*
+ * What becomes of a packet to the mesh, which comes for the first time, or back; an enum mp_hold_verdict. On its own: the
+ * verifier goes through what follows once, and not for each line.
+ */
+__attribute__((noinline)) int mp_hold_or_leave(struct mp_packet *p, uint32_t tcp)
+{
+	uint32_t drains;
+	int verdict;
+
+	if (!p)
+		return MP_HOLD_PASSES;
+	if (p->back) {
+		mp_hold_ends(p);
+		return MP_HOLD_PASSES;
+	}
+	drains = mp_hold_drains(p->segment.now_ns);
+	if (!tcp)
+		return mp_hold_datagram(p, drains);
+	if (p->segment.flags & MP_TCP_SYN)
+		return MP_HOLD_PASSES;
+	verdict = mp_hold_tcp(p, drains);
+	if (verdict == MP_HOLD_PASSES && mp_is_pure_ack(p))
+		verdict = mp_hold_ack(p, drains);
+	return verdict;
+}
+
+/* Whether a packet may be made to wait at all. */
+MP_INLINE bool mp_may_wait(struct __sk_buff *skb, const struct mp_packet *p, bool tcp)
+{
+	if (mp_settings.holds == MP_HOLDS_NOTHING || skb->mark == MP_MARK_LOCAL || !p->segment.ip_bytes)
+		return false;
+	return tcp || mp_is_unicast(skb, p);
+}
+
+/* Has a packet wait that has to, and takes note of one that has waited. Returns an enum mp_hold_verdict. */
 static __attribute__((noinline)) int mp_hold(struct __sk_buff *skb, struct mp_packet *p, bool tcp)
 {
-	uint32_t drains = !mp_settings.pace || mp_settings.holds != MP_HOLDS_ALL || !mp_alive(p->segment.now_ns);
-	int verdict = MP_HOLD_PASSES;
+	int verdict;
 
-	skb->cb[MP_KEPT_MAGIC] = 0;
-	p->bucket = mp_bucket_of(skb, p, true);
-	if (mp_settings.holds == MP_HOLDS_NOTHING || skb->mark == MP_MARK_LOCAL || !p->segment.ip_bytes)
-		return MP_HOLD_PASSES;
-	if (!tcp) {
-		if (!mp_is_unicast(skb, p))
+	if (!p->back) {
+		skb->cb[MP_KEPT_MAGIC] = 0;
+		if (!mp_may_wait(skb, p, tcp))
 			return MP_HOLD_PASSES;
-		verdict = mp_hold_datagram(p, drains);
-	} else if (!(p->segment.flags & MP_TCP_SYN)) {
-		verdict = mp_hold_tcp(p, drains);
-		if (verdict == MP_HOLD_PASSES && mp_is_pure_ack(p))
-			verdict = mp_hold_ack(p, drains);
 	}
+	p->bucket = mp_bucket_of(skb, p, true);
+	verdict = mp_hold_or_leave(p, tcp);
 	if (p->unheld)
 		mp_count(MP_COUNT_UNHELD);
 	if (verdict == MP_HOLD_MARKS && !mp_mark(skb))
