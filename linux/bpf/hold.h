@@ -153,10 +153,13 @@ MP_INLINE enum mp_hold_verdict mp_follows(struct mp_class *class, struct mp_pack
 {
 	enum mp_hold_verdict verdict = MP_HOLD_PASSES;
 
+	bool given_up = mp_beat_given_up(mp_beat_ns, p->segment.now_ns) && !mp_is_pure_ack(p);
+
 	bpf_spin_lock(&class->lock);
 	if (mp_hold_waiting(&class->hold) && mp_lets_go(class, p)) {
-		mp_take_place_in_line(class, p, mp_units(p));
-		verdict = MP_HOLD_WAITS;
+		verdict = given_up ? MP_HOLD_LOSES : MP_HOLD_WAITS;
+		if (!given_up)
+			mp_take_place_in_line(class, p, mp_units(p));
 	}
 	bpf_spin_unlock(&class->lock);
 	return verdict;

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The kernel holds packets: in time, whoever takes away what holds them, and as long as wanted."""
 
+import contextlib
 import re
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -19,6 +21,8 @@ RADIO = Radio(delay_ms=10.0, kbps=5000, queue=50)
 MORE_BYTES = 500_000
 # The issue's: gaps from p1 to p99 are within so much of the interval.
 WITHIN = 0.1
+# What is told of a daemon that no longer beats: half a second, one more, and a TCP time-out.
+GIVEN_UP_S = 3.0
 # A timer of the machine comes so late when others use it.
 LATE_MS = 0.1
 
@@ -150,6 +154,25 @@ def test_nothing_stays(mesh: net.Network, start: StartGateway) -> None:
         assert ifb(mesh) == ""
         assert "clsact" not in mesh.gateway.run("tc", "qdisc", "show", "dev", "mesh0")
         assert run.finish().intact
+
+
+@pytest.mark.parametrize("how", ["stopped", "killed"])
+def test_a_line_that_never_empties_is_given_up(start: StartGateway, how: str) -> None:
+    """Else a flow whose sender keeps it full would be held for ever at a dead daemon's rate."""
+    with net.over_radio(LONG) as network:
+        gateway = start(network, release="htb", host=[paced_host(net.host4(0), 10)])
+        with Transfer(network.wired, network.host, net.host4(0), options=backlogged(10)) as run:
+            paces(gateway)
+            until(lambda: gateway.status()["counters"]["queue_waiting"] > 10, PATIENCE_S, gateway)
+            with hang.stopped(gateway.pid) if how == "stopped" else contextlib.nullcontext():
+                if how == "killed":
+                    gateway.kill()
+                time.sleep(GIVEN_UP_S)
+                before = run.received
+                time.sleep(2)
+                kbps = (run.received - before) * 8 / 2e3
+            assert kbps > 2 * 12e3 / 10, "twice what an interval of 10 ms allows"
+            assert run.finish().intact
 
 
 def test_an_idle_flow_s_class_goes(mesh: net.Network, start: StartGateway) -> None:

@@ -39,6 +39,8 @@ pub struct Classes {
     slot_bytes: u16,
     hosts: HashMap<Address, Host>,
     lines: HashMap<mp_flow_key, Line>,
+    /// nothing is held: what waits leaves at once
+    pass: bool,
     /// numbers that were used and are not any more
     free: Vec<u16>,
     used: u16,
@@ -91,6 +93,13 @@ impl Classes {
         }
     }
 
+    fn in_force_ns(&self, interval_ns: u64) -> u64 {
+        match self.pass {
+            true => 0,
+            false => interval_ns,
+        }
+    }
+
     /// A host's class that is held to so many bytes/s; 0: it has no cap.
     fn of_host(&self, held_bytes_per_s: u64) -> Rate {
         let slot_ns = law::rate_interval_ns(held_bytes_per_s, self.slot_bytes.into());
@@ -103,6 +112,7 @@ impl Classes {
     }
 
     fn of_line(&self, key: &mp_flow_key, interval_ns: u64) -> Rate {
+        let interval_ns = self.in_force_ns(interval_ns);
         match line_of(key) {
             intf::mp_line_MP_LINE_FLOW => self.slots(interval_ns, true),
             intf::mp_line_MP_LINE_ACKS => self.slots(interval_ns, false),
@@ -120,12 +130,12 @@ impl Classes {
             return host.minor;
         }
         let (minor, rate) = (self.number(), self.of_host(held_bytes_per_s));
-        out.push(self.class(minor, None).make(&rate));
         let host = Host {
             minor,
             rate,
             lines: 1,
         };
+        out.push(self.class(minor, None).make(&self.rate_of(&host)));
         self.hosts.insert(address, host);
         minor
     }
@@ -181,14 +191,36 @@ impl Classes {
             return;
         }
         line.interval_ns = interval_ns;
-        let (minor, host) = (line.minor, line.host);
-        let parent = host
-            .and_then(|host| self.hosts.get(&host))
-            .map(|host| host.minor);
-        out.push(
-            self.class(minor, parent)
-                .change(&self.of_line(key, interval_ns)),
-        );
+        let line = &self.lines[key];
+        out.push(self.changed(key, line));
+    }
+
+    /// What tells of a line's rate as it is now.
+    fn changed(&self, key: &mp_flow_key, line: &Line) -> Request {
+        let parent = line.host.and_then(|host| self.hosts.get(&host));
+        let class = self.class(line.minor, parent.map(|host| host.minor));
+        class.change(&self.of_line(key, line.interval_ns))
+    }
+
+    /// From now on nothing is held, and what waits leaves in its order at once; or all is as before.
+    pub fn let_pass(&mut self, pass: bool, out: &mut Vec<Request>) {
+        if pass == self.pass {
+            return;
+        }
+        self.pass = pass;
+        for host in self.hosts.values() {
+            out.push(self.class(host.minor, None).change(&self.rate_of(host)));
+        }
+        for (key, line) in self.lines.iter().filter(|(_, line)| !line.leaves) {
+            out.push(self.changed(key, line));
+        }
+    }
+
+    fn rate_of(&self, host: &Host) -> Rate {
+        match self.pass {
+            true => self.of_host(0),
+            false => host.rate,
+        }
     }
 
     /// A host is held to so many bytes/s from now on; 0: to nothing.
@@ -211,8 +243,8 @@ impl Classes {
             return;
         }
         host.rate = rate;
-        let minor = host.minor;
-        out.push(self.class(minor, None).change(&rate));
+        let host = &self.hosts[address];
+        out.push(self.class(host.minor, None).change(&self.rate_of(host)));
     }
 
     /// Hosts that have a class.

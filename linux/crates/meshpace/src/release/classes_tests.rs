@@ -120,6 +120,26 @@ fn only_what_is_new_is_told() {
     assert_eq!(told(&mut out).len(), 3);
 }
 
+/// Else what waits when pacing ends would leave at its old rate, or be lost with what holds it.
+#[test]
+fn when_nothing_is_held_all_leave_at_once() {
+    let mut classes = Classes::new(7, 1522);
+    let mut out = Vec::new();
+    classes.make(&flow(HOST, 1), 100 * MS, HOST, 1000, &mut out);
+    out.clear();
+    classes.let_pass(true, &mut out);
+    classes.let_pass(true, &mut out);
+    assert_eq!(told(&mut out).len(), 2, "host and flow, once");
+    let free = classes.of_line(&flow(HOST, 1), 100 * MS).bytes_per_s;
+    assert_eq!(free, u64::from(intf::MP_HOLD_FREE_BYTES_PER_S));
+    classes.let_pass(false, &mut out);
+    assert_eq!(told(&mut out).len(), 2);
+    assert_eq!(
+        classes.of_line(&flow(HOST, 1), 100 * MS).bytes_per_s,
+        15_220
+    );
+}
+
 /// Else ACKs of a host's uploads would wait for its downloads' turns.
 #[test]
 fn acknowledgements_stand_by_themselves() {

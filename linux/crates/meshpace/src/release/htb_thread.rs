@@ -134,6 +134,9 @@ impl Thread {
             self.liveness.queue.made();
             self.begin_anew();
             self.follow_caps();
+            let pass = self.control.pass.load(Ordering::Relaxed);
+            self.classes.let_pass(pass, &mut self.orders);
+            self.send()?;
             let told = self.ears.listen(self.patience_ns());
             for (key, interval_ns) in told.lines {
                 self.serve(&key, interval_ns)?;
