@@ -226,8 +226,17 @@ TcpSocketRack::ProbeTail()
     }
     else
     {
-        const auto [seq, last] = *m_sent.rbegin();
-        SendDataPacket(seq, last.end - seq, m_connected);
+        // Not one that the receiver has, which ns-3 refuses to send. It may have the last where the one
+        // before is missing and left at the same moment: neither was sent later, so RACK calls none lost.
+        const auto last = std::ranges::find_if(m_sent.rbegin(), m_sent.rend(), [](const auto& entry) {
+            return !entry.second.arrived;
+        });
+        if (last == m_sent.rend())
+        {
+            return;
+        }
+        const auto seq = std::max(last->first, m_txBuffer->HeadSequence());
+        SendDataPacket(seq, last->second.end - seq, m_connected);
     }
     m_retxEvent.Cancel();
     m_retxEvent = Simulator::Schedule(m_rto.Get(), &TcpSocketRack::ReTxTimeout, this);

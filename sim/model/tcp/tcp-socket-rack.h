@@ -22,10 +22,10 @@ namespace ns3
  * - **RACK.** The first segment missing is lost when one that was sent later has arrived, a round trip and a quarter of the
  *   least round trip after it was sent (sections 6.2 and 5.2; the window for reordering is not adapted, no path here
  *   reorders). If no ACK comes then, a timer asks.
- * - **TLP.** When nothing has been heard for two round trips, 0.2 s longer where one segment is under way (the receiver
- *   may hold its ACK), new data is sent, or else the last segment again (section 7). Its ACK shows RACK what is
- *   missing. The window is not reduced where the probe itself was the repair (section 7.4 asks for D-SACK, of which ns-3's
- *   receivers know nothing).
+ * - **TLP.** When nothing has been heard for two round trips, 0.2 s longer where one segment is under way
+ *   (the receiver may hold its ACK), new data is sent, or else again the last segment of those that are not
+ *   known to have arrived (section 7). Its ACK shows RACK what is missing. The window is not reduced where the
+ *   probe itself was the repair (section 7.4 asks for D-SACK, of which ns-3's receivers know nothing).
  *
  * Repair itself is ns-3's: the first segment lost is sent at once, and recovery goes on by RFC 6675.
  */
