@@ -36,7 +36,9 @@ ROUNDS = 7
 WARM_UP_S, SECONDS = 0.3, 2.0
 STATISTICS = Path("/proc/sys/kernel/bpf_stats_enabled")
 PROGRAMS = ("mp_to_mesh", "mp_from_mesh")
-WAYS = ("none", "observe", "nfqueue")
+WAYS = ("none", "observe", "nfqueue", "htb")
+# What the daemon decides on comes to it in single packets.
+WHOLE = ("none", "observe", "htb")
 # So far and so fast that the law asks for next to no distance between packets.
 FAR, FAST_MBPS = 250, 100_000.0
 MANY = 16_000
@@ -199,7 +201,7 @@ def with_many_flows(network: net.Network) -> None:
 
 def idle_daemon(network: net.Network) -> None:
     """Resident memory and CPU with 1,000 flows that do nothing."""
-    for way in ("observe", "nfqueue"):
+    for way in WAYS[1:]:
         with gateway(network, way) as made:
             pour(network, flood(1000, "data"))
             made.fresh_status()
@@ -227,7 +229,7 @@ def main() -> None:
     if (why := obstacle()) is not None:
         sys.exit(f"bench_gateway: {why}; run it as root on a machine of its own")
     with net.routed() as network:
-        compare("super packets", "Mbit/s", network, WAYS[:2], throughput)
+        compare("super packets", "Mbit/s", network, WHOLE, throughput)
         network.segmentation(False)
         compare("single packets", "Mbit/s", network, WAYS, throughput)
         # Nobody answers: what forwarding alone costs.
