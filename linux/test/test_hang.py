@@ -37,11 +37,11 @@ def kbps(run: Transfer, seconds: float) -> float:
 
 @contextlib.contextmanager
 def download(
-    start: StartGateway, law: str, release: str = "nfqueue"
+    start: StartGateway, law: str, **release: str
 ) -> Iterator[tuple[Gateway, Transfer, float]]:
     """Of a bulk download that has settled: gateway, transfer, goodput in kbit/s."""
     with net.over_radio(RADIO) as network:
-        gateway = start(network, release=release, law=law, host=[host(net.host4(0), 11.0)])
+        gateway = start(network, law=law, host=[host(net.host4(0), 11.0)], **release)
         with Transfer(network.wired, network.host, net.host4(0), options=OPTIONS) as run:
             time.sleep(SETTLING_S)
             yield gateway, run, kbps(run, BEFORE_S)
@@ -59,7 +59,8 @@ def paces(gateway: Gateway, within_s: float) -> float:
 HANGS: dict[str, hang.Hang] = {
     "stopped": hang.stopped,
     "frozen": hang.frozen,
-    **{name: hang.thread_stopped(name) for name in ("nfqueue", "cache", "heart", "meshpace")},
+    "holder": hang.thread_stopped("nfqueue", "htb"),
+    **{name: hang.thread_stopped(name) for name in ("cache", "heart", "meshpace")},
 }
 
 
@@ -115,7 +116,7 @@ def test_a_daemon_that_is_stopped_in_each_release(
     start: StartGateway, record: Recorder, release: str
 ) -> None:
     """Release by `fq` needs no daemon for a packet; it runs in the kernels that have it."""
-    with download(start, "even", release) as (gateway, run, before):
+    with download(start, "even", release=release) as (gateway, run, before):
         with hang.stopped(gateway.pid):
             time.sleep(GRACE_S)
             hung = kbps(run, HUNG_S)

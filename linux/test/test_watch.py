@@ -63,7 +63,7 @@ def paces(gateway: Gateway, within_s: float = PATIENCE_S) -> float:
     def more() -> bool:
         status = gateway.status()
         now = status["counters"]
-        grown = all(now[name] > before[name] for name in ("tcp", "released_ipv4"))
+        grown = all(now[name] > before[name] for name in ("tcp", gateway.let_go))
         return grown and status["release"] == gateway.release and status["state"] == "ready"
 
     until(more, within_s - (time.monotonic() - began), gateway)
@@ -81,19 +81,27 @@ def state(gateway: Gateway, text: str, within_s: float = PATIENCE_S) -> dict[str
     return found
 
 
+def take_off(mesh: net.Network, gateway: Gateway) -> None:
+    """Takes both programs off the interface, in whichever way they are attached."""
+    if gateway.attached == "clsact":
+        mesh.gateway.run("tc", "qdisc", "del", "dev", "mesh0", "clsact")
+    else:
+        assert hooks.detach(gateway.pid) == 2
+
+
 def programs_taken_off(mesh: net.Network, gateway: Gateway, times: int, within_s: float) -> float:
     """Detaches them again and again, under load; seconds until packets were held, at most."""
     with download(mesh) as transfer:
         paces(gateway)
         slowest_s = 0.0
         for n in range(times):
-            assert hooks.detach(gateway.pid) == 2
+            take_off(mesh, gateway)
             slowest_s = max(slowest_s, paces(gateway, within_s))
             assert gateway.status()["counters"]["put_back"] == n + 1
         assert transfer.finish().intact
     lines = [line for line in gateway.log if "took the programs off" in line]
     assert len(lines) == times
-    assert gateway.status()["attached"] == "tcx"
+    assert gateway.status()["attached"] == gateway.attached
     return slowest_s
 
 
@@ -130,7 +138,7 @@ def test_filters_taken_off_are_put_back(mesh: net.Network, start: StartGateway) 
 
 def test_what_cannot_be_put_back_is_told(mesh: net.Network, start: StartGateway) -> None:
     """All places of tcx are taken, and `ingress` sits where clsact would have to be."""
-    gateway = start(mesh, law="even")
+    gateway = start(mesh, release="nfqueue", law="even")
     mesh.gateway.run("tc", "qdisc", "add", "dev", "mesh0", "ingress")
     gateway.send(signal.SIGSTOP)
     assert hooks.detach(gateway.pid) == 2
@@ -266,14 +274,14 @@ def test_two_gateways_side_by_side(mesh: net.Network, start: StartGateway, tmp_p
     """Two mesh interfaces of one box: who stops takes away what is its own."""
     mesh.gateway.ip("link", "add", "mesh1", "type", "veth", "peer", "name", "peer1")
     mesh.gateway.ip("link", "set", "mesh1", "up")
-    gateway = start(mesh, law="even", queue=7)
-    other = Gateway(mesh.gateway, tmp_path, "nfqueue", {"law": "even", "queue": 8}, mesh="mesh1")
+    gateway = start(mesh, law="even")
+    other = Gateway(mesh.gateway, tmp_path, gateway.release, {"law": "even"}, mesh="mesh1")
     try:
         other.start()
         assert other.status()["state"] == "ready"
     finally:
         other.end()
-    assert hooks.count(mesh.gateway, "mesh0") == 2
+    assert gateway.status()["state"] == "ready"
     assert hooks.count(mesh.gateway, "mesh1") == 0
     with download(mesh) as transfer:
         paces(gateway)
@@ -304,7 +312,7 @@ def test_a_full_run_folder_hinders_nothing(
 ) -> None:
     """What it cannot note it does all the same, here filters in the place of links."""
     with small_run(tmp_path / "run") as folder:
-        gateway = start(mesh, law="even")
+        gateway = start(mesh, release="nfqueue", law="even")
         rest = fill(folder)
         gateway.send(signal.SIGSTOP)
         assert hooks.detach(gateway.pid) == 2

@@ -118,6 +118,16 @@ class Gateway:
         return shown
 
     @property
+    def attached(self) -> str:
+        """How the programs are attached, where the kernel can do either."""
+        return "clsact" if self.release == "htb" else "tcx"
+
+    @property
+    def let_go(self) -> str:
+        """The counter of TCP over IPv4 that this release let go."""
+        return "released_ipv4" if self.release == "nfqueue" else "left_ipv4"
+
+    @property
     def pid(self) -> int:
         assert self._process
         return self._process.pid

@@ -63,20 +63,20 @@ def _ptrace(request: int, thread: int) -> None:
         raise OSError(errno, f"ptrace({request:#x}): {os.strerror(errno)}")
 
 
-def thread_of(pid: int, name: str) -> int:
-    """The thread of this name; the main thread has the program's."""
+def thread_of(pid: int, *names: str) -> int:
+    """The thread of one of these names; the main thread has the program's."""
     for task in Path(f"/proc/{pid}/task").iterdir():
-        if (task / "comm").read_text().strip() == name:
+        if (task / "comm").read_text().strip() in names:
             return int(task.name)
-    raise RuntimeError(f"process {pid} has no thread {name}")
+    raise RuntimeError(f"process {pid} has no thread {' or '.join(names)}")
 
 
-def thread_stopped(name: str) -> Hang:
-    """One thread stands still, as in a deadlock, all others go on."""
+def thread_stopped(*names: str) -> Hang:
+    """One thread stands still, as in a deadlock; of several names the one that there is."""
 
     @contextlib.contextmanager
     def hang(pid: int) -> Iterator[None]:
-        thread = thread_of(pid, name)
+        thread = thread_of(pid, *names)
         _ptrace(_PTRACE_SEIZE, thread)
         try:
             _ptrace(_PTRACE_INTERRUPT, thread)
