@@ -97,18 +97,18 @@ __attribute__((noinline)) int mp_hold_learns(struct mp_packet *p)
 /* The key of a line; of a host's by its standing address. On its own: the verifier goes through what follows once. */
 __attribute__((noinline)) int mp_line_key(struct mp_packet *p, struct mp_flow_key *key)
 {
-	struct mp_host_key host;
-
 	if (!p || !key)
 		return 0;
 	*key = mp_key_of(p, MP_DOWN);
 	if (p->line == MP_LINE_FLOW)
 		return 0;
-	host = mp_capped_key_of(p, MP_DOWN);
-	__builtin_memset(key, 0, sizeof(*key));
-	__builtin_memcpy(key->mesh, host.address, sizeof(key->mesh));
+	__builtin_memset(key->wired, 0, sizeof(key->wired));
 	key->mesh_port = p->line;
-	key->direction = p->line == MP_LINE_ACKS ? MP_UP : MP_DOWN;
+	key->wired_port = 0;
+	if (p->line == MP_LINE_ACKS)
+		key->direction = MP_UP;
+	if (mp_settings.aliases)
+		mp_stand_for_host((struct mp_address *)key->mesh);
 	return 0;
 }
 
@@ -146,6 +146,12 @@ MP_INLINE uint32_t mp_units(const struct mp_packet *p)
 	if (p->line != MP_LINE_SPARSE && p->line != MP_LINE_BULK)
 		return p->segment.segments;
 	return p->segment.ip_bytes + (p->segment.segments - 1) * headers; /* as it leaves, in segments */
+}
+
+/* Whether nothing more is to wait than must not overtake: pacing ends, or the daemon hangs. */
+MP_INLINE bool mp_hold_drains(uint64_t now_ns)
+{
+	return !mp_settings.pace || mp_settings.holds != MP_HOLDS_ALL || !mp_alive(now_ns);
 }
 
 /* Only what would overtake waits: what carries no data, and all where pacing ends or the daemon hangs. */
@@ -303,10 +309,11 @@ MP_INLINE int mp_hold_tcp(struct mp_packet *p, uint32_t drains)
 	return verdict;
 }
 
-/* An acknowledgement of a capped host's own data waits as that data would. drains: as above. */
-__attribute__((noinline)) int mp_hold_ack(struct mp_packet *p, uint32_t drains)
+/* An acknowledgement of a capped host's own data waits as that data would. */
+__attribute__((noinline)) int mp_hold_ack(struct mp_packet *p)
 {
-	struct mp_host_key host;
+	bool drains;
+	struct mp_host_key host = { .direction = MP_UP };
 	struct mp_flow_key key;
 	struct mp_class *class;
 	struct mp_cap *cap;
@@ -314,13 +321,14 @@ __attribute__((noinline)) int mp_hold_ack(struct mp_packet *p, uint32_t drains)
 
 	if (!p)
 		return MP_HOLD_PASSES;
-	p->held_bytes_per_s = mp_held_of(p, MP_UP);
+	drains = mp_hold_drains(p->segment.now_ns);
 	p->line = MP_LINE_ACKS;
 	mp_line_key(p, &key);
-	host = mp_capped_key_of(p, MP_UP);
 	class = bpf_map_lookup_elem(&mp_classes, &key);
+	__builtin_memcpy(host.address, key.mesh, sizeof(host.address));
 	cap = bpf_map_lookup_elem(&mp_caps, &host);
 	ack_bytes = cap ? cap->ack_bytes : 0;
+	p->held_bytes_per_s = cap ? mp_held_bytes_per_s(cap->cap_bytes_per_s, true) : 0;
 	if (class && (drains || !p->held_bytes_per_s || !ack_bytes))
 		return mp_follows(class, p);
 	if (!p->held_bytes_per_s || !ack_bytes)
@@ -444,12 +452,6 @@ MP_INLINE void mp_sends_to_wait(struct __sk_buff *skb, const struct mp_packet *p
 	mp_count(MP_COUNT_PACED);
 }
 
-/* Whether nothing more is to wait than must not overtake: pacing ends, or the daemon hangs. */
-MP_INLINE bool mp_hold_drains(uint64_t now_ns)
-{
-	return !mp_settings.pace || mp_settings.holds != MP_HOLDS_ALL || !mp_alive(now_ns);
-}
-
 /*
  * What becomes of a packet to the mesh, which comes for the first time, or back; an enum mp_hold_verdict. On its own: the
  * verifier goes through what follows once, and not for each line.
@@ -457,7 +459,6 @@ MP_INLINE bool mp_hold_drains(uint64_t now_ns)
 __attribute__((noinline)) int mp_hold_or_leave(struct mp_packet *p, uint32_t tcp)
 {
 	uint32_t drains;
-	int verdict;
 
 	if (!p)
 		return MP_HOLD_PASSES;
@@ -470,10 +471,7 @@ __attribute__((noinline)) int mp_hold_or_leave(struct mp_packet *p, uint32_t tcp
 		return mp_hold_datagram(p, drains);
 	if (p->segment.flags & MP_TCP_SYN)
 		return MP_HOLD_PASSES;
-	verdict = mp_hold_tcp(p, drains);
-	if (verdict == MP_HOLD_PASSES && mp_is_pure_ack(p))
-		verdict = mp_hold_ack(p, drains);
-	return verdict;
+	return mp_hold_tcp(p, drains);
 }
 
 /* Whether a packet may be made to wait at all. */
@@ -496,6 +494,8 @@ static __attribute__((noinline)) int mp_hold(struct __sk_buff *skb, struct mp_pa
 	}
 	p->bucket = mp_bucket_of(skb, p, true);
 	verdict = mp_hold_or_leave(p, tcp);
+	if (verdict == MP_HOLD_PASSES && tcp && !p->back && mp_is_pure_ack(p))
+		verdict = mp_hold_ack(p);
 	if (p->unheld)
 		mp_count(MP_COUNT_UNHELD);
 	if (verdict == MP_HOLD_MARKS && !mp_mark(skb))

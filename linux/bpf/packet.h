@@ -28,7 +28,10 @@ struct mp_packet {
 	struct mp_segment segment; /* as core's endpoints look at it; of what is not TCP: now_ns, ip_bytes, segments, ttl */
 	uint64_t ready_ns;      /* now_ns, or when a socket of this host wants it to leave */
 	uint64_t departure_ns;  /* now_ns unless it has to wait */
-	uint64_t turn_ns;       /* that its bytes take by its host's cap; 0: no cap, or it does not wait here */
+	union {
+		uint64_t turn_ns;          /* fq: that its bytes take by its host's cap; 0: no cap, or it does not wait here */
+		uint64_t held_bytes_per_s; /* htb: by its host's cap; 0: it has none */
+	};
 	uint64_t l3, l4;        /* offsets of the headers; of 64 bits a verifier forgets none */
 	uint32_t tcp_bytes;     /* of the TCP header, options included */
 	uint32_t frame_bytes;
@@ -42,20 +45,25 @@ struct mp_packet {
 	bool met;                    /* to the mesh: of a flow of which its host was heard lately */
 	bool tells_feedback;         /* its receiver is told of others, and not of RTT_wired */
 	bool back;                   /* to the mesh: it has waited in the kernel, and comes a second time */
+	bool fits;                   /* of an ACK to the mesh: of data that is known */
 	bool unheld;                 /* its line lets nothing go, so that it does not wait there */
 	uint8_t line;                /* where it waits, or waited: enum mp_line */
 	uint8_t bucket;              /* of what is not TCP */
 	uint16_t minor;              /* its line's class */
-	uint32_t stood;              /* units in line up to its own, when it came */
-	uint32_t came_by;            /* the interface by which it came to this box; 0: made here */
-	uint64_t came_ns;            /* when it came to wait */
-	uint64_t held_bytes_per_s;   /* by its host's cap; 0: it has none */
 	uint8_t window_scale;        /* of a SYN, one more than its shift; 0: none */
 	uint8_t options;             /* what its TCP options say, of enum mp_seen */
 	uint8_t feedback_at;         /* the first that tells something, from the TCP header on; 0: none */
 	uint32_t charged;            /* for it, of a flow that is not answered */
 	struct mp_sack_at sack;      /* of an ACK from the mesh */
-	struct mp_acked acked;       /* from the mesh: what it tells of a flow that is known */
+	union {
+		struct mp_acked acked; /* from the mesh: what it tells of a flow that is known */
+		struct {               /* to the mesh, where the kernel holds packets */
+			uint64_t came_ns; /* when it came to wait */
+			uint32_t came_by; /* the interface by which it came to this box; 0: made here */
+			uint32_t stood;   /* units in line up to its own, when it came */
+			uint32_t news;    /* of an ACK that fits: bytes that it acknowledges more */
+		};
+	};
 	struct mp_feedback feedback; /* what its receiver is told of others */
 };
 

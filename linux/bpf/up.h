@@ -97,8 +97,8 @@ MP_INLINE void mp_keep_ack(struct __sk_buff *skb, struct mp_packet *p, struct mp
 	flow->pure_ack_l4 = (uint8_t)p->l4;
 }
 
-/* A pure ACK leaves that acknowledges so many bytes more: what one does on average (mp_cap). */
-__attribute__((noinline)) int mp_note_ack_bytes(struct mp_packet *p, uint32_t bytes)
+/* A pure ACK leaves that acknowledges p->news bytes more: what one does on average (mp_cap). */
+__attribute__((noinline)) int mp_note_ack_bytes(struct mp_packet *p)
 {
 	struct mp_host_key host;
 	struct mp_cap *cap;
@@ -110,7 +110,7 @@ __attribute__((noinline)) int mp_note_ack_bytes(struct mp_packet *p, uint32_t by
 	if (!cap)
 		return 0;
 	bpf_spin_lock(&cap->lock);
-	cap->ack_bytes = mp_hold_ack_bytes(cap->ack_bytes, bytes);
+	cap->ack_bytes = mp_hold_ack_bytes(cap->ack_bytes, p->news);
 	bpf_spin_unlock(&cap->lock);
 	return 0;
 }
@@ -131,9 +131,8 @@ static __attribute__((noinline)) uint32_t mp_up_ack(struct __sk_buff *skb, struc
 	if (mp_heard_lately(flow->at.data_ns, p->segment.now_ns))
 		p->met = true;
 	p->departure_ns = mp_ack_departure(flow, p);
-	if (mp_settings.holds && mp_settings.udp_waits && mp_is_pure_ack(p) &&
-	    mp_endpoint_up_fits(&flow->at, p->segment.ack))
-		mp_note_ack_bytes(p, mp_endpoint_up_news(&flow->at, p->segment.ack));
+	p->fits = mp_endpoint_up_fits(&flow->at, p->segment.ack);
+	p->news = mp_endpoint_up_news(&flow->at, p->segment.ack);
 	mp_keep_ack(skb, p, flow);
 	bpf_spin_lock(&flow->lock);
 	if (mp_is_pure_ack(p))
