@@ -14,6 +14,7 @@
 #include "flows.h"
 #include "handshake.h"
 #include "cache.h"
+#include "hold.h"
 #include "strangers.h"
 #include "tcpopt.h"
 #include "waits.h"
@@ -167,6 +168,8 @@ __attribute__((noinline)) int mp_down_learn(struct mp_packet *p)
 		flow->at.interval_ns = mp_interval_ns(&flow->at.estimate, &mp_settings.law,
 						      flow->at.floor_ns);
 	bpf_spin_unlock(&flow->lock);
+	if (mp_settings.held_at)
+		mp_hold_learns(p);
 	return 0;
 }
 

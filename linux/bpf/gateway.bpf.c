@@ -147,8 +147,6 @@ MP_INLINE int mp_ack_from_mesh(struct __sk_buff *skb, struct mp_packet *p)
 	verdict = mp_down_ack(skb, p);
 	if (p->acked.counts)
 		mp_down_learn(p);
-	if (p->acked.counts && mp_settings.held_at)
-		mp_hold_learns(p);
 	if (p->acked.charged)
 		mp_unanswered_end(p);
 	if (verdict == MP_ACK_PLAIN)

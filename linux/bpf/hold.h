@@ -13,6 +13,7 @@
 #include "begins.h"
 #include "caps.h"
 #include "flows.h"
+#include "strangers.h"
 #include "waits.h"
 
 /* What is kept in skb->cb of a packet that waits. */

@@ -44,12 +44,6 @@ struct mp_packet {
 	bool heard;                  /* from the mesh: its host has been noted as heard, lately */
 	bool met;                    /* to the mesh: of a flow of which its host was heard lately */
 	bool tells_feedback;         /* its receiver is told of others, and not of RTT_wired */
-	bool back;                   /* to the mesh: it has waited in the kernel, and comes a second time */
-	bool fits;                   /* of an ACK to the mesh: of data that is known */
-	bool unheld;                 /* its line lets nothing go, so that it does not wait there */
-	uint8_t line;                /* where it waits, or waited: enum mp_line */
-	uint8_t bucket;              /* of what is not TCP */
-	uint16_t minor;              /* its line's class */
 	uint8_t window_scale;        /* of a SYN, one more than its shift; 0: none */
 	uint8_t options;             /* what its TCP options say, of enum mp_seen */
 	uint8_t feedback_at;         /* the first that tells something, from the TCP header on; 0: none */
@@ -62,6 +56,12 @@ struct mp_packet {
 			uint32_t came_by; /* the interface by which it came to this box; 0: made here */
 			uint32_t stood;   /* units in line up to its own, when it came */
 			uint32_t news;    /* of an ACK that fits: bytes that it acknowledges more */
+			uint16_t minor;   /* its line's class */
+			uint8_t line;     /* where it waits, or waited: enum mp_line */
+			uint8_t bucket;   /* of its flow, or of what is not TCP */
+			bool back;        /* it has waited, and comes a second time */
+			bool fits;        /* an ACK: of data that is known */
+			bool unheld;      /* its line lets nothing go, so that it does not wait there */
 		};
 	};
 	struct mp_feedback feedback; /* what its receiver is told of others */
@@ -197,7 +197,7 @@ MP_INLINE bool mp_read_packet(struct __sk_buff *skb, struct mp_packet *p, bool t
 		is = mp_read_ipv6(skb, p, to_mesh);
 	if (is == MP_COUNT_TCP)
 		is = mp_read_tcp(skb, p, to_mesh);
-	if (!p->back)
+	if (!to_mesh || !p->back)
 		mp_count(is);
 	if (is == MP_COUNT_TCP)
 		return true;
