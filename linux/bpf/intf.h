@@ -19,24 +19,22 @@
 #define MP_BEAT_STALE_NS (MP_NS_PER_S / 2)
 
 /*
- * The kernel holds packets by itself, at the rates that it has: those that come behind them follow, or they would overtake.
- * A line that has not become empty by so long after the heartbeat was stale takes no more: its sender is told by losses,
- * and a moment later nothing is held.
- */
-#define MP_BEAT_GIVEN_UP_NS (MP_BEAT_STALE_NS + MP_NS_PER_S)
-
-MP_INLINE bool mp_beat_given_up(uint64_t beat_ns, uint64_t now_ns)
-{
-	return (int64_t)(now_ns - beat_ns) >= (int64_t)MP_BEAT_GIVEN_UP_NS;
-}
-
-/*
  * Whether the daemon was well lately. Another processor may have written the heartbeat a moment after this
  * one read its clock: such a heartbeat is fresh, too.
  */
 MP_INLINE bool mp_beat_fresh(uint64_t beat_ns, uint64_t now_ns)
 {
 	return (int64_t)(now_ns - beat_ns) < (int64_t)MP_BEAT_STALE_NS;
+}
+
+/*
+ * The kernel holds packets by itself, at the rates that it has: those that come behind them follow, or they would overtake.
+ * A line that has not become empty by a second after the heartbeat was stale takes no more: its sender is told by losses,
+ * and a moment later nothing is held.
+ */
+MP_INLINE bool mp_beat_given_up(uint64_t beat_ns, uint64_t now_ns)
+{
+	return !mp_beat_fresh(beat_ns + MP_NS_PER_S, now_ns);
 }
 
 /* The heartbeat as far as one thread goes, that may be at work for patience_ns without a sign of progress. */
