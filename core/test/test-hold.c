@@ -7,6 +7,8 @@
 #define MS 1000000ull
 #define SLOT 1522u
 
+static const struct mp_hold_others nothing;
+
 /* Each packet takes its interval, whatever its length, within what a byte per second is of it. */
 static void test_rates(void)
 {
@@ -76,25 +78,32 @@ static void test_counts_come_round(void)
 /* Who took the ifb away makes a hole of 50 ms and two intervals, no longer; a slow class is no hole. */
 static void test_a_class_that_lets_nothing_go(void)
 {
+	const struct mp_hold_others others = { .returned_ns = 1060 * MS };
+	struct mp_hold_others silent = { .silent_ns = 1200 * MS };
 	struct mp_hold hold = { 0 };
 	uint64_t now_ns = 1000 * MS;
 
 	mp_hold_comes(&hold, 1, 20 * MS, now_ns);
 	mp_hold_comes(&hold, 1, 20 * MS, now_ns + 10 * MS);
-	CHECK(!mp_hold_is_stuck(&hold, 20 * MS, 0, now_ns + 89 * MS), "%d", 0);
+	CHECK(!mp_hold_is_stuck(&hold, 20 * MS, nothing, now_ns + 89 * MS), "%d", 0);
 	/* Others still leave. */
-	CHECK(!mp_hold_is_stuck(&hold, 20 * MS, now_ns + 60 * MS, now_ns + 149 * MS), "%d", 0);
+	CHECK(!mp_hold_is_stuck(&hold, 20 * MS, others, now_ns + 149 * MS), "%d", 0);
+	/* All are silent, and 90 ms later have had their time. */
+	CHECK(!mp_hold_is_stuck(&hold, 20 * MS, silent, now_ns + 289 * MS), "%d", 0);
+	/* It waits for its host's cap. */
+	CHECK_EQUAL(mp_hold_apart_ns(20 * MS, 14480), 100 * MS);
+	CHECK(!mp_hold_is_stuck(&hold, mp_hold_apart_ns(20 * MS, 14480), nothing, now_ns + 249 * MS), "%d", 0);
 	/* It was slower a moment ago, and finishes that. */
 	mp_hold_tell(&hold, 100 * MS);
-	CHECK(!mp_hold_is_stuck(&hold, MS, 0, now_ns + 249 * MS), "%d", 0);
-	CHECK(mp_hold_is_stuck(&hold, MS, 0, now_ns + 250 * MS), "%d", 0);
+	CHECK(!mp_hold_is_stuck(&hold, MS, nothing, now_ns + 249 * MS), "%d", 0);
+	CHECK(mp_hold_is_stuck(&hold, MS, nothing, now_ns + 250 * MS), "%d", 0);
 	CHECK_EQUAL(mp_hold_waiting(&hold), 0);
 	/* Shunned for a second, then tried again. */
-	CHECK(mp_hold_is_stuck(&hold, MS, 0, now_ns + 1249 * MS), "%d", 0);
-	CHECK(!mp_hold_is_stuck(&hold, MS, 0, now_ns + 1250 * MS), "%d", 0);
+	CHECK(mp_hold_is_stuck(&hold, MS, nothing, now_ns + 1249 * MS), "%d", 0);
+	CHECK(!mp_hold_is_stuck(&hold, MS, nothing, now_ns + 1250 * MS), "%d", 0);
 	mp_hold_comes(&hold, 1, MS, now_ns + 1250 * MS);
-	CHECK(!mp_hold_is_stuck(&hold, MS, 0, now_ns + 1301 * MS), "%d", 0);
-	CHECK(mp_hold_is_stuck(&hold, MS, 0, now_ns + 1302 * MS), "%d", 0);
+	CHECK(!mp_hold_is_stuck(&hold, MS, nothing, now_ns + 1301 * MS), "%d", 0);
+	CHECK(mp_hold_is_stuck(&hold, MS, nothing, now_ns + 1302 * MS), "%d", 0);
 }
 
 /* Of random arrivals and departures: a class that works is never taken for one that does not. */
@@ -120,7 +129,7 @@ static void test_a_class_that_works_is_not_stuck(void)
 				mp_hold_tell(&hold, interval_ns);
 				mp_hold_tell(&hold, next_ns - at_ns);
 			}
-			CHECK(!mp_hold_is_stuck(&hold, interval_ns, 0, now_ns), "round %u", round);
+			CHECK(!mp_hold_is_stuck(&hold, interval_ns, nothing, now_ns), "round %u", round);
 			if (last - first < 64) {
 				stood[last % 64] = mp_hold_comes(&hold, 1, interval_ns, now_ns);
 				mp_hold_tell(&hold, mp_max_u64(next_ns, now_ns) - now_ns);
@@ -135,15 +144,20 @@ static void test_room(void)
 {
 	struct mp_hold hold = { 0 };
 
-	while (mp_hold_has_room(&hold, 100000, 1000) && mp_hold_waiting(&hold) < 100000)
+	while (mp_hold_has_room(&hold, 100000, MP_CAP_WAIT_NS) && mp_hold_waiting(&hold) < 100000)
 		mp_hold_comes(&hold, 1000, 0, MS);
 	CHECK_EQUAL(mp_hold_waiting(&hold), 21000);
+	CHECK_EQUAL(mp_hold_has_room(&hold, 100000, MP_HOLD_NEW_WAIT_NS), true);
 	/* In turn with one other flow: half. */
 	hold.unit_ns = 20000;
 	hold.left = hold.came;
-	while (mp_hold_has_room(&hold, 100000, 1000) && mp_hold_waiting(&hold) < 100000)
+	while (mp_hold_has_room(&hold, 100000, MP_CAP_WAIT_NS) && mp_hold_waiting(&hold) < 100000)
 		mp_hold_comes(&hold, 1000, 0, MS);
 	CHECK_EQUAL(mp_hold_waiting(&hold), 11000);
+	hold.unit_ns = UINT64_MAX;
+	CHECK_EQUAL(mp_hold_has_room(&hold, 100000, MP_HOLD_NEW_WAIT_NS), false);
+	CHECK_EQUAL(mp_hold_is_silence(10 * MS, 10 * MS), true);
+	CHECK_EQUAL(mp_hold_is_silence(10 * MS - 1, 10 * MS), false);
 }
 
 /* By ECN where it can be, else by a loss, once all of a round trip waited too long; and nothing beyond all bounds. */

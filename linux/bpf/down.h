@@ -14,7 +14,7 @@
 #include "flows.h"
 #include "handshake.h"
 #include "cache.h"
-#include "hold.h"
+#include "lines.h"
 #include "strangers.h"
 #include "tcpopt.h"
 #include "waits.h"
@@ -154,6 +154,8 @@ MP_INLINE void mp_set_path(struct mp_flow *flow, const struct mp_packet *p)
 __attribute__((noinline)) int mp_down_learn(struct mp_packet *p)
 {
 	struct mp_flow *flow;
+	uint64_t before_ns;
+	bool changes;
 
 	if (!p)
 		return 0;
@@ -161,15 +163,17 @@ __attribute__((noinline)) int mp_down_learn(struct mp_packet *p)
 	if (!flow)
 		return 0;
 	bpf_spin_lock(&flow->lock);
+	before_ns = flow->at.interval_ns;
 	mp_set_path(flow, p);
 	mp_endpoint_down_learn(&flow->at, &mp_settings.law, &p->segment, p->acked.rtt_ticks, mp_settings.shared);
 	flow->at.interval_ns = 0;
 	if (mp_settings.pace && !flow->host.outside)
 		flow->at.interval_ns = mp_interval_ns(&flow->at.estimate, &mp_settings.law,
 						      flow->at.floor_ns);
+	changes = flow->at.interval_ns != before_ns;
 	bpf_spin_unlock(&flow->lock);
-	if (mp_settings.held_at)
-		mp_hold_learns(p);
+	if (changes && mp_settings.held_at)
+		mp_line_learns(p);
 	return 0;
 }
 

@@ -122,7 +122,7 @@ int mp_to_mesh(struct __sk_buff *skb)
 		if (p.segment.flags & MP_TCP_ACK) {
 			mp_read_timestamps(skb, &p);
 			rtt_wired_us = mp_up_ack(skb, &p);
-			if (mp_settings.held_at && mp_settings.udp_waits && p.fits && mp_is_pure_ack(&p))
+			if (mp_settings.held_at && mp_settings.host_lines && p.fits && mp_is_pure_ack(&p))
 				mp_note_ack_bytes(&p);
 		}
 		if (!p.one_way)

@@ -11,8 +11,7 @@
 #define MESHPACE_BPF_HOLD_H
 
 #include "begins.h"
-#include "caps.h"
-#include "flows.h"
+#include "lines.h"
 #include "strangers.h"
 #include "waits.h"
 
@@ -26,128 +25,11 @@ enum mp_kept {
 };
 #define MP_WAITS_MAGIC 0x6d707774u
 
-/* Set by the daemon, which makes classes and takes them away. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 2048);
-	__type(key, struct mp_flow_key);
-	__type(value, struct mp_class);
-} mp_classes SEC(".maps");
-
-/* struct mp_line_news. */
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 256 << 10);
-} mp_lines SEC(".maps");
-
 /* When a packet came back last that had waited, a millisecond more or less. */
 uint64_t mp_returned_ns;
 
-/* How many packets of a packet's bucket wait in a host's line. */
-MP_INLINE uint32_t *mp_of_bucket(struct mp_class *class, const struct mp_packet *p)
-{
-	uint32_t bucket = p->bucket;
-
-	/* The compiler knows the bounds already and would drop what the verifier needs. */
-	asm volatile("" : "+r"(bucket));
-	return &class->of_bucket[bucket & (MP_UDP_BUCKETS - 1)];
-}
-
-/* Tells the daemon that a line needs a class, or its class another rate. False: there was no room to tell it. */
-MP_INLINE bool mp_tell_line(const struct mp_flow_key *key, uint64_t interval_ns)
-{
-	struct mp_line_news *news = bpf_ringbuf_reserve(&mp_lines, sizeof(*news), 0);
-
-	if (!news)
-		return false;
-	news->key = *key;
-	news->interval_ns = interval_ns;
-	bpf_ringbuf_submit(news, 0);
-	return true;
-}
-
-/* A class's rate is to follow this interval from now on. */
-MP_INLINE void mp_follow_interval(struct mp_class *class, const struct mp_flow_key *key, uint64_t interval_ns)
-{
-	if (!mp_hold_is_news(class->told_ns, interval_ns) || !mp_tell_line(key, interval_ns))
-		return;
-	bpf_spin_lock(&class->lock);
-	class->told_ns = interval_ns;
-	mp_hold_tell(&class->hold, interval_ns);
-	bpf_spin_unlock(&class->lock);
-}
-
-/* The law has learnt: the class of a flow that has one is told. */
-__attribute__((noinline)) int mp_hold_learns(struct mp_packet *p)
-{
-	struct mp_class *class;
-	struct mp_flow_key key;
-	struct mp_flow *flow;
-
-	if (!p)
-		return 0;
-	key = mp_key_of(p, MP_DOWN);
-	flow = mp_find_flow(&key);
-	class = bpf_map_lookup_elem(&mp_classes, &key);
-	if (flow && class)
-		mp_follow_interval(class, &key, flow->at.interval_ns);
-	return 0;
-}
-
-/* The key of a line; of a host's by its standing address. On its own: the verifier goes through what follows once. */
-__attribute__((noinline)) int mp_line_key(struct mp_packet *p, struct mp_flow_key *key)
-{
-	if (!p || !key)
-		return 0;
-	*key = mp_key_of(p, MP_DOWN);
-	if (p->line == MP_LINE_FLOW)
-		return 0;
-	__builtin_memset(key->wired, 0, sizeof(key->wired));
-	key->mesh_port = p->line;
-	key->wired_port = 0;
-	if (p->line == MP_LINE_ACKS)
-		key->direction = MP_UP;
-	if (mp_settings.aliases)
-		mp_stand_for_host((struct mp_address *)key->mesh);
-	return 0;
-}
-
-/* What a packet's host is held to, that way; 0: nothing. */
-MP_INLINE uint64_t mp_held_of(const struct mp_packet *p, enum mp_direction direction)
-{
-	struct mp_host_key key = mp_capped_key_of(p, direction);
-	const struct mp_cap *cap;
-
-	if (!mp_settings.udp_waits) /* nobody has a cap */
-		return 0;
-	cap = bpf_map_lookup_elem(&mp_caps, &key);
-	return cap ? mp_held_bytes_per_s(cap->cap_bytes_per_s, direction == MP_UP) : 0;
-}
-
-/* Whether its class lets anything go, under the class's lock; if not, the packet is counted behind that. */
-MP_INLINE bool mp_lets_go(struct mp_class *class, struct mp_packet *p)
-{
-	p->unheld = mp_hold_is_stuck(&class->hold, class->told_ns, mp_returned_ns, p->segment.now_ns);
-	return !p->unheld;
-}
-
-/* A packet takes its place in line; under the class's lock. */
-MP_INLINE void mp_take_place_in_line(struct mp_class *class, struct mp_packet *p, uint32_t units)
-{
-	p->stood = mp_hold_comes(&class->hold, units, class->told_ns, p->segment.now_ns);
-	p->minor = class->minor;
-}
-
-/* The units of a packet in its line. */
-MP_INLINE uint32_t mp_units(const struct mp_packet *p)
-{
-	uint32_t headers = (uint32_t)(p->l4 - p->l3) + sizeof(struct udphdr);
-
-	if (p->line != MP_LINE_SPARSE && p->line != MP_LINE_BULK)
-		return p->segment.segments;
-	return p->segment.ip_bytes + (p->segment.segments - 1) * headers; /* as it leaves, in segments */
-}
+/* Until when none may come back, since busy hosts are silent (core's silence.h). Set by the daemon. */
+uint64_t mp_silent_ns SEC(".data.silent");
 
 /* Whether nothing more is to wait than must not overtake: pacing ends, or the daemon hangs. */
 MP_INLINE bool mp_hold_drains(uint64_t now_ns)
@@ -155,12 +37,40 @@ MP_INLINE bool mp_hold_drains(uint64_t now_ns)
 	return !mp_settings.pace || mp_settings.holds != MP_HOLDS_ALL || !mp_alive(now_ns);
 }
 
+/* Whether its class lets anything go, under the class's lock. If not, the packet does not wait there, and is counted. */
+MP_INLINE bool mp_lets_go(struct mp_class *class, struct mp_packet *p)
+{
+	struct mp_hold_others others = { mp_returned_ns, mp_silent_ns };
+	uint64_t apart_ns = mp_hold_apart_ns(class->told_ns, p->held_bytes_per_s);
+
+	p->unheld = mp_hold_is_stuck(&class->hold, apart_ns, others, p->segment.now_ns);
+	return !p->unheld;
+}
+
+/* A packet takes its place in line; under the class's lock. */
+MP_INLINE void mp_take_place_in_line(struct mp_class *class, struct mp_packet *p, uint32_t units)
+{
+	uint64_t apart_ns = mp_hold_apart_ns(class->told_ns, p->held_bytes_per_s);
+
+	p->stood = mp_hold_comes(&class->hold, units, apart_ns, p->segment.now_ns);
+	p->minor = class->minor;
+}
+
+/* The units of a packet in its line: packets where that has an interval, else bytes, as they leave in segments. */
+MP_INLINE uint32_t mp_units(const struct mp_packet *p)
+{
+	uint32_t headers = (uint32_t)(p->l4 - p->l3) + (p->line == MP_LINE_NEW ? p->tcp_bytes : sizeof(struct udphdr));
+
+	if (p->line == MP_LINE_FLOW || p->line == MP_LINE_ACKS)
+		return p->segment.segments;
+	return p->segment.ip_bytes + (p->segment.segments - 1) * headers;
+}
+
 /* Only what would overtake waits: what carries no data, and all where pacing ends or the daemon hangs. */
 MP_INLINE enum mp_hold_verdict mp_follows(struct mp_class *class, struct mp_packet *p)
 {
-	enum mp_hold_verdict verdict = MP_HOLD_PASSES;
-
 	bool given_up = mp_beat_given_up(mp_beat_ns, p->segment.now_ns) && !mp_is_pure_ack(p);
+	enum mp_hold_verdict verdict = MP_HOLD_PASSES;
 
 	bpf_spin_lock(&class->lock);
 	if (mp_hold_waiting(&class->hold) && mp_lets_go(class, p)) {
@@ -193,25 +103,18 @@ MP_INLINE enum mp_hold_verdict mp_hold_data(struct mp_class *class, const struct
 	return verdict;
 }
 
-/* So many packets of flows that nobody has answered may wait for a host: six connections to each of ten places. */
-#define MP_NEW_PACKETS 60u
-
-/* What waits for its host's cap alone. */
-MP_INLINE enum mp_hold_verdict mp_hold_other(struct mp_class *class, struct mp_packet *p, uint64_t held_bytes_per_s)
+/* What waits in a line of its host, by the host's cap alone; most_ns: not longer. */
+MP_INLINE enum mp_hold_verdict mp_hold_other(struct mp_class *class, struct mp_packet *p, uint64_t most_ns)
 {
 	enum mp_hold_verdict verdict = MP_HOLD_PASSES;
-	uint32_t units = mp_units(p);
 
 	bpf_spin_lock(&class->lock);
 	if (mp_lets_go(class, p)) {
-		verdict = MP_HOLD_WAITS;
-		if (p->line == MP_LINE_NEW && mp_hold_waiting(&class->hold) >= MP_NEW_PACKETS)
-			verdict = MP_HOLD_LOSES;
-		if ((p->line == MP_LINE_SPARSE || p->line == MP_LINE_BULK) &&
-		    !mp_hold_has_room(&class->hold, held_bytes_per_s, units))
-			verdict = MP_HOLD_LOSES;
-		if (verdict == MP_HOLD_WAITS)
-			mp_take_place_in_line(class, p, units);
+		bool room = mp_hold_has_room(&class->hold, p->held_bytes_per_s, most_ns);
+
+		verdict = room ? MP_HOLD_WAITS : MP_HOLD_LOSES;
+		if (room)
+			mp_take_place_in_line(class, p, mp_units(p));
 	}
 	bpf_spin_unlock(&class->lock);
 	return verdict;
@@ -241,7 +144,7 @@ __attribute__((noinline)) int mp_hold_new(struct mp_packet *p, uint32_t follows)
 		*mp_of_bucket(class, p) = 0;
 	if (follows && !*mp_of_bucket(class, p))
 		return MP_HOLD_PASSES;
-	verdict = follows ? mp_follows(class, p) : mp_hold_other(class, p, p->held_bytes_per_s);
+	verdict = follows ? mp_follows(class, p) : mp_hold_other(class, p, MP_HOLD_NEW_WAIT_NS);
 	if (verdict == MP_HOLD_WAITS)
 		__sync_fetch_and_add(mp_of_bucket(class, p), 1);
 	return (int)verdict;
@@ -274,9 +177,17 @@ __attribute__((noinline)) int mp_hold_flow(struct mp_packet *p, uint32_t follows
 	return mp_hold_data(class, flow, p, p->held_bytes_per_s);
 }
 
-MP_INLINE bool mp_carries_data(const struct mp_packet *p)
+/* What a packet's host is held to; 0: nothing. */
+MP_INLINE uint64_t mp_held_of(const struct mp_packet *p)
 {
-	return p->segment.payload_bytes > 0 && !(p->segment.flags & MP_TCP_SYN);
+	struct mp_host_key key;
+	const struct mp_cap *cap;
+
+	if (!mp_settings.host_lines)
+		return 0;
+	key = mp_capped_key_of(p, MP_DOWN);
+	cap = bpf_map_lookup_elem(&mp_caps, &key);
+	return cap ? mp_held_bytes_per_s(cap->cap_bytes_per_s, false) : 0;
 }
 
 /* What data waits for: sets p->held_bytes_per_s, and returns whether it is of a flow that is answered. */
@@ -286,26 +197,27 @@ __attribute__((noinline)) int mp_knows(struct mp_packet *p)
 
 	if (!p)
 		return false;
-	p->held_bytes_per_s = mp_held_of(p, MP_DOWN);
+	p->held_bytes_per_s = mp_held_of(p);
 	flow = mp_flow_of(p, MP_DOWN);
 	return flow && mp_endpoint_is_answered(&flow->at, p->segment.now_ns);
 }
 
 /*
- * TCP to the mesh: whether it waits, and in which line. drains: nothing is to wait that would not overtake. A flow that
- * has no class, since there are enough or until there is one, waits in the line of new ones for its host's cap. Returns
- * an enum mp_hold_verdict.
+ * TCP to the mesh, but SYNs: whether it waits, and in which line. drains: nothing is to wait that would not overtake. A
+ * flow that has no class, since there are enough or until there is one, waits in the line of new ones for its host's cap.
+ * Returns an enum mp_hold_verdict.
  */
-MP_INLINE int mp_hold_tcp(struct mp_packet *p, uint32_t drains)
+MP_INLINE int mp_hold_tcp(struct mp_packet *p, bool drains)
 {
-	bool data = mp_carries_data(p), answered = mp_knows(p);
+	bool data = p->segment.payload_bytes > 0, answered = mp_knows(p);
+	bool capped = p->held_bytes_per_s && !drains;
 	int verdict = MP_HOLD_PASSES;
 
-	if (p->held_bytes_per_s || drains)
-		verdict = mp_hold_new(p, drains || !data || answered);
+	if (mp_settings.host_lines)
+		verdict = mp_hold_new(p, !capped || !data || answered);
 	if (verdict == MP_HOLD_PASSES && (!data || answered))
 		verdict = mp_hold_flow(p, drains || !data);
-	if (verdict == MP_HOLD_PASSES && data && answered && p->held_bytes_per_s && !drains)
+	if (verdict == MP_HOLD_PASSES && data && answered && capped && !p->unheld)
 		verdict = mp_hold_new(p, false);
 	return verdict;
 }
@@ -313,14 +225,14 @@ MP_INLINE int mp_hold_tcp(struct mp_packet *p, uint32_t drains)
 /* An acknowledgement of a capped host's own data waits as that data would. */
 __attribute__((noinline)) int mp_hold_ack(struct mp_packet *p)
 {
-	bool drains;
 	struct mp_host_key host = { .direction = MP_UP };
 	struct mp_flow_key key;
 	struct mp_class *class;
-	struct mp_cap *cap;
 	uint32_t ack_bytes;
+	struct mp_cap *cap;
+	bool drains;
 
-	if (!p)
+	if (!p || !mp_settings.host_lines)
 		return MP_HOLD_PASSES;
 	drains = mp_hold_drains(p->segment.now_ns);
 	p->line = MP_LINE_ACKS;
@@ -339,7 +251,7 @@ __attribute__((noinline)) int mp_hold_ack(struct mp_packet *p)
 		return MP_HOLD_PASSES;
 	}
 	mp_follow_interval(class, &key, mp_hold_ack_interval_ns(&class->hold, p->held_bytes_per_s, ack_bytes));
-	return mp_hold_other(class, p, p->held_bytes_per_s);
+	return mp_hold_other(class, p, ~0ull); /* the more wait, the faster they leave */
 }
 
 /* The line of what is not TCP: by fq_codel's rule (RFC 8290) sparse is of whose bucket nothing waits. */
@@ -366,23 +278,21 @@ __attribute__((noinline)) int mp_hold_datagram(struct mp_packet *p, uint32_t dra
 	struct mp_class *sparse, *class;
 	enum mp_hold_verdict verdict;
 	struct mp_flow_key key;
+	bool follows;
 
-	if (!p)
+	if (!p || !mp_settings.host_lines)
 		return MP_HOLD_PASSES;
 	p->line = MP_LINE_SPARSE;
-	p->held_bytes_per_s = mp_held_of(p, MP_DOWN);
-	if (!p->held_bytes_per_s && !drains)
-		return MP_HOLD_PASSES;
+	p->held_bytes_per_s = mp_held_of(p);
+	follows = drains || !p->held_bytes_per_s;
 	mp_line_key(p, &key);
 	sparse = bpf_map_lookup_elem(&mp_classes, &key);
-	if (!sparse && !drains)
+	if (!sparse && !follows)
 		mp_tell_line(&key, 0);
-	if (!sparse)
-		return MP_HOLD_PASSES;
-	class = mp_other_line(p, sparse, &key);
+	class = sparse ? mp_other_line(p, sparse, &key) : NULL;
 	if (!class)
 		return MP_HOLD_PASSES;
-	verdict = drains ? mp_follows(class, p) : mp_hold_other(class, p, p->held_bytes_per_s);
+	verdict = follows ? mp_follows(class, p) : mp_hold_other(class, p, MP_CAP_WAIT_NS);
 	if (verdict == MP_HOLD_WAITS)
 		__sync_fetch_and_add(mp_of_bucket(sparse, p), 1);
 	return (int)verdict;
@@ -459,7 +369,7 @@ MP_INLINE void mp_sends_to_wait(struct __sk_buff *skb, const struct mp_packet *p
  */
 __attribute__((noinline)) int mp_hold_or_leave(struct mp_packet *p, uint32_t tcp)
 {
-	uint32_t drains;
+	bool drains;
 
 	if (!p)
 		return MP_HOLD_PASSES;

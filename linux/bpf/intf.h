@@ -179,6 +179,7 @@ struct mp_settings {
 	uint8_t silences;                /* when a flow begins, busy hosts are to be silent: the daemon is told */
 	uint8_t blanks;                  /* what senders are told is the gateway's alone: others' is blanked */
 	uint8_t holds;                   /* enum mp_holds */
+	uint8_t host_lines;              /* some host has a cap, or had one a moment ago: packets wait in its lines */
 	uint8_t shared;                  /* hosts are held to their shares of the air (law even) */
 	uint64_t unanswered_bytes_per_s; /* of each virtual queue of what nobody answers; 0: nothing bounds */
 	uint32_t held_at;                /* the interface behind which packets wait; 0: none */

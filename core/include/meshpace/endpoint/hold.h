@@ -71,6 +71,15 @@ MP_INLINE uint64_t mp_hold_saved_ns(uint64_t interval_ns)
 	return mp_max_u64(interval_ns / MP_HOLD_SAVED_PART, MP_HOLD_LATE_NS);
 }
 
+/*
+ * Whether a silence is worth it (silence.h): in less than the wait of one hop nothing goes that waits about the gateway,
+ * and a flood of those who ask would have all rates set thousands of times a second.
+ */
+MP_INLINE bool mp_hold_is_silence(uint64_t silent_ns, uint64_t hop_wait_ns)
+{
+	return silent_ns >= hop_wait_ns;
+}
+
 /* Whether a class whose rate follows the interval told_ns is to be told another; 0: it is free. */
 MP_INLINE bool mp_hold_is_news(uint64_t told_ns, uint64_t interval_ns)
 {
@@ -91,17 +100,29 @@ MP_INLINE void mp_hold_tell(struct mp_hold *hold, uint64_t interval_ns)
 	hold->slowest_ns = mp_max_u64(hold->slowest_ns, interval_ns);
 }
 
-/*
- * Whether a class that has this interval lets nothing go. returned_ns: when something left any class last. If so, what it
- * had is taken to be lost, and it is shunned for a while.
- */
-MP_INLINE bool mp_hold_is_stuck(struct mp_hold *hold, uint64_t interval_ns, uint64_t returned_ns, uint64_t now_ns)
+/* How far apart packets leave that wait for the interval of their class and for their host's cap, if it has one. */
+MP_INLINE uint64_t mp_hold_apart_ns(uint64_t told_ns, uint64_t held_bytes_per_s)
 {
-	uint64_t apart_ns = mp_max_u64(mp_max_u64(hold->slowest_ns, interval_ns), hold->unit_ns);
-	uint64_t moved_ns = mp_max_u64(hold->moved_ns, returned_ns);
+	return mp_max_u64(told_ns, mp_rate_interval_ns(held_bytes_per_s, MP_HOLD_PAYLOAD_BYTES));
+}
+
+/* When something left any class last, and until when none may leave. */
+struct mp_hold_others {
+	uint64_t returned_ns;
+	uint64_t silent_ns;
+};
+
+/*
+ * Whether a class whose packets leave so far apart lets nothing go. If so, what it had is taken to be lost, and it is
+ * shunned for a while.
+ */
+MP_INLINE bool mp_hold_is_stuck(struct mp_hold *hold, uint64_t apart_ns, struct mp_hold_others others, uint64_t now_ns)
+{
+	uint64_t moved_ns = mp_max_u64(mp_max_u64(hold->moved_ns, others.returned_ns), others.silent_ns);
 
 	if (hold->stuck_ns && now_ns < hold->stuck_ns + MP_HOLD_SHUNNED_NS)
 		return true;
+	apart_ns = mp_max_u64(mp_max_u64(hold->slowest_ns, apart_ns), hold->unit_ns);
 	if (!mp_hold_waiting(hold) || now_ns < moved_ns + 2 * apart_ns + MP_HOLD_STUCK_NS)
 		return false;
 	hold->stuck_ns = now_ns;
@@ -171,12 +192,18 @@ MP_INLINE enum mp_hold_verdict mp_hold_judge(struct mp_hold *hold, const struct 
 	return ecn ? MP_HOLD_MARKS : MP_HOLD_LOSES;
 }
 
-/* Whether so many bytes more leave in time, of a host held to this, behind its others that are not flows of TCP. */
-MP_INLINE bool mp_hold_has_room(const struct mp_hold *hold, uint64_t held_bytes_per_s, uint32_t bytes)
+/*
+ * Data of flows that nobody has answered waits no longer for its host's cap than until their senders take it for lost
+ * (RFC 6298: 1 s before the first sample); what is not TCP, no longer than a conversation bears (MP_CAP_WAIT_NS).
+ */
+#define MP_HOLD_NEW_WAIT_NS MP_NS_PER_S
+
+/* Whether a packet that comes now leaves within most_ns, of a host held to this, behind what waits in its line, in bytes. */
+MP_INLINE bool mp_hold_has_room(const struct mp_hold *hold, uint64_t held_bytes_per_s, uint64_t most_ns)
 {
 	uint64_t byte_ns = mp_max_u64(hold->unit_ns, mp_rate_interval_ns(held_bytes_per_s, 1));
 
-	return (uint64_t)(mp_hold_waiting(hold) + bytes) * byte_ns <= MP_CAP_WAIT_NS + bytes * byte_ns;
+	return mp_hold_waiting(hold) * mp_min_u64(byte_ns, MP_NS_PER_S) <= most_ns;
 }
 
 /*

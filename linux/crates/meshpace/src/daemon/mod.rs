@@ -219,6 +219,7 @@ impl Gateway {
                 _ => intf::mp_holds_MP_HOLDS_ORDER as u8,
             },
             held_at: self.machine.held_at(),
+            host_lines: (!shares.caps().is_empty() || self.holding.has_host_lines()).into(),
             shared: shares.air().is_shared().into(),
             // Where nothing is held, nothing is lost either.
             unanswered_bytes_per_s: if holds {

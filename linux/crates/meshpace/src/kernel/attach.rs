@@ -28,14 +28,16 @@ pub struct Hooks {
 /// older kernels have to be taken off.
 pub enum Attachment {
     Tcx([TcxLink; 2]),
-    Clsact {
-        ifindex: i32,
-        /// in the order in which they are taken off
-        filters: Vec<Filter>,
-    },
+    Clsact(Filters),
 }
 
 pub struct TcxLink(OwnedFd);
+
+/// Of an interface, in the order in which they were put there; they are taken off in the opposite one.
+pub struct Filters {
+    ifindex: i32,
+    list: Vec<Filter>,
+}
 
 pub struct Filter {
     hook: TcHook,
@@ -56,21 +58,18 @@ impl Hooks {
     /// The same as filters, which stay when the process is killed. With the interface behind which packets wait, 0:
     /// none, where another filter sends them.
     pub fn attach_clsact(&self, ifindex: i32, held_at: i32) -> Result<Attachment> {
-        let filter = |program: &OwnedFd, point| Filter::new(program.as_fd(), ifindex, point);
-        let mut attachment = Attachment::Clsact {
+        let mut filters = Filters {
             ifindex,
-            filters: Vec::new(),
+            list: Vec::new(),
         };
-        let Attachment::Clsact { filters, .. } = &mut attachment else {
-            unreachable!("it was made a line before");
-        };
-        filters.push(filter(&self.to_mesh, TC_EGRESS)?);
-        filters.push(filter(&self.from_mesh, TC_INGRESS)?);
+        let filter = |program: &OwnedFd, point| Filter::new(program.as_fd(), ifindex, point);
+        filters.list.push(filter(&self.from_mesh, TC_INGRESS)?);
         if held_at != 0 {
             let wait = Filter::sending(self.wait.as_fd(), ifindex, held_at)?;
-            filters.insert(0, wait);
+            filters.list.push(wait);
         }
-        Ok(attachment)
+        filters.list.push(filter(&self.to_mesh, TC_EGRESS)?);
+        Ok(Attachment::Clsact(filters))
     }
 }
 
@@ -108,28 +107,30 @@ impl TcxLink {
 }
 
 impl Filter {
-    fn new(program: BorrowedFd, ifindex: i32, point: TcAttachPoint) -> Result<Self> {
-        let mut hook = TcHookBuilder::new(program)
+    /// Not made yet.
+    fn hook(program: BorrowedFd, ifindex: i32, priority: u32, point: TcAttachPoint) -> TcHook {
+        TcHookBuilder::new(program)
             .ifindex(ifindex)
             .replace(true)
             .handle(FILTER_HANDLE)
-            .priority(FILTER_PRIORITY)
-            .hook(point);
-        hook.create()
-            .with_context(|| format!("qdisc clsact on interface {ifindex}"))?;
-        let mut hook = hook.attach().context("filter under clsact")?;
+            .priority(priority)
+            .hook(point)
+    }
+
+    fn made(mut hook: TcHook) -> Result<Self> {
         let program = hook.query().context("filter under clsact")?;
         Ok(Self { hook, program })
     }
 
-    /// What the program matches of what leaves is sent to another interface.
+    fn new(program: BorrowedFd, ifindex: i32, point: TcAttachPoint) -> Result<Self> {
+        let mut hook = Self::hook(program, ifindex, FILTER_PRIORITY, point);
+        hook.create()
+            .with_context(|| format!("qdisc clsact on interface {ifindex}"))?;
+        Self::made(hook.attach().context("filter under clsact")?)
+    }
+
+    /// What the program matches of what leaves is sent to another interface. clsact is there already.
     fn sending(program: BorrowedFd, ifindex: i32, to: i32) -> Result<Self> {
-        let mut hook = TcHookBuilder::new(program)
-            .ifindex(ifindex)
-            .replace(true)
-            .handle(FILTER_HANDLE)
-            .priority(WAIT_PRIORITY)
-            .hook(TC_EGRESS);
         let filter = tc::Filter {
             index: ifindex,
             parent: tc::EGRESS,
@@ -142,8 +143,7 @@ impl Filter {
         let _ = socket.exchange(filter.remove(), |_| {}); // what a gateway that died has left
         let made = socket.exchange(filter.make_redirect(to), |_| {});
         made.context("filter with mirred (kernel modules cls_bpf and act_mirred)")?;
-        let program = hook.query().context("filter under clsact")?;
-        Ok(Self { hook, program })
+        Self::made(Self::hook(program, ifindex, WAIT_PRIORITY, TC_EGRESS))
     }
 
     fn is_attached(&self) -> bool {
@@ -164,7 +164,7 @@ impl Attachment {
     pub fn is_whole(&self) -> bool {
         match self {
             Self::Tcx(links) => links.iter().all(TcxLink::is_attached),
-            Self::Clsact { filters, .. } => filters.iter().all(Filter::is_attached),
+            Self::Clsact(filters) => filters.list.iter().all(Filter::is_attached),
         }
     }
 }
@@ -173,22 +173,17 @@ impl std::fmt::Display for Attachment {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         f.write_str(match self {
             Self::Tcx(_) => "tcx",
-            Self::Clsact { .. } => "clsact",
+            Self::Clsact(_) => "clsact",
         })
     }
 }
 
-impl Drop for Attachment {
+impl Drop for Filters {
     fn drop(&mut self) {
-        let Self::Clsact { ifindex, filters } = self else {
-            return;
-        };
-        if !system::interface_exists(*ifindex) {
+        if !system::interface_exists(self.ifindex) {
             return; // the filters are gone with it
         }
-        filters
-            .iter()
-            .filter(|filter| filter.is_attached())
-            .for_each(Filter::remove);
+        let ours = self.list.iter().rev().filter(|filter| filter.is_attached());
+        ours.for_each(Filter::remove);
     }
 }

@@ -79,6 +79,7 @@ safe! {
     hold_bytes_per_s = mp_hold_bytes_per_s(interval_ns: u64, slot_bytes: u32) -> u64;
     hold_host_bytes_per_s = mp_hold_host_bytes_per_s(held_bytes_per_s: u64) -> u64;
     hold_saved_ns = mp_hold_saved_ns(interval_ns: u64) -> u64;
+    hold_is_silence = mp_hold_is_silence(silent_ns: u64, hop_wait_ns: u64) -> bool;
     hold_is_idle = mp_hold_is_idle(hold: &mp_hold, now_ns: u64) -> bool;
     hold_waiting = mp_hold_waiting(hold: &mp_hold) -> u32;
     rate_interval_ns = mp_rate_interval_ns(cap_bytes_per_s: u64, bytes: u32) -> u64;

@@ -112,6 +112,7 @@ impl Programs {
             counters: self.map("mp_counters")?,
             settings: self.map(".data.settings")?,
             beat: self.map(".data.beat")?,
+            silent: self.map(".data.silent")?,
             events: self.map("mp_events")?,
             unsent: self.map("mp_unsent")?,
             begun: self.map("mp_begun")?,
@@ -186,6 +187,7 @@ pub struct Maps {
     counters: MapHandle,
     settings: MapHandle,
     beat: MapHandle,
+    silent: MapHandle,
     events: MapHandle,
     begun: MapHandle,
     classes: MapHandle,
@@ -314,6 +316,13 @@ impl Maps {
         self.beat
             .update(&FIRST, &beat_ns.to_ne_bytes(), MapFlags::ANY)
             .context("heartbeat")
+    }
+
+    /// Until when nothing that waits in the kernel may leave.
+    pub fn set_silent(&self, until_ns: u64) -> Result<()> {
+        self.silent
+            .update(&FIRST, &until_ns.to_ne_bytes(), MapFlags::ANY)
+            .context("silence")
     }
 
     pub fn flow(&self, key: &mp_flow_key) -> Option<mp_flow> {

@@ -11,7 +11,7 @@ use crate::kernel::intf::{self, mp_flow_key};
 use crate::kernel::law;
 use crate::setup::ifb::{class_of, HTB};
 
-/// Lines that have a class. HTB finds classes in lists that do not grow with their number: with 1000 of them one is
+/// Lines that have a class, at most. HTB finds classes in lists that do not grow with their number: with 1000 of them one is
 /// made in 60 us, with 8000 in 400.
 pub const MOST: usize = 1000;
 /// Packets in a class at most; before, core/ loses some.
@@ -25,9 +25,12 @@ struct Host {
 
 struct Line {
     minor: u16,
-    /// whose class is above it; None: it stands by itself
-    host: Option<Address>,
+    host: Address,
     interval_ns: u64,
+    /// it lets nothing go for so long, whatever its interval; 0: it does
+    silent_ns: u64,
+    /// when something came to it last, a second more or less
+    came_ns: u64,
     /// it is taken away at the next opportunity: no packet finds it any more
     leaves: bool,
 }
@@ -41,6 +44,10 @@ pub struct Classes {
     lines: HashMap<mp_flow_key, Line>,
     /// nothing is held: what waits leaves at once
     pass: bool,
+    /// when it was tidied last
+    now_ns: u64,
+    /// that had to make room: no packet is to find them from now on
+    evicted: Vec<mp_flow_key>,
     /// numbers that were used and are not any more
     free: Vec<u16>,
     used: u16,
@@ -61,10 +68,6 @@ impl Classes {
             slot_bytes,
             ..Self::default()
         }
-    }
-
-    pub fn has(&self, key: &mp_flow_key) -> bool {
-        self.lines.contains_key(key)
     }
 
     fn number(&mut self) -> u16 {
@@ -93,13 +96,6 @@ impl Classes {
         }
     }
 
-    fn in_force_ns(&self, interval_ns: u64) -> u64 {
-        match self.pass {
-            true => 0,
-            false => interval_ns,
-        }
-    }
-
     /// A host's class that is held to so many bytes/s; 0: it has no cap.
     fn of_host(&self, held_bytes_per_s: u64) -> Rate {
         let slot_ns = law::rate_interval_ns(held_bytes_per_s, self.slot_bytes.into());
@@ -111,8 +107,12 @@ impl Classes {
         }
     }
 
-    fn of_line(&self, key: &mp_flow_key, interval_ns: u64) -> Rate {
-        let interval_ns = self.in_force_ns(interval_ns);
+    fn of_line(&self, key: &mp_flow_key, line: &Line) -> Rate {
+        let interval_ns = match (self.pass, line.silent_ns) {
+            (true, _) => 0,
+            (false, 0) => line.interval_ns,
+            (false, silent_ns) => silent_ns,
+        };
         match line_of(key) {
             intf::mp_line_MP_LINE_FLOW => self.slots(interval_ns, true),
             intf::mp_line_MP_LINE_ACKS => self.slots(interval_ns, false),
@@ -123,11 +123,22 @@ impl Classes {
         }
     }
 
-    /// The class above a host's lines, made if it is not there.
-    fn host(&mut self, address: Address, held_bytes_per_s: u64, out: &mut Vec<Request>) -> u16 {
+    /// ACKs of a host's uploads stand by themselves, all other lines below their host.
+    fn parent(&self, key: &mp_flow_key, line: &Line) -> Option<u16> {
+        let below = line_of(key) != intf::mp_line_MP_LINE_ACKS;
+        let host = self.hosts.get(&line.host).filter(|_| below);
+        host.map(|host| host.minor)
+    }
+
+    fn class_of(&self, key: &mp_flow_key, line: &Line) -> Class {
+        self.class(line.minor, self.parent(key, line))
+    }
+
+    /// A line more of a host, whose class is made if it is not there.
+    fn join_host(&mut self, address: Address, held_bytes_per_s: u64, out: &mut Vec<Request>) {
         if let Some(host) = self.hosts.get_mut(&address) {
             host.lines += 1;
-            return host.minor;
+            return;
         }
         let (minor, rate) = (self.number(), self.of_host(held_bytes_per_s));
         let host = Host {
@@ -137,7 +148,36 @@ impl Classes {
         };
         out.push(self.class(minor, None).make(&self.rate_of(&host)));
         self.hosts.insert(address, host);
-        minor
+    }
+
+    /// Where there are enough, the host that has most loses the line to which nothing has come for longest, unless it is
+    /// this one. Whether there is room.
+    fn has_room(&mut self, address: &Address) -> bool {
+        let stay = || self.lines.iter().filter(|(_, line)| !line.leaves);
+        if stay().count() < MOST {
+            return true;
+        }
+        let mut counts = HashMap::<Address, usize>::new();
+        stay().for_each(|(_, line)| *counts.entry(line.host).or_default() += 1);
+        let own = counts.get(address).copied().unwrap_or(0);
+        let most = counts.iter().max_by_key(|(_, count)| **count);
+        let Some((most, _)) = most.filter(|(_, count)| **count > own + 1) else {
+            return false;
+        };
+        let oldest = stay()
+            .filter(|(_, line)| line.host == *most)
+            .min_by_key(|(_, line)| line.came_ns);
+        let Some(oldest) = oldest.map(|(key, _)| *key) else {
+            return false;
+        };
+        self.lines.get_mut(&oldest).expect("it was there").leaves = true;
+        self.evicted.push(oldest);
+        true
+    }
+
+    /// Lines that had to make room.
+    pub fn take_evicted(&mut self) -> Vec<mp_flow_key> {
+        std::mem::take(&mut self.evicted)
     }
 
     /// Makes a line's class, below that of its host, which is held to so many bytes/s; its number. None: there are
@@ -150,21 +190,27 @@ impl Classes {
         held_bytes_per_s: u64,
         out: &mut Vec<Request>,
     ) -> Option<u16> {
-        if let Some(line) = self.lines.get_mut(key).filter(|line| line.leaves) {
+        let leaves = self.lines.get(key).map(|line| line.leaves);
+        if leaves == Some(false) || !self.has_room(&host) {
+            return None;
+        }
+        if let Some(line) = self.lines.get_mut(key) {
             line.leaves = false;
             let minor = line.minor;
             self.change(key, interval_ns, out);
             return Some(minor);
         }
-        if self.lines.len() >= MOST || self.has(key) {
-            return None;
-        }
-        let alone = line_of(key) == intf::mp_line_MP_LINE_ACKS;
-        let host = (!alone).then_some(host);
-        let parent = host.map(|host| self.host(host, held_bytes_per_s, out));
+        self.join_host(host, held_bytes_per_s, out);
         let minor = self.number();
-        let rate = self.of_line(key, interval_ns);
-        out.push(self.class(minor, parent).make(&rate));
+        let line = Line {
+            minor,
+            host,
+            interval_ns,
+            silent_ns: 0,
+            came_ns: self.now_ns,
+            leaves: false,
+        };
+        out.push(self.class_of(key, &line).make(&self.of_line(key, &line)));
         let handle = u32::from(minor) << 16;
         out.push(tc::make_fifo(
             self.index,
@@ -172,12 +218,6 @@ impl Classes {
             class_of(minor),
             FIFO_PACKETS,
         ));
-        let line = Line {
-            minor,
-            host,
-            interval_ns,
-            leaves: false,
-        };
         self.lines.insert(*key, line);
         Some(minor)
     }
@@ -191,15 +231,13 @@ impl Classes {
             return;
         }
         line.interval_ns = interval_ns;
-        let line = &self.lines[key];
-        out.push(self.changed(key, line));
+        out.push(self.changed(key, &self.lines[key]));
     }
 
     /// What tells of a line's rate as it is now.
     fn changed(&self, key: &mp_flow_key, line: &Line) -> Request {
-        let parent = line.host.and_then(|host| self.hosts.get(&host));
-        let class = self.class(line.minor, parent.map(|host| host.minor));
-        class.change(&self.of_line(key, line.interval_ns))
+        let rate = self.of_line(key, line);
+        self.class_of(key, line).change(&rate)
     }
 
     /// From now on nothing is held, and what waits leaves in its order at once; or all is as before.
@@ -227,12 +265,36 @@ impl Classes {
     pub fn hold(&mut self, address: &Address, held_bytes_per_s: u64, out: &mut Vec<Request>) {
         let rate = self.of_host(held_bytes_per_s);
         self.set_host(address, rate, out);
+        self.silence_acks(address, 0, out);
     }
 
-    /// After one packet more of the host nothing of it leaves for so long, or until its rate is set again.
+    /// After one packet more of the host, and one ACK of its uploads, nothing of it leaves for so long; from then on its
+    /// rate may be set again.
     pub fn silence(&mut self, address: &Address, silent_ns: u64, out: &mut Vec<Request>) {
         let rate = self.slots(silent_ns, false);
         self.set_host(address, rate, out);
+        self.silence_acks(address, silent_ns, out);
+    }
+
+    fn silence_acks(&mut self, address: &Address, silent_ns: u64, out: &mut Vec<Request>) {
+        let key = mp_flow_key {
+            mesh: *address,
+            mesh_port: intf::mp_line_MP_LINE_ACKS as u16,
+            direction: intf::mp_direction_MP_UP,
+            ..Default::default()
+        };
+        let acks = self.lines.get_mut(&key);
+        let Some(line) = acks.filter(|line| line.silent_ns != silent_ns) else {
+            return;
+        };
+        line.silent_ns = silent_ns;
+        out.push(self.changed(&key, &self.lines[&key]));
+    }
+
+    /// Whether packets may wait in lines that are no flow's.
+    pub fn has_host_lines(&self) -> bool {
+        let of_host = |key: &mp_flow_key| line_of(key) != intf::mp_line_MP_LINE_FLOW;
+        self.lines.keys().any(of_host)
     }
 
     fn set_host(&mut self, address: &Address, rate: Rate, out: &mut Vec<Request>) {
@@ -252,21 +314,26 @@ impl Classes {
         self.hosts.keys().copied().collect()
     }
 
-    /// What was idle before is taken away; what is idle now no packet is to find from now on: those lines.
+    /// What was idle before is taken away; what is idle now no packet is to find from now on: those lines. `came`: when
+    /// something came to a line last, None: it is idle.
     pub fn tidy(
         &mut self,
-        is_idle: impl Fn(&mp_flow_key) -> bool,
+        now_ns: u64,
+        came: impl Fn(&mp_flow_key) -> Option<u64>,
         out: &mut Vec<Request>,
     ) -> Vec<mp_flow_key> {
+        self.now_ns = now_ns;
         let gone: Vec<_> = self.lines.extract_if(|_, line| line.leaves).collect();
         for (_, line) in gone {
             out.push(self.class(line.minor, None).remove());
             self.free.push(line.minor);
-            line.host.inspect(|host| self.leave_host(host, out));
+            self.leave_host(&line.host, out);
         }
         let mut idle = Vec::new();
         for (key, line) in &mut self.lines {
-            line.leaves = is_idle(key);
+            let came_ns = came(key);
+            line.leaves = came_ns.is_none();
+            line.came_ns = came_ns.unwrap_or(line.came_ns);
             idle.extend(line.leaves.then_some(*key));
         }
         idle

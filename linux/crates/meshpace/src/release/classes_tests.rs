@@ -24,6 +24,7 @@ fn line(host: Address, line: intf::mp_line) -> mp_flow_key {
     mp_flow_key {
         mesh: host,
         mesh_port: line as u16,
+        direction: (line == intf::mp_line_MP_LINE_ACKS).into(),
         ..Default::default()
     }
 }
@@ -60,13 +61,13 @@ fn a_host_s_class_is_made_first_and_goes_last() {
     ];
     assert_eq!(told(&mut out), expected);
     assert_eq!(
-        classes.tidy(|key| key.mesh_port == 1, &mut out),
+        classes.tidy(1, |key| (key.mesh_port != 1).then_some(1), &mut out),
         [flow(HOST, 1)]
     );
     assert!(out.is_empty(), "a packet may be on its way to it");
-    assert_eq!(classes.tidy(|_| true, &mut out), [flow(HOST, 2)]);
+    assert_eq!(classes.tidy(1, |_| None, &mut out), [flow(HOST, 2)]);
     assert_eq!(told(&mut out), [(REMOVE, HTB | 2, HTB)]);
-    classes.tidy(|_| true, &mut out);
+    classes.tidy(1, |_| None, &mut out);
     assert_eq!(
         told(&mut out),
         [(REMOVE, HTB | 3, HTB), (REMOVE, HTB | 1, HTB)]
@@ -85,14 +86,14 @@ fn a_line_that_was_about_to_go_stays_if_it_is_asked_for() {
     let mut classes = Classes::new(7, 1522);
     let mut out = Vec::new();
     let first = classes.make(&flow(HOST, 1), 2 * MS, HOST, 0, &mut out);
-    classes.tidy(|_| true, &mut out);
+    classes.tidy(1, |_| None, &mut out);
     out.clear();
     assert_eq!(
         classes.make(&flow(HOST, 1), 3 * MS, HOST, 0, &mut out),
         first
     );
     assert_eq!(told(&mut out), [(MAKE, HTB | 2, HTB | 1)], "its rate");
-    assert!(classes.tidy(|_| false, &mut out).is_empty());
+    assert!(classes.tidy(1, |_| Some(1), &mut out).is_empty());
     assert!(out.is_empty());
 }
 
@@ -130,14 +131,32 @@ fn when_nothing_is_held_all_leave_at_once() {
     classes.let_pass(true, &mut out);
     classes.let_pass(true, &mut out);
     assert_eq!(told(&mut out).len(), 2, "host and flow, once");
-    let free = classes.of_line(&flow(HOST, 1), 100 * MS).bytes_per_s;
-    assert_eq!(free, u64::from(intf::MP_HOLD_FREE_BYTES_PER_S));
+    let rate = |classes: &Classes| {
+        let key = flow(HOST, 1);
+        classes.of_line(&key, &classes.lines[&key]).bytes_per_s
+    };
+    assert_eq!(rate(&classes), u64::from(intf::MP_HOLD_FREE_BYTES_PER_S));
     classes.let_pass(false, &mut out);
     assert_eq!(told(&mut out).len(), 2);
-    assert_eq!(
-        classes.of_line(&flow(HOST, 1), 100 * MS).bytes_per_s,
-        15_220
-    );
+    assert_eq!(rate(&classes), 15_220);
+}
+
+/// Else a busy host's uploads would go on through another's moment, at the rate that their ACKs allow.
+#[test]
+fn in_a_silence_acknowledgements_wait_too() {
+    let mut classes = Classes::new(7, 1522);
+    let mut out = Vec::new();
+    let acks = line(HOST, intf::mp_line_MP_LINE_ACKS);
+    classes.make(&acks, MS, HOST, 1000, &mut out);
+    out.clear();
+    classes.silence(&HOST, 100 * MS, &mut out);
+    assert_eq!(told(&mut out).len(), 2, "host and ACKs");
+    let rate = classes.of_line(&acks, &classes.lines[&acks]);
+    assert_eq!(rate.bytes_per_s, 15_220);
+    classes.change(&acks, 2 * MS, &mut out);
+    classes.hold(&HOST, 1000, &mut out);
+    let rate = classes.of_line(&acks, &classes.lines[&acks]);
+    assert_eq!(rate.bytes_per_s, 761_000);
 }
 
 /// Else ACKs of a host's uploads would wait for its downloads' turns.
@@ -158,7 +177,7 @@ fn acknowledgements_stand_by_themselves() {
         .iter()
         .map(|(_, _, parent)| *parent)
         .collect();
-    assert_eq!(parents, [HTB, HTB | 1, HTB, HTB | 2, HTB | 3]);
+    assert_eq!(parents, [HTB, HTB, HTB | 2, HTB | 1, HTB | 3]);
 }
 
 /// Else a flood of flows would slow down what sets rates.
@@ -171,9 +190,19 @@ fn there_are_so_many_classes_at_most() {
         classes.make(&key, MS, HOST, 0, &mut Vec::new()).is_some()
     });
     assert_eq!(made.count(), MOST);
-    classes.tidy(|_| true, &mut out);
-    classes.tidy(|_| true, &mut out);
-    assert_eq!(told(&mut out).len(), MOST + 1);
+    assert!(classes.take_evicted().is_empty(), "nobody else had any");
+    // Another host has room, at the cost of the one that has most; the line to which nothing has come for longest.
+    let recent = |key: &mp_flow_key| Some(u64::from(key.mesh_port) + 1);
+    classes.tidy(5, recent, &mut out);
+    assert!(classes
+        .make(&flow(OTHER, 1), MS, OTHER, 0, &mut out)
+        .is_some());
+    assert_eq!(classes.take_evicted(), [flow(HOST, 0)]);
+    out.clear();
+    classes.tidy(1, |_| None, &mut out);
+    classes.tidy(1, |_| None, &mut out);
+    // Each line's, the one that was evicted, and both hosts'.
+    assert_eq!(told(&mut out).len(), MOST + 1 + 2);
     assert!(classes
         .make(&flow(HOST, 1), MS, HOST, 0, &mut out)
         .is_some());

@@ -52,6 +52,11 @@ impl Holding {
         Ok(())
     }
 
+    /// Whether packets may wait in lines of hosts, of which some had a cap a moment ago.
+    pub fn has_host_lines(&self) -> bool {
+        self.queue.host_lines.load(Ordering::Relaxed)
+    }
+
     /// Keeps copies of segments from now on, in so many bytes of memory.
     pub fn keep_copies(&mut self, maps: &Arc<Maps>, port: Arc<Port>, budget: u64) -> Result<()> {
         cache::start(

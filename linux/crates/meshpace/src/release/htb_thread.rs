@@ -172,7 +172,7 @@ impl Thread {
         }
         self.made = made;
         self.maps.forget_classes();
-        self.classes = Classes::new(self.ifb.index(), self.ifb.slot_bytes);
+        self.classes = Classes::new(self.ifb.index(), self.ifb.slot_bytes());
         self.silent = None;
         self.orders.clear();
     }
@@ -204,6 +204,9 @@ impl Thread {
         if let Some(minor) = self.classes.make(key, interval_ns, host, held, orders) {
             // A packet finds its class when it is there.
             self.send()?;
+            for evicted in self.classes.take_evicted() {
+                self.maps.remove_class(&evicted);
+            }
             self.maps.set_class(key, minor.into(), interval_ns)?;
         } else {
             self.classes.change(key, interval_ns, orders);
@@ -221,22 +224,33 @@ impl Thread {
     /// lets one go, and then none for so long whatever its rate is meanwhile: it is set again half-way.
     fn be_silent(&mut self, begun: &[Address]) {
         let now = now_ns();
-        let law = self.control.law();
+        let hop_wait_ns = self.control.law().hop_wait_ns;
         for address in begun {
-            let Some(until) = self.held.begins(*address, law.hop_wait_ns, now) else {
+            if self.silent.is_some() {
+                break; // who asks again meanwhile would put off the end
+            }
+            let Some(until) = self.held.begins(*address, hop_wait_ns, now) else {
                 continue;
             };
-            self.control.silences.fetch_add(1, Ordering::Relaxed);
-            let hosts = self.held.busy();
-            for host in &hosts {
-                self.classes.silence(host, until - now, &mut self.orders);
+            if law::hold_is_silence(until - now, hop_wait_ns) {
+                self.silence(now, until);
             }
-            self.silent = Some((now + (until - now) / 2, hosts));
         }
         let over = self.silent.take_if(|(until, _)| *until <= now);
         for host in over.into_iter().flat_map(|(_, hosts)| hosts) {
             self.hold(&host);
         }
+    }
+
+    fn silence(&mut self, now: u64, until: u64) {
+        self.control.silences.fetch_add(1, Ordering::Relaxed);
+        // No packet leaves meanwhile, but the one with which it begins.
+        let _ = self.maps.set_silent(until + until - now);
+        let hosts = self.held.busy();
+        for host in &hosts {
+            self.classes.silence(host, until - now, &mut self.orders);
+        }
+        self.silent = Some((now + (until - now) / 2, hosts));
     }
 
     /// What netlink refuses is told: the ifb is looked after by who made it.
@@ -261,13 +275,15 @@ impl Thread {
             .into_iter()
             .map(|(key, class)| (key, class.hold))
             .collect();
-        let is_idle = |key: &mp_flow_key| {
-            came.get(key)
-                .is_none_or(|hold| law::hold_is_idle(hold, now))
+        let came = |key: &mp_flow_key| {
+            let hold = came.get(key).filter(|hold| !law::hold_is_idle(hold, now));
+            hold.map(|hold| hold.came_ns)
         };
-        for key in self.classes.tidy(is_idle, &mut self.orders) {
+        for key in self.classes.tidy(now, came, &mut self.orders) {
             self.maps.remove_class(&key);
         }
+        let host_lines = self.classes.has_host_lines();
+        self.control.host_lines.store(host_lines, Ordering::Relaxed);
         self.send()?;
         self.control
             .waiting

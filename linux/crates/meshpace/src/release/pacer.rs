@@ -58,6 +58,8 @@ pub struct Control {
     /// flows of which something waits, as of the latest second, or since it was asked for
     held_flows: Mutex<HashSet<mp_flow_key>>,
     pub asks_held: AtomicBool,
+    /// some classes are of hosts' lines
+    pub host_lines: AtomicBool,
 }
 
 impl Control {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The interface behind which the kernel holds packets (linux/bpf/hold.h): an ifb with HTB, which sends what
 //! leaves it to the mesh interface again. Classes are made by who knows what waits (release/classes.rs).
-use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU16, AtomicU32, Ordering};
 
 use meshpace_netlink::socket::{Family, NetlinkSocket};
 use meshpace_netlink::tc;
@@ -24,7 +24,7 @@ const FRAME_HEADERS: u32 = 14 + 2 * 4;
 pub struct Ifb {
     pub name: String,
     /// no frame is longer, so that each takes one slot
-    pub slot_bytes: u16,
+    slot_bytes: AtomicU16,
     /// 0: it is not there
     index: AtomicI32,
     /// it has been made so often: classes are of one of them
@@ -34,13 +34,24 @@ pub struct Ifb {
 impl Ifb {
     /// For a mesh interface; nothing is made yet.
     pub fn of(mesh: &str) -> Result<Self> {
-        let longest = system::mtu(mesh)?.max(1500) + FRAME_HEADERS;
         Ok(Self {
             name: format!("mph{}", system::interface_index(mesh)?),
-            slot_bytes: longest.min(u32::from(u16::MAX)) as u16,
+            slot_bytes: AtomicU16::new(slot_for(system::mtu(mesh)?)),
             index: AtomicI32::new(0),
             made: AtomicU32::new(0),
         })
+    }
+
+    pub fn slot_bytes(&self) -> u16 {
+        self.slot_bytes.load(Ordering::Relaxed)
+    }
+
+    /// The mesh interface takes packets of so many bytes: longer frames than it was made for would be lost.
+    pub fn fit(&self, mtu: u32) {
+        let slot = slot_for(mtu);
+        if self.slot_bytes.fetch_max(slot, Ordering::Relaxed) < slot {
+            self.leave();
+        }
     }
 
     pub fn index(&self) -> i32 {
@@ -66,7 +77,7 @@ impl Ifb {
         ask("an ifb (kernel module ifb)", tc::make_ifb(&self.name))?;
         let index = system::interface_index(&self.name)?;
         ask("an ifb", tc::set_up(index))?;
-        let frame = u32::from(self.slot_bytes);
+        let frame = u32::from(self.slot_bytes());
         let splitter = tc::make_splitter(index, SPLITTER, frame, SPLITTER_BYTES);
         ask("qdisc tbf (kernel module sch_tbf)", splitter)?;
         let htb = tc::make_htb(index, HTB, SPLITTER | 1, DIRECT_PACKETS);
@@ -84,6 +95,11 @@ impl Ifb {
         };
         matches!(interfaces.named(&self.name), Ok(Some(found)) if whole(&found))
     }
+}
+
+/// The longest frame of an interface that takes packets of so many bytes.
+fn slot_for(mtu: u32) -> u16 {
+    (mtu.max(1500) + FRAME_HEADERS).min(u32::from(u16::MAX)) as u16
 }
 
 /// Takes an ifb away, with all that waits behind it; one that is not there is as good.

@@ -213,7 +213,7 @@ impl Watch {
             log::info!("{} has been made anew", self.mesh);
             self.ifindex = found.index;
         }
-        if let Err(fault) = self.keep_ifb() {
+        if let Err(fault) = self.keep_ifb(found.mtu) {
             return Some(fault);
         }
         if let Err(fault) = self.keep_hooks(changes) {
@@ -240,10 +240,11 @@ impl Watch {
 
     /// The interface behind which packets wait is made anew where somebody took it away, or changed it. The filter
     /// that sends packets there goes with it.
-    fn keep_ifb(&mut self) -> std::result::Result<(), Fault> {
+    fn keep_ifb(&mut self, mtu: u32) -> std::result::Result<(), Fault> {
         let Some(ifb) = self.ifb.clone() else {
             return Ok(());
         };
+        ifb.fit(mtu);
         if ifb.is_whole(&mut self.interfaces) {
             return Ok(());
         }
@@ -255,7 +256,7 @@ impl Watch {
         made.map_err(|error| Fault::NotHeld(words(error)))?;
         self.put_back += 1;
         log::warn!(
-            "{}: something else took it away, or changed it; made again",
+            "{}: something else took it away, or changed it, or the MTU of the mesh interface; made again",
             ifb.name
         );
         Ok(())

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Where packets wait that the kernel holds: a flow in a line of its own, what is no flow's in those of its host (intf.h,
+ * enum mp_line). Each line has a class of HTB, which the daemon makes when it is told that one is needed, and whose rate
+ * follows the line's interval.
+ */
+#ifndef MESHPACE_BPF_LINES_H
+#define MESHPACE_BPF_LINES_H
+
+#include "caps.h"
+#include "flows.h"
+
+/* Set by the daemon, which makes classes and takes them away. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 2048);
+	__type(key, struct mp_flow_key);
+	__type(value, struct mp_class);
+} mp_classes SEC(".maps");
+
+/* struct mp_line_news. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 256 << 10);
+} mp_lines SEC(".maps");
+
+/* How many packets of a packet's bucket wait in a host's line. */
+MP_INLINE uint32_t *mp_of_bucket(struct mp_class *class, const struct mp_packet *p)
+{
+	uint32_t bucket = p->bucket;
+
+	/* The compiler knows the bounds already and would drop what the verifier needs. */
+	asm volatile("" : "+r"(bucket));
+	return &class->of_bucket[bucket & (MP_UDP_BUCKETS - 1)];
+}
+
+/* Tells the daemon that a line needs a class, or its class another rate. False: there was no room to tell it. */
+MP_INLINE bool mp_tell_line(const struct mp_flow_key *key, uint64_t interval_ns)
+{
+	struct mp_line_news *news = bpf_ringbuf_reserve(&mp_lines, sizeof(*news), 0);
+
+	if (!news)
+		return false;
+	news->key = *key;
+	news->interval_ns = interval_ns;
+	bpf_ringbuf_submit(news, 0);
+	return true;
+}
+
+/* A class's rate is to follow this interval from now on. */
+MP_INLINE void mp_follow_interval(struct mp_class *class, const struct mp_flow_key *key, uint64_t interval_ns)
+{
+	if (!mp_hold_is_news(class->told_ns, interval_ns) || !mp_tell_line(key, interval_ns))
+		return;
+	bpf_spin_lock(&class->lock);
+	class->told_ns = interval_ns;
+	mp_hold_tell(&class->hold, interval_ns);
+	bpf_spin_unlock(&class->lock);
+}
+
+/* The interval of a flow has changed: its class, if it has one, is told. */
+__attribute__((noinline)) int mp_line_learns(struct mp_packet *p)
+{
+	struct mp_flow *flow = p ? mp_flow_of(p, MP_DOWN) : NULL;
+	struct mp_class *class;
+	struct mp_flow_key key;
+
+	if (!p || !flow)
+		return 0;
+	key = mp_key_of(p, MP_DOWN);
+	class = bpf_map_lookup_elem(&mp_classes, &key);
+	if (class)
+		mp_follow_interval(class, &key, flow->at.interval_ns);
+	return 0;
+}
+
+/* The key of a line; of a host's by its standing address. On its own: the verifier goes through what follows once. */
+__attribute__((noinline)) int mp_line_key(struct mp_packet *p, struct mp_flow_key *key)
+{
+	if (!p || !key)
+		return 0;
+	*key = mp_key_of(p, MP_DOWN);
+	if (p->line == MP_LINE_FLOW)
+		return 0;
+	__builtin_memset(key->wired, 0, sizeof(key->wired));
+	key->mesh_port = p->line;
+	key->wired_port = 0;
+	if (p->line == MP_LINE_ACKS)
+		key->direction = MP_UP;
+	if (mp_settings.aliases)
+		mp_stand_for_host((struct mp_address *)key->mesh);
+	return 0;
+}
+
+#endif
