@@ -177,7 +177,7 @@ def test_a_second_gateway_is_refused(network: net.Network, start: StartGateway) 
     assert second.returncode == 1
     assert "mesh0" in one_line(second.stderr)
     assert gateway.alive
-    assert gateway.status()["release"] == "nfqueue"
+    assert gateway.status()["release"] == gateway.release
 
 
 def test_status_without_a_gateway(idle: Gateway) -> None:
@@ -209,7 +209,7 @@ def test_status_tells_what_is(network: net.Network, start: StartGateway) -> None
     assert up.wait().intact
     status = gateway.fresh_status()
     assert (status["mesh"], status["wired"]) == ("mesh0", ["eth0"])
-    assert (status["law"], status["release"]) == ("gap", "nfqueue")
+    assert (status["law"], status["release"]) == ("gap", gateway.release)
     flows = {flow["direction"]: flow for flow in status["flows"]}
     assert set(flows) == {"down", "up"}
     for flow in flows.values():

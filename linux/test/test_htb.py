@@ -3,15 +3,18 @@
 
 import contextlib
 import re
+import socket
 import time
 from collections.abc import Callable, Iterator
 
 import pytest
 from conftest import StartGateway
-from harness import hang, net
+from harness import air, arena, hang, maps, net
+from harness.fuzz import MESH, WIRED
 from harness.gateway import PATIENCE_S, Gateway, host, until
 from harness.lossy import Radio
 from harness.record import Recorder
+from harness.talk import Talk, framed
 from harness.transfer import Transfer
 from test_spacing import RADIO as LONG
 from test_spacing import backlogged, paced_host, spacing
@@ -46,6 +49,16 @@ def held(gateway: Gateway) -> int:
 def paces(gateway: Gateway) -> None:
     before = held(gateway)
     until(lambda: held(gateway) > before + 20, PATIENCE_S, gateway)
+
+
+@contextlib.contextmanager
+def download(mesh: net.Network, start: StartGateway) -> Iterator[tuple[Gateway, Transfer]]:
+    """Of one host, which the kernel holds; at its end all has arrived."""
+    gateway = start(mesh, release="htb", law="even", host=[host(net.host4(0), 11.0)])
+    with Transfer(mesh.wired, mesh.host, net.host4(0)) as run:
+        paces(gateway)
+        yield gateway, run
+        assert run.finish().intact
 
 
 def goes_on(run: Transfer) -> None:
@@ -106,16 +119,13 @@ def test_what_others_take_away_is_put_back(
     mesh: net.Network, start: StartGateway, take: Callable[[net.Network], None]
 ) -> None:
     """Else the gateway is a hole, or paces nothing any more and says that it does."""
-    gateway = start(mesh, release="htb", law="even", host=[host(net.host4(0), 11.0)])
-    with Transfer(mesh.wired, mesh.host, net.host4(0)) as run:
-        paces(gateway)
+    with download(mesh, start) as (gateway, run):
         for n in range(2):
             take(mesh)
             goes_on(run)
             paces(gateway)
             assert gateway.status()["counters"]["put_back"] >= n + 1
         assert gateway.status()["state"] == "ready"
-        assert run.finish().intact
     assert gateway.stop() == 0
     assert ifb(mesh) == ""
 
@@ -125,14 +135,11 @@ def test_nobody_need_be_there_to_put_it_back(
     mesh: net.Network, start: StartGateway, take: Callable[[net.Network], None]
 ) -> None:
     """A daemon that is stopped, and then its ifb is gone: packets pass without either."""
-    gateway = start(mesh, release="htb", law="even", host=[host(net.host4(0), 11.0)])
-    with Transfer(mesh.wired, mesh.host, net.host4(0)) as run:
-        paces(gateway)
+    with download(mesh, start) as (gateway, run):
         with hang.stopped(gateway.pid):
             take(mesh)
             goes_on(run)
         paces(gateway)
-        assert run.finish().intact
 
 
 def test_nothing_stays(mesh: net.Network, start: StartGateway) -> None:
@@ -184,3 +191,72 @@ def test_an_idle_flow_s_class_goes(mesh: net.Network, start: StartGateway) -> No
         assert "htb 1:2 parent 1:1 leaf" in mesh.gateway.run(*shows)
         assert run.finish().intact
     until(lambda: "htb" not in mesh.gateway.run(*shows), PATIENCE_S, gateway)
+
+
+def test_a_slow_cap_is_no_fault(start: StartGateway) -> None:
+    """By the shipped configuration, at 60 ms a packet: else what waits for its turn would pass."""
+    slow = air.Radio(delay_ms=5.0, kbps=400, queue=50)
+    with net.over_radio(slow, hosts=2) as network:
+        gateway = start(network, release="htb", law="even")
+        runs = [Transfer(network.wired, one, net.host4(n)) for n, one in enumerate(network.hosts)]
+        with runs[0], runs[1]:
+            until(lambda: capped(gateway) == 2, PATIENCE_S, gateway)
+            before = gateway.status()["counters"]["paced"]
+            time.sleep(8)
+            counters = gateway.fresh_status()["counters"]
+            assert counters["paced"] > before + 50
+            assert counters["unheld"] == 0
+            assert all(run.finish().intact for run in runs)
+
+
+def capped(gateway: Gateway) -> int:
+    """Hosts that have a cap."""
+    return sum(row["cap_down_kbps"] is not None for row in gateway.status()["hosts"])
+
+
+def classes_of(gateway: Gateway) -> dict[str, int]:
+    """Lines that have a class, by the end of their host's address."""
+    ends = [key[12:16] for key, _ in maps.rows(gateway, "mp_classes")]
+    return {address: ends.count(socket.inet_aton(address)) for address in (HOSTILE, HONEST)}
+
+
+HOSTILE, HONEST = "10.1.0.7", "10.1.0.8"
+
+
+def answered(place: arena.Arena, ports: range, host: str) -> None:
+    """Flows whose receiver answers, and which go on: the law gives each an interval."""
+    talks = [Talk(place, port, host) for port in ports]
+    for n in range(3):
+        data = [talk.packet(WIRED, seq=1000 * n, payload=b"d" * 1000) for talk in talks]
+        acks = [talk.packet(MESH, ack=1000 * (n + 1)) for talk in talks]
+        for side, packets in ((WIRED, data), (MESH, acks)):
+            arena.send_all(place, ((side, framed(place, side, packet)) for packet in packets))
+            time.sleep(0.05)
+    last = [talk.packet(WIRED, seq=3000, payload=b"d" * 1000) for talk in talks]
+    arena.send_all(place, ((WIRED, framed(place, WIRED, packet)) for packet in last))
+
+
+def test_who_takes_all_classes_gives_way(start: StartGateway) -> None:
+    """Else one host of the mesh with a thousand flows would be the end of pacing for all others."""
+    with arena.routed() as place:
+        network = net.Network(place.wired, place.gateway, [place.mesh])
+        gateway = start(network, release="htb", host=[host(HOSTILE, 11.0), host(HONEST, 11.0)])
+        answered(place, range(2000, 3300), HOSTILE)
+        until(lambda: classes_of(gateway)[HOSTILE] >= 900, PATIENCE_S, gateway)
+        assert classes_of(gateway)[HOSTILE] <= 1000
+        answered(place, range(5000, 5001), HONEST)
+        until(lambda: classes_of(gateway)[HONEST] == 1, PATIENCE_S, gateway)
+        assert gateway.alive
+        assert gateway.status()["state"] == "ready"
+
+
+def test_longer_frames_than_before_pass(mesh: net.Network, start: StartGateway) -> None:
+    """Of an interface whose MTU somebody raises: what holds packets would drop them as too long."""
+    gateway = start(mesh, release="htb", law="even", host=[host(net.host4(0), 11.0)])
+    for end, name in ((mesh.gateway, "mesh0"), (mesh.gateway, "eth0"), (mesh.wired, "eth0")):
+        end.ip("link", "set", name, "mtu", "3000")
+    gateway.logged("made again")
+    with Transfer(mesh.wired, mesh.host, net.host4(0)) as run:
+        paces(gateway)
+        assert "mpu 3022b" in mesh.gateway.run("tc", "-d", "class", "show", "dev", ifb(mesh))
+        assert run.finish().intact

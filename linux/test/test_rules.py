@@ -34,7 +34,7 @@ def test_a_rule_that_is_removed_is_put_back(
 ) -> None:
     """Else a firewall's reload ends pacing, and nobody is told."""
     with net.over_radio(RADIO) as network:
-        gateway = start(network, law="even", host=[host(net.host4(0), 11.0)])
+        gateway = start(network, release="nfqueue", law="even", host=[host(net.host4(0), 11.0)])
         with Transfer(network.wired, network.host, net.host4(0)) as run:
             time.sleep(2)
             slowest = 0.0
@@ -55,7 +55,7 @@ def test_a_rule_that_is_removed_is_put_back(
 
 def test_what_goes_around_is_told(network: net.Network, start: StartGateway) -> None:
     """Else status says that packets are paced that never come before the daemon."""
-    gateway = start(network, law="even")
+    gateway = start(network, release="nfqueue", law="even")
     assert gateway.status()["release"] == "nfqueue"
     # What is accepted before our rule never comes to it; so it is with flow offload.
     first = ("-I", "POSTROUTING", "1", "-o", "mesh0", "-j", "ACCEPT")
@@ -72,7 +72,7 @@ def test_what_goes_around_is_told(network: net.Network, start: StartGateway) -> 
 def test_two_gateways_on_one_box(network: net.Network, start: StartGateway, tmp_path: Path) -> None:
     """Each has a queue of its own, else the second would pace nothing."""
     before = Traces.of(network.gateway)
-    first = start(network, law="even")
+    first = start(network, release="nfqueue", law="even")
     network.gateway.ip("link", "add", "mesh1", "type", "veth", "peer", "name", "far1")
     network.gateway.ip("link", "set", "mesh1", "up")
     second = Gateway(network.gateway, tmp_path, "nfqueue", {"law": "even"}, mesh="mesh1")

@@ -34,13 +34,26 @@ class Talk:
         ttl: int = 64,
     ) -> bytes:
         """Sends it and returns what of it should arrive: from the IP addresses on."""
+        packet = self.packet(side, flags, seq, ack, payload, options, ttl)
+        raw(self.place, side, packet)
+        return packet[12:]
+
+    def packet(
+        self,
+        side: int,
+        flags: int = ACK,
+        seq: int = 0,
+        ack: int = 0,
+        payload: bytes = b"",
+        options: bytes = b"",
+        ttl: int = 64,
+    ) -> bytes:
+        """As it is sent, from its IP header on."""
         ports = (_WIRED_PORT, self.mesh_port)
         numbers = FIRST[side] + seq, FIRST[1 - side] + ack
         fields = Fields(ports[side], ports[1 - side], *numbers, flags, options=options)
         ends = self.addresses[side], self.addresses[1 - side]
-        packet = ipv4(*ends, tcp(*ends, fields, payload), ttl)
-        raw(self.place, side, packet)
-        return packet[12:]
+        return ipv4(*ends, tcp(*ends, fields, payload), ttl)
 
     def data(self, side: int, seq: int, ack: int = 0) -> None:
         """A thousand bytes."""
@@ -50,13 +63,18 @@ class Talk:
         return self.send(side, ACK, ack=ack, options=options, ttl=ttl)
 
 
-def raw(place: Arena, side: int, packet: bytes, kind: int = 0x0800) -> None:
-    """An IP packet as a frame of that side's."""
+def framed(place: Arena, side: int, packet: bytes, kind: int = 0x0800) -> bytes:
+    """An IP packet in a frame of that side's."""
     source, target = place.macs[side]
+    return target + source + struct.pack("!H", kind) + packet
+
+
+def raw(place: Arena, side: int, packet: bytes, kind: int = 0x0800) -> None:
+    """Sends an IP packet as a frame of that side's."""
     end = place.mesh if side == MESH else place.wired
     with end.socket(socket.AF_PACKET, socket.SOCK_RAW) as sender:
         sender.bind(("eth0", 0))
-        sender.send(target + source + struct.pack("!H", kind) + packet)
+        sender.send(framed(place, side, packet, kind))
     time.sleep(0.002)  # in order, one by one
 
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Which lines have a class of HTB, and at which rate: one for each host, and below it one for each of its lines
 //! (linux/bpf/intf.h, `mp_line`). Pure book-keeping: it says what netlink is to be told.
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use meshpace_netlink::codec::Request;
 use meshpace_netlink::tc::{self, Class, Rate};
@@ -48,6 +48,8 @@ pub struct Classes {
     now_ns: u64,
     /// that had to make room: no packet is to find them from now on
     evicted: Vec<mp_flow_key>,
+    /// hosts for whose lines there was no room since it was tidied last: they ask with each packet
+    refused: HashSet<Address>,
     /// numbers that were used and are not any more
     free: Vec<u16>,
     used: u16,
@@ -153,26 +155,34 @@ impl Classes {
     /// Where there are enough, the host that has most loses the line to which nothing has come for longest, unless it is
     /// this one. Whether there is room.
     fn has_room(&mut self, address: &Address) -> bool {
-        let stay = || self.lines.iter().filter(|(_, line)| !line.leaves);
-        if stay().count() < MOST {
+        if self.refused.contains(address) {
+            return false;
+        }
+        if self.lines.values().filter(|line| !line.leaves).count() < MOST {
             return true;
         }
-        let mut counts = HashMap::<Address, usize>::new();
-        stay().for_each(|(_, line)| *counts.entry(line.host).or_default() += 1);
-        let own = counts.get(address).copied().unwrap_or(0);
-        let most = counts.iter().max_by_key(|(_, count)| **count);
-        let Some((most, _)) = most.filter(|(_, count)| **count > own + 1) else {
-            return false;
-        };
-        let oldest = stay()
-            .filter(|(_, line)| line.host == *most)
-            .min_by_key(|(_, line)| line.came_ns);
-        let Some(oldest) = oldest.map(|(key, _)| *key) else {
+        let Some(oldest) = self.oldest_of_most(address) else {
+            self.refused.insert(*address);
             return false;
         };
         self.lines.get_mut(&oldest).expect("it was there").leaves = true;
         self.evicted.push(oldest);
         true
+    }
+
+    /// Of the host that has most lines, if they are more than this one's would be: the one to which nothing has come for
+    /// longest.
+    fn oldest_of_most(&self, address: &Address) -> Option<mp_flow_key> {
+        let stay = || self.lines.iter().filter(|(_, line)| !line.leaves);
+        let mut counts = HashMap::<Address, usize>::new();
+        stay().for_each(|(_, line)| *counts.entry(line.host).or_default() += 1);
+        let own = counts.get(address).copied().unwrap_or(0);
+        let most = counts.iter().max_by_key(|(_, count)| **count);
+        let (most, _) = most.filter(|(_, count)| **count > own + 1)?;
+        let lines = stay().filter(|(_, line)| line.host == *most);
+        lines
+            .min_by_key(|(_, line)| line.came_ns)
+            .map(|(key, _)| *key)
     }
 
     /// Lines that had to make room.
@@ -323,6 +333,7 @@ impl Classes {
         out: &mut Vec<Request>,
     ) -> Vec<mp_flow_key> {
         self.now_ns = now_ns;
+        self.refused.clear();
         let gone: Vec<_> = self.lines.extract_if(|_, line| line.leaves).collect();
         for (_, line) in gone {
             out.push(self.class(line.minor, None).remove());

@@ -198,8 +198,12 @@ fn there_are_so_many_classes_at_most() {
         .make(&flow(OTHER, 1), MS, OTHER, 0, &mut out)
         .is_some());
     assert_eq!(classes.take_evicted(), [flow(HOST, 0)]);
+    // Who was refused once is so until it is tidied again: it asks with each packet.
+    assert_eq!(classes.make(&flow(HOST, 5000), MS, HOST, 0, &mut out), None);
+    assert!(classes.refused.contains(&HOST));
     out.clear();
     classes.tidy(1, |_| None, &mut out);
+    assert!(classes.refused.is_empty());
     classes.tidy(1, |_| None, &mut out);
     // Each line's, the one that was evicted, and both hosts'.
     assert_eq!(told(&mut out).len(), MOST + 1 + 2);
