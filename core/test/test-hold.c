@@ -35,11 +35,17 @@ static void test_rates(void)
 /* Less than half a percent is not told, so that spacing stays within one. */
 static void test_news(void)
 {
-	CHECK(!mp_hold_is_news(10 * MS, 10 * MS), "%d", 0);
-	CHECK(!mp_hold_is_news(10 * MS, 10 * MS + MS / 20), "%d", 0);
-	CHECK(mp_hold_is_news(10 * MS, 10 * MS + MS / 20 + 1), "%d", 0);
-	CHECK(mp_hold_is_news(10 * MS, 10 * MS - MS / 20 - 1), "%d", 0);
-	CHECK(mp_hold_is_news(0, 1) && mp_hold_is_news(1, 0) && !mp_hold_is_news(0, 0), "%d", 0);
+	struct mp_hold_told told = { 10 * MS, 100 * MS }, free = { 0, 100 * MS };
+	uint64_t now_ns = 101 * MS;
+
+	CHECK(!mp_hold_is_news(told, 10 * MS, now_ns), "%d", 0);
+	CHECK(!mp_hold_is_news(told, 10 * MS + MS / 20, now_ns), "%d", 0);
+	CHECK(mp_hold_is_news(told, 10 * MS + MS / 20 + 1, now_ns), "%d", 0);
+	CHECK(mp_hold_is_news(told, 10 * MS - MS / 20 - 1, now_ns), "%d", 0);
+	/* Not again at once, but where packets are held that were not, or no more. */
+	CHECK(!mp_hold_is_news(told, MS, now_ns - 1), "%d", 0);
+	CHECK(mp_hold_is_news(told, 0, 100 * MS) && mp_hold_is_news(free, 1, 100 * MS), "%d", 0);
+	CHECK(!mp_hold_is_news(free, 0, now_ns), "%d", 0);
 }
 
 /* Ten packets come at once and leave 2 ms apart: what waits, and what the next will wait, is known. */

@@ -41,7 +41,7 @@ MP_INLINE bool mp_hold_drains(uint64_t now_ns)
 MP_INLINE bool mp_lets_go(struct mp_class *class, struct mp_packet *p)
 {
 	struct mp_hold_others others = { mp_returned_ns, mp_silent_ns };
-	uint64_t apart_ns = mp_hold_apart_ns(class->told_ns, p->held_bytes_per_s);
+	uint64_t apart_ns = mp_hold_apart_ns(class->told.interval_ns, p->held_bytes_per_s);
 
 	p->unheld = mp_hold_is_stuck(&class->hold, apart_ns, others, p->segment.now_ns);
 	return !p->unheld;
@@ -50,7 +50,7 @@ MP_INLINE bool mp_lets_go(struct mp_class *class, struct mp_packet *p)
 /* A packet takes its place in line; under the class's lock. */
 MP_INLINE void mp_take_place_in_line(struct mp_class *class, struct mp_packet *p, uint32_t units)
 {
-	uint64_t apart_ns = mp_hold_apart_ns(class->told_ns, p->held_bytes_per_s);
+	uint64_t apart_ns = mp_hold_apart_ns(class->told.interval_ns, p->held_bytes_per_s);
 
 	p->stood = mp_hold_comes(&class->hold, units, apart_ns, p->segment.now_ns);
 	p->minor = class->minor;
@@ -173,7 +173,7 @@ __attribute__((noinline)) int mp_hold_flow(struct mp_packet *p, uint32_t follows
 		mp_tell_line(&key, flow->at.interval_ns);
 		return MP_HOLD_PASSES;
 	}
-	mp_follow_interval(class, &key, flow->at.interval_ns);
+	mp_follow_interval(class, &key, flow->at.interval_ns, p->segment.now_ns);
 	return mp_hold_data(class, flow, p, p->held_bytes_per_s);
 }
 
@@ -250,7 +250,8 @@ __attribute__((noinline)) int mp_hold_ack(struct mp_packet *p)
 		mp_tell_line(&key, mp_rate_interval_ns(p->held_bytes_per_s, ack_bytes));
 		return MP_HOLD_PASSES;
 	}
-	mp_follow_interval(class, &key, mp_hold_ack_interval_ns(&class->hold, p->held_bytes_per_s, ack_bytes));
+	mp_follow_interval(class, &key, mp_hold_ack_interval_ns(&class->hold, p->held_bytes_per_s, ack_bytes),
+			   p->segment.now_ns);
 	return mp_hold_other(class, p, ~0ull); /* the more wait, the faster they leave */
 }
 
@@ -329,7 +330,7 @@ __attribute__((noinline)) int mp_hold_ends(struct mp_packet *p)
 	if (!class)
 		return 0;
 	bpf_spin_lock(&class->lock);
-	mp_hold_leaves(&class->hold, mp_units(p), p->stood, class->told_ns, p->came_ns, p->segment.now_ns);
+	mp_hold_leaves(&class->hold, mp_units(p), p->stood, class->told.interval_ns, p->came_ns, p->segment.now_ns);
 	bpf_spin_unlock(&class->lock);
 	return 0;
 }
@@ -403,7 +404,8 @@ static __attribute__((noinline)) int mp_hold(struct __sk_buff *skb, struct mp_pa
 		if (!mp_may_wait(skb, p, tcp))
 			return MP_HOLD_PASSES;
 	}
-	p->bucket = mp_bucket_of(skb, p, true);
+	if (mp_settings.host_lines || p->back)
+		p->bucket = mp_bucket_of(skb, p, true);
 	verdict = mp_hold_or_leave(p, tcp);
 	if (verdict == MP_HOLD_PASSES && tcp && !p->back && mp_is_pure_ack(p))
 		verdict = mp_hold_ack(p);

@@ -206,7 +206,7 @@ struct mp_class {
 	struct bpf_spin_lock lock;
 	uint32_t minor;
 	struct mp_hold hold;
-	uint64_t told_ns;                    /* the interval that the daemon was told last */
+	struct mp_hold_told told;            /* what the daemon was told last */
 	uint32_t of_bucket[MP_UDP_BUCKETS];  /* of a host's lines: packets that wait; in sparse those of bulk, too */
 };
 

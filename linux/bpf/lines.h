@@ -49,12 +49,15 @@ MP_INLINE bool mp_tell_line(const struct mp_flow_key *key, uint64_t interval_ns)
 }
 
 /* A class's rate is to follow this interval from now on. */
-MP_INLINE void mp_follow_interval(struct mp_class *class, const struct mp_flow_key *key, uint64_t interval_ns)
+MP_INLINE void mp_follow_interval(struct mp_class *class, const struct mp_flow_key *key, uint64_t interval_ns,
+				  uint64_t now_ns)
 {
-	if (!mp_hold_is_news(class->told_ns, interval_ns) || !mp_tell_line(key, interval_ns))
+	struct mp_hold_told told = { interval_ns, now_ns };
+
+	if (!mp_hold_is_news(class->told, interval_ns, now_ns) || !mp_tell_line(key, interval_ns))
 		return;
 	bpf_spin_lock(&class->lock);
-	class->told_ns = interval_ns;
+	class->told = told;
 	mp_hold_tell(&class->hold, interval_ns);
 	bpf_spin_unlock(&class->lock);
 }
@@ -71,7 +74,7 @@ __attribute__((noinline)) int mp_line_learns(struct mp_packet *p)
 	key = mp_key_of(p, MP_DOWN);
 	class = bpf_map_lookup_elem(&mp_classes, &key);
 	if (class)
-		mp_follow_interval(class, &key, flow->at.interval_ns);
+		mp_follow_interval(class, &key, flow->at.interval_ns, p->segment.now_ns);
 	return 0;
 }
 

@@ -5,43 +5,43 @@ and with 16,000, memory and CPU of the daemon.
 
 usage: .venv/bin/python linux/test/bench_gateway.py [--record DIR]    (root; on an idle machine)
 
-Ratios within one run, in alternating order. The configured bit rate is so high that the law holds
-nothing back for long.
+Ratios within one run, in alternating order. "Nothing held": as shipped, a host alone on a path that
+bears all. "All held": by the law of the papers, with a bit rate so high that none waits for long.
 """
 
 import contextlib
-import json
+import functools
 import os
-import shutil
 import socket
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from harness import bench, net
+from harness import bench, bpf, net
 from harness.blast import acked_bytes, blast, packets_per_s
 from harness.capture import ACK
 from harness.fuzz import Fields, ipv4, tcp
 from harness.gateway import Gateway
 from harness.lossy import Radio
-from harness.namespace import obstacle
+from harness.namespace import Namespace, obstacle
 from test_flood import flood, pour
 
 FIGURES = bench.Figures("gateway", "What the gateway costs")
 ROUNDS = 7
 WARM_UP_S, SECONDS = 0.3, 2.0
-STATISTICS = Path("/proc/sys/kernel/bpf_stats_enabled")
 PROGRAMS = ("mp_to_mesh", "mp_from_mesh")
 WAYS = ("none", "observe", "nfqueue", "htb")
-# What the daemon decides on comes to it in single packets.
-WHOLE = ("none", "observe", "htb")
+HOLDING = ("none", "nfqueue", "htb")
+# So many connections at once, all held.
+CONNECTIONS = (1, 100, 1000)
 # So far and so fast that the law asks for next to no distance between packets.
 FAR, FAST_MBPS = 250, 100_000.0
 MANY = 16_000
+ADDRESSES, PORT = (bytes([192, 0, 2, 1]), bytes([10, 1, 0, 2])), 5000
+HELD_FLOWS = 100
 REPEATED = 1_000_000
 
 # Congestion control that paces by itself would be what is measured.
@@ -50,28 +50,14 @@ CUBIC: dict[tuple[int, int], int | bytes] = {(socket.IPPROTO_TCP, socket.TCP_CON
 Spent = dict[str, tuple[int, int]]
 
 
-@contextlib.contextmanager
-def statistics_on() -> Iterator[None]:
-    before = STATISTICS.read_text()
-    STATISTICS.write_text("1")
-    try:
-        yield
-    finally:
-        STATISTICS.write_text(before)
-
-
-def programs() -> dict[str, dict[str, int]]:
-    """What bpftool says of each program."""
-    shown = json.loads(subprocess.check_output(["bpftool", "-j", "prog", "show"]))
-    return {program["name"]: program for program in shown if program.get("name") in PROGRAMS}
+def programs() -> dict[str, bpf.Program]:
+    """The gateway's, by name."""
+    return {program.name: program for program in bpf.programs(set(PROGRAMS))}
 
 
 def spent() -> Spent:
     """Nanoseconds and packets of each program so far."""
-    return {
-        name: (program.get("run_time_ns", 0), program.get("run_cnt", 0))
-        for name, program in programs().items()
-    }
+    return {name: (program.run_ns, program.runs) for name, program in programs().items()}
 
 
 def per_packet(before: Spent, after: Spent) -> dict[str, float]:
@@ -82,39 +68,67 @@ def per_packet(before: Spent, after: Spent) -> dict[str, float]:
 
 
 @contextlib.contextmanager
-def gateway(network: net.Network, way: str) -> Iterator[Gateway]:
+def gateway(network: net.Network, way: str, held: bool = True) -> Iterator[Gateway]:
     host = {"address": net.host4(0), "hops": FAR, "mbps": FAST_MBPS}
+    config: dict[str, object] = {"host": [host]} if held else {"law": "even"}
     with tempfile.TemporaryDirectory() as folder:
-        made = Gateway(network.gateway, Path(folder), way, {"host": [host]})
+        made = Gateway(network.gateway, Path(folder), way, config)
         try:
             yield made.start()
         finally:
             made.end()
 
 
-def throughput(network: net.Network) -> float:
-    """Mbit/s of one download."""
-    seconds = WARM_UP_S + SECONDS + 0.2
-    with blast(network.wired, network.host, net.host4(0), seconds, CUBIC) as client:
-        time.sleep(WARM_UP_S)
-        before, began = acked_bytes(client), time.monotonic()
+def throughput(network: net.Network, connections: int = 1) -> float:
+    """Mbit/s of downloads, all together."""
+    warm_up_s = WARM_UP_S + connections / 500
+    seconds = warm_up_s + SECONDS + 0.2
+    with blast(network.wired, network.host, net.host4(0), seconds, CUBIC, connections) as clients:
+        time.sleep(warm_up_s)
+        before, began = acked_bytes(clients), time.monotonic()
         time.sleep(SECONDS)
-        return (acked_bytes(client) - before) * 8 / 1e6 / (time.monotonic() - began)
+        return (acked_bytes(clients) - before) * 8 / 1e6 / (time.monotonic() - began)
 
 
-def data_frames(network: net.Network) -> list[bytes]:
-    """Small segments of one download, which its receiver never sees; once around all numbers."""
-    source, target = bytes([192, 0, 2, 1]), bytes([10, 1, 0, 2])
+def small_frames(network: net.Network, flows: int = 1) -> list[bytes]:
+    """Small segments of downloads, which their receiver never sees; once around all numbers."""
+    source, target = ADDRESSES
     head = network.gateway.mac("eth0") + network.wired.mac("eth0") + b"\x08\x00"
-    fields = (Fields(80, 5000, at << 20, 1, ACK) for at in range(4096))
+    fields = (Fields(80, PORT + at % flows, at << 20, 1, ACK) for at in range(4096))
     segments = (tcp(source, target, one, bytes(64)) for one in fields)
     return [head + ipv4(source, target, segment, 64) for segment in segments]
 
 
-def forwarding(network: net.Network) -> float:
+def answer(network: net.Network, flows: int) -> None:
+    """What the gateway takes for the answers of as many receivers; then it paces them."""
+    source, target = ADDRESSES
+    down = network.gateway.mac("eth0") + network.wired.mac("eth0") + b"\x08\x00"
+    up = network.gateway.mac("mesh0") + network.host.mac("eth0") + b"\x08\x00"
+    for seq in range(0, 3000, 1000):
+        for at in range(flows):
+            data = Fields(80, PORT + at, seq, 1, ACK)
+            ack = Fields(PORT + at, 80, 1, seq + 1000, ACK)
+            say(network.wired, down + ipv4(*ADDRESSES, tcp(*ADDRESSES, data, bytes(1000)), 64))
+            back = tcp(target, source, ack, b"")
+            say(network.host, up + ipv4(target, source, back, 64))
+
+
+def say(end: Namespace, frame: bytes) -> None:
+    with end.socket(socket.AF_PACKET, socket.SOCK_RAW) as out:
+        out.bind(("eth0", 0))
+        out.send(frame)
+
+
+def forwarding(network: net.Network, flows: int = 1) -> float:
     """Thousand packets/s from a source that costs next to nothing."""
-    frames = data_frames(network)
+    frames = small_frames(network, flows)
     return packets_per_s(network.wired, network.gateway, frames, SECONDS) / 1e3
+
+
+def forwarding_held(network: net.Network) -> float:
+    """The same, of flows that the law paces."""
+    answer(network, HELD_FLOWS)
+    return forwarding(network, HELD_FLOWS)
 
 
 def compare(
@@ -124,39 +138,40 @@ def compare(
     ways: tuple[str, ...],
     measure: Callable[[net.Network], float],
 ) -> None:
+    """Each way in turn. What is called held is held, by the gateway's own count of it."""
     rates: dict[str, list[float]] = {way: [] for way in ways}
+    parts: dict[str, list[float]] = {way: [] for way in ways}
+    held = what.startswith("all held")
     for turn in range(ROUNDS):
         for way in ways if turn % 2 == 0 else ways[::-1]:
-            with contextlib.nullcontext() if way == "none" else gateway(network, way):
+            if way == "none":
                 rates[way].append(measure(network))
+                continue
+            with gateway(network, way, held) as made:
+                rates[way].append(measure(network))
+                counters = made.fresh_status()["counters"]
+                parts[way].append(counters["paced"] / max(counters["tcp"], 1))
     for way in ways:
         ratios = [rate / none for rate, none in zip(rates[way], rates["none"], strict=True)]
         FIGURES.note(f"{what}, {way}", "rate", unit, rates[way])
-        if way != "none":
-            FIGURES.note(f"{what}, {way}", "rate / forwarding alone", "", ratios)
+        if way == "none":
+            continue
+        FIGURES.note(f"{what}, {way}", "rate / forwarding alone", "", ratios)
+        FIGURES.note(f"{what}, {way}", "part that waited", "", parts[way])
         print(
             f"{what}, {way:8} {statistics.median(rates[way]):7.0f} {unit}, "
             f"{statistics.median(ratios):.2f} of forwarding alone "
-            f"({min(ratios):.2f} to {max(ratios):.2f})"
+            f"({min(ratios):.2f} to {max(ratios):.2f}), "
+            f"{statistics.median(parts[way]):.2f} waited"
         )
 
 
 def data_packet() -> bytes:
     """A full segment of a download, with a timestamp."""
-    source, target = bytes([192, 0, 2, 1]), bytes([10, 1, 0, 2])
+    source, target = ADDRESSES
     options = b"\1\1\x08\x0a" + bytes(8)
     segment = tcp(source, target, Fields(80, 5000, 1, 1, ACK, options=options), bytes(1448))
     return bytes(12) + b"\x08\x00" + ipv4(source, target, segment, 64)
-
-
-def run_alone(program: int, packet: bytes) -> float:
-    """Mean ns of BPF_PROG_TEST_RUN, its own loop included."""
-    with tempfile.NamedTemporaryFile() as file:
-        file.write(packet)
-        file.flush()
-        words = ["data_in", file.name, "repeat", str(REPEATED)]
-        call = ["bpftool", "-j", "prog", "run", "id", str(program), *words]
-        return float(json.loads(subprocess.check_output(call))["duration"])
 
 
 def in_traffic(network: net.Network) -> None:
@@ -222,32 +237,54 @@ def cpu_s(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def nothing_held(network: net.Network) -> None:
+    network.segmentation(True)
+    compare("nothing held, super packets", "Mbit/s", network, WAYS, throughput)
+    network.segmentation(False)
+    compare("nothing held, single packets", "Mbit/s", network, WAYS, throughput)
+
+
+def all_held(network: net.Network) -> None:
+    """By connections at once."""
+    for connections in CONNECTIONS:
+        what = f"all held, single packets of {connections}"
+        measure = functools.partial(throughput, connections=connections)
+        compare(what, "Mbit/s", network, HOLDING, measure)
+
+
+def frames(network: net.Network) -> None:
+    """Nobody answers: what forwarding alone costs."""
+    drop = ("PREROUTING", "-p", "tcp", "-j", "DROP")
+    network.host.run("iptables", "-t", "raw", "-A", *drop)
+    compare("nothing held, frames", "k packets/s", network, WAYS, forwarding)
+    what = f"all held, frames of {HELD_FLOWS}"
+    compare(what, "k packets/s", network, HOLDING, forwarding_held)
+    network.host.run("iptables", "-t", "raw", "-D", *drop)
+
+
+def programs_alone(network: net.Network) -> None:
+    with gateway(network, "observe"):
+        program = programs()["mp_to_mesh"].number
+        nothing = bpf.run_alone(program, bytes(64), REPEATED)
+        data = bpf.run_alone(program, data_packet(), REPEATED)
+    FIGURES.note("BPF_PROG_TEST_RUN, data packet", "a packet", "ns", [data], "150")
+    FIGURES.note("BPF_PROG_TEST_RUN, no IP", "a packet", "ns", [nothing])
+    print(f"BPF_PROG_TEST_RUN: data packet {data:.0f} ns, no IP {nothing:.0f} ns")
+
+
 def main() -> None:
     bench.folder_of(sys.argv[1:])
-    if not shutil.which("bpftool"):
-        sys.exit("bench_gateway: no bpftool, which tells what programs cost; install bpftool")
     if (why := obstacle()) is not None:
         sys.exit(f"bench_gateway: {why}; run it as root on a machine of its own")
     with net.routed() as network:
-        compare("super packets", "Mbit/s", network, WHOLE, throughput)
-        network.segmentation(False)
-        compare("single packets", "Mbit/s", network, WAYS, throughput)
-        # Nobody answers: what forwarding alone costs.
-        drop = ("PREROUTING", "-p", "tcp", "-j", "DROP")
-        network.host.run("iptables", "-t", "raw", "-A", *drop)
-        compare("frames", "k packets/s", network, WAYS, forwarding)
-        network.host.run("iptables", "-t", "raw", "-D", *drop)
-        with gateway(network, "observe"):
-            found = programs()
-            nothing = run_alone(found["mp_to_mesh"]["id"], bytes(64))
-            data = run_alone(found["mp_to_mesh"]["id"], data_packet())
-            FIGURES.note("BPF_PROG_TEST_RUN, data packet", "a packet", "ns", [data], "150")
-            FIGURES.note("BPF_PROG_TEST_RUN, no IP", "a packet", "ns", [nothing])
-            print(f"BPF_PROG_TEST_RUN: data packet {data:.0f} ns, no IP {nothing:.0f} ns")
-        with statistics_on():
+        nothing_held(network)
+        all_held(network)
+        frames(network)
+        programs_alone(network)
+        with bpf.statistics():
             in_traffic(network)
     with net.relayed(Radio(delay_ms=1.0)) as network:
-        with statistics_on():
+        with bpf.statistics():
             with_many_flows(network)
         idle_daemon(network)
     FIGURES.keep(sys.argv[1:])

@@ -15,8 +15,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench_gateway import PROGRAMS, statistics_on
-from harness import bench, replay
+from bench_gateway import PROGRAMS
+from harness import bench, bpf, replay
 from harness.namespace import obstacle, run
 
 FIGURES = bench.Figures("programs", "What the gateway's programs cost, beside another commit's")
@@ -70,7 +70,7 @@ def measure(other: Path, folder: Path) -> list[list[dict[str, float]]]:
     with (
         replay.in_bpf(here, folder, "here") as ours,
         replay.in_bpf(there, folder, "there", other) as theirs,
-        statistics_on(),
+        bpf.statistics(),
     ):
         sides = [
             (ours, Spent(folder / "bpf-here/pins")),

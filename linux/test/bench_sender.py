@@ -47,15 +47,15 @@ def measure(network: net.Network, control: str, rate: float) -> tuple[float, flo
     if control != "meshpace":
         options[socket.SOL_SOCKET, SO_MAX_PACING_RATE] = int(rate)
     seconds = WARM_UP_S + SECONDS + 0.3
-    with blast(network.host, network.wired, net.WIRED4, seconds, options) as client:
+    with blast(network.host, network.wired, net.WIRED4, seconds, options) as clients:
         time.sleep(WARM_UP_S)
         bytes_before, busy_before, began = (
-            acked_bytes(client),
+            acked_bytes(clients),
             busy_s(),
             time.monotonic(),
         )
         time.sleep(SECONDS)
-        bytes_ = acked_bytes(client) - bytes_before
+        bytes_ = acked_bytes(clients) - bytes_before
         cpu, took = busy_s() - busy_before, time.monotonic() - began
     return cpu / (bytes_ / 1e9), bytes_ / took
 

@@ -61,7 +61,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="ways of release, by commas, of the tests that hold for every one",
     )
     parser.addoption(
-        "--usual-release", default="nfqueue", help="the way of release of tests that name none"
+        "--usual-release", default="htb", help="the way of release of tests that name none"
     )
     parser.addoption(
         "--law",

@@ -264,7 +264,8 @@ def test_doctor(network: net.Network, start: StartGateway) -> None:
         done = gateway.call(*words)
         assert done.returncode in (0, 1), done.stderr
         json.loads(done.stdout)
-    assert gateway.call("doctor", "--mesh", "mesh0").stdout
+    told = gateway.call("doctor", "--mesh", "mesh0").stdout
+    assert re.search(r"release htb +ifb, sch_tbf and sch_htb are there", told), told
 
 
 def listening(namespace: Namespace) -> list[str]:

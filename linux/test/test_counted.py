@@ -105,7 +105,7 @@ def queued(place: Arena) -> int:
 
 def test_udp_goes_by_while_nobody_has_a_cap(place: Arena, start: StartGateway) -> None:
     """All of it crossed the daemon, for nothing; TCP does, to be paced."""
-    begin(place, start)
+    begin(place, start, release="nfqueue")
     ends = SERVER, socket.inet_aton("10.1.0.7")
     datagram = struct.pack("!HHHH", 53, 2000, 108, 0) + bytes(100)
     for _ in range(20):

@@ -44,7 +44,11 @@ def rows(status: dict[str, Any]) -> dict[str, list[str]]:
 
 @pytest.mark.measured
 @pytest.mark.parametrize(
-    "up", [pytest.param(False, id="down"), pytest.param(True, id="up", marks=pytest.mark.smoke)]
+    "up",
+    [
+        pytest.param(False, id="down", marks=pytest.mark.smoke),
+        pytest.param(True, id="up", marks=pytest.mark.smoke),
+    ],
 )
 def test_a_host_gets_no_more_by_more_addresses(
     start: StartGateway, record: Recorder, up: bool

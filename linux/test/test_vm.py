@@ -28,9 +28,18 @@ NFTABLES = ["vm/inside/nft.py"]
 # And programs put back where there is no tcx (6.1).
 WATCH = ["vm/inside/watch.py", "test_watch.py"]
 WATCH_TESTS = "filters_taken"
-# Of these, the cases of release by fq, which only works in here.
+# Of these, the cases of release by fq, which only works in here, and by htb.
 FAIL_OPEN = ["test_failopen.py"]
-NATIVE = [*FAIL_OPEN, "test_hang.py", "test_order.py", "test_integrity.py", "test_option.py"]
+HELD = ["test_auto.py", "test_htb.py"]
+NATIVE = [
+    *FAIL_OPEN,
+    *HELD,
+    "test_hang.py",
+    "test_order.py",
+    "test_integrity.py",
+    "test_option.py",
+]
+HELD_TESTS = "auto or others_take_away or nobody_need or nothing_stays"
 # The sender's programs load, carry flows and go again, with and without links of struct_ops.
 SENDER = ["test_sender_life.py"]
 SENDER_TESTS = "can_choose or it_stays or is_not_on"
@@ -49,18 +58,21 @@ class Choice:
 
 EVERYTHING = Choice(
     [*HOPS, *SPACING, *NFTABLES, *WATCH, *NATIVE, *SENDER, *VERIFIER],
-    f"inside or [fq or verifier or {SENDER_TESTS} or {WATCH_TESTS}",
+    f"inside or [fq or htb or auto or verifier or {SENDER_TESTS} or {WATCH_TESTS}",
     "",
 )
 # What goes by the clock is for --full, which runs everything in both: a slow machine is no place to
 # measure. 6.1 is the oldest; 6.12 has what neither it nor this kernel has, sch_fq beside tcx.
 DEFAULT = {
     "6.1": Choice(
-        [*HOPS, *SPACING, *WATCH, *FAIL_OPEN, *SENDER, *VERIFIER],
-        f"inside or every_trace[fq-even or verifier or {SENDER_TESTS} or {WATCH_TESTS}",
+        [*HOPS, *SPACING, *WATCH, *FAIL_OPEN, *HELD, *SENDER, *VERIFIER],
+        "inside or every_trace[fq-even or every_trace[htb-even or verifier or "
+        f"{HELD_TESTS} or {SENDER_TESTS} or {WATCH_TESTS}",
         "not measured",
     ),
-    "6.12": Choice([*SPACING, *VERIFIER], "held_back or verifier", "not measured"),
+    "6.12": Choice(
+        [*SPACING, *HELD, *VERIFIER], f"held_back or {HELD_TESTS} or verifier", "not measured"
+    ),
 }
 # An emulated machine carries no more.
 LOAD = "MESHPACE_TEST_LOAD=400000"
@@ -95,7 +107,7 @@ def session(kernel: str, full: bool) -> Session:
     limit = FULL_LIMIT_S if full else LIMIT_S
     choice = EVERYTHING if full else DEFAULT[kernel]
     options = ["-v", "-rA", "--tb=short", "-p", "no:cacheprovider", "--durations", "0"]
-    options += ["--release", "fq", "-k", choice.tests, "-m", choice.marks]
+    options += ["--release", "fq,htb", "-k", choice.tests, "-m", choice.marks]
     if full:
         options.append("--full")
     machine = [str(VM / "run.sh"), "-p", "-k", kernel, "-t", str(limit)]

@@ -116,7 +116,7 @@ struct GatewayConfig
     std::map<std::string, double> host_least_kbps; //!< of "even": what each gets at least
     double least_kbps;         //!< of "even": the same, of all others; 0: nothing
     bool local_retransmission; //!< whether the gateway answers duplicate ACKs
-    std::string release;      //!< "nfqueue": at its turn; "fq": departures fixed on arrival
+    std::string release;      //!< "nfqueue": at its turn; "htb": likewise, by class; "fq": departures fixed on arrival
     double delay_bound_s;     //!< RTT samples above are discarded; 0: none, also for senders
     double rate_kbps;         //!< "shaper": payload of each flow; "cake": all IP packets one way
     std::map<std::string, double> host_kbps; //!< of "hosts": IP packets of each, each way

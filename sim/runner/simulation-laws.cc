@@ -83,6 +83,10 @@ Simulation::CreateGateway() const
         {"even", MeshpaceGateway::EVEN}};
     static const std::map<std::string, mp_fairness> fairness = {{"air", MP_FAIRNESS_AIR},
                                                                 {"rate", MP_FAIRNESS_RATE}};
+    static const std::map<std::string, MeshpaceRelease> releases = {
+        {"nfqueue", MeshpaceRelease::AT_TURN},
+        {"htb", MeshpaceRelease::IN_CLASS},
+        {"fq", MeshpaceRelease::ON_ARRIVAL}};
     return CreateObjectWithAttributes<MeshpaceGateway>(
         "BitRate",
         UintegerValue(DataKbps(m_scenario.radio)),
@@ -105,7 +109,7 @@ Simulation::CreateGateway() const
         "LocalRetransmission",
         BooleanValue(config.local_retransmission),
         "Release",
-        EnumValue(config.release == "fq" ? MeshpaceRelease::ON_ARRIVAL : MeshpaceRelease::AT_TURN),
+        EnumValue(releases.at(config.release)),
         "DelayBound",
         TimeValue(Seconds(config.delay_bound_s)));
 }

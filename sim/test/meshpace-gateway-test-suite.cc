@@ -126,6 +126,55 @@ class PacingTestCase : public DiscTestCase
     }
 };
 
+/** The law learns while a packet waits: it leaves by the new interval, or, in a class of HTB, the one behind it does. */
+class InForceTestCase : public DiscTestCase
+{
+  public:
+    explicit InForceTestCase(MeshpaceRelease release)
+        : DiscTestCase("An interval in force is kept to the next departure by HTB alone"),
+          m_release(release)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        SetUpDisc();
+        m_gateway->SetAttribute("Release", EnumValue(m_release));
+        Simulator::Schedule(Seconds(1), &InForceTestCase::ToMesh, this, Data(0));
+        Simulator::Schedule(Seconds(1.04), &InForceTestCase::ToWired, this, Ack(PAYLOAD));
+        Simulator::Schedule(Seconds(2), &InForceTestCase::Note, this);
+        for (uint32_t i = 1; i <= 3; i++)
+        {
+            Simulator::Schedule(Seconds(2), &InForceTestCase::ToMesh, this, Data(i * PAYLOAD));
+        }
+        Simulator::Schedule(Seconds(2.01), &InForceTestCase::ToWired, this, Ack(2 * PAYLOAD));
+        Simulator::Schedule(Seconds(2.011), &InForceTestCase::Note, this);
+        Simulator::Stop(Seconds(4));
+        Simulator::Run();
+
+        NS_TEST_ASSERT_MSG_EQ(m_departures.size(), 4, "everything leaves");
+        NS_TEST_ASSERT_MSG_NE(m_intervals[0], m_intervals[1], "the law has learnt");
+        const bool kept = m_release == MeshpaceRelease::IN_CLASS;
+        NS_TEST_EXPECT_MSG_EQ(GapNs(2), m_intervals[kept ? 0 : 1], "what waited");
+        NS_TEST_EXPECT_MSG_EQ(GapNs(3), m_intervals[1], "what came behind it");
+        TearDownDisc();
+    }
+
+    void Note()
+    {
+        m_intervals.push_back(m_gateway->Find(KEY)->IntervalNs());
+    }
+
+    uint64_t GapNs(uint32_t to) const
+    {
+        return (m_departures[to].time - m_departures[to - 1].time).GetNanoSeconds();
+    }
+
+    MeshpaceRelease m_release;
+    std::vector<uint64_t> m_intervals;
+};
+
 /** An ACK that waited here is told apart from one that the mesh held up. */
 class HeldAckTestCase : public DiscTestCase
 {
@@ -309,6 +358,8 @@ class MeshpaceGatewayTestSuite : public TestSuite
         AddTestCase(new OptionTestCase, Duration::QUICK);
         AddTestCase(new OptionNoRoomTestCase, Duration::QUICK);
         AddTestCase(new PacingTestCase, Duration::QUICK);
+        AddTestCase(new InForceTestCase(MeshpaceRelease::AT_TURN), Duration::QUICK);
+        AddTestCase(new InForceTestCase(MeshpaceRelease::IN_CLASS), Duration::QUICK);
         AddTestCase(new HeldAckTestCase, Duration::QUICK);
         AddTestCase(new WindowTestCase, Duration::QUICK);
         AddTestCase(new PassingTestCase, Duration::QUICK);

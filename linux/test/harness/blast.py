@@ -6,6 +6,7 @@ import ctypes
 import itertools
 import multiprocessing
 import os
+import selectors
 import socket
 import time
 from collections.abc import Iterator
@@ -15,24 +16,37 @@ from harness.namespace import Namespace
 _CHUNK = 1 << 16
 
 
-def _swallow(server: socket.socket, client: socket.socket) -> None:
-    client.close()  # inherited; held open here, the connection would never end
-    connection, _ = server.accept()
-    buffer = bytearray(_CHUNK)
-    while connection.recv_into(buffer):
-        pass
+def _swallow(server: socket.socket, clients: list[socket.socket]) -> None:
+    for client in clients:
+        client.close()  # inherited; held open here, the connection would never end
+    with selectors.DefaultSelector() as selector:
+        for _ in clients:
+            selector.register(server.accept()[0], selectors.EVENT_READ)
+        buffer = bytearray(_CHUNK)
+        while selector.get_map():
+            for key, _ in selector.select():
+                connection = key.fileobj
+                assert isinstance(connection, socket.socket)
+                if not connection.recv_into(buffer):
+                    selector.unregister(connection)
 
 
-def _feed(client: socket.socket, seconds: float) -> None:
+def _feed(clients: list[socket.socket], seconds: float) -> None:
     data, end = bytes(_CHUNK), time.monotonic() + seconds
-    while time.monotonic() < end:
-        client.send(data)
+    with selectors.DefaultSelector() as selector:
+        for client in clients:
+            client.setblocking(False)
+            selector.register(client, selectors.EVENT_WRITE)
+        while time.monotonic() < end:
+            for key, _ in selector.select(0.1):
+                assert isinstance(key.fileobj, socket.socket)
+                key.fileobj.send(data)
 
 
-def acked_bytes(client: socket.socket) -> int:
-    """tcpi_bytes_acked of struct tcp_info (linux/tcp.h)."""
-    info = client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
-    return int.from_bytes(info[120:128], "little")
+def acked_bytes(clients: list[socket.socket]) -> int:
+    """tcpi_bytes_acked of struct tcp_info (linux/tcp.h), of all together."""
+    infos = (one.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256) for one in clients)
+    return sum(int.from_bytes(info[120:128], "little") for info in infos)
 
 
 @contextlib.contextmanager
@@ -42,25 +56,30 @@ def blast(
     address: str,
     seconds: float,
     options: dict[tuple[int, int], int | bytes] | None = None,
-) -> Iterator[socket.socket]:
-    """A connection that sends for so long; its sending socket, for acked_bytes."""
-    server = receiver.socket(socket.AF_INET, socket.SOCK_STREAM)
-    client = sender.socket(socket.AF_INET, socket.SOCK_STREAM)
-    with server, client:
+    connections: int = 1,
+) -> Iterator[list[socket.socket]]:
+    """Connections that send for so long; their sending sockets, for acked_bytes."""
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(receiver.socket(socket.AF_INET, socket.SOCK_STREAM))
         server.bind((address, 0))
-        server.listen(1)
-        for (level, option), value in (options or {}).items():
-            client.setsockopt(level, option, value)
-        client.connect((address, server.getsockname()[1]))
+        server.listen(connections)
+        clients = []
+        for _ in range(connections):
+            client = stack.enter_context(sender.socket(socket.AF_INET, socket.SOCK_STREAM))
+            for (level, option), value in (options or {}).items():
+                client.setsockopt(level, option, value)
+            client.connect((address, server.getsockname()[1]))
+            clients.append(client)
         work = [
-            multiprocessing.Process(target=_swallow, args=(server, client)),
-            multiprocessing.Process(target=_feed, args=(client, seconds)),
+            multiprocessing.Process(target=_swallow, args=(server, clients)),
+            multiprocessing.Process(target=_feed, args=(clients, seconds)),
         ]
         for process in work:
             process.start()
         server.close()
-        yield client
-        client.close()
+        yield clients
+        for client in clients:
+            client.close()
         for process in work[::-1]:
             process.join()
 

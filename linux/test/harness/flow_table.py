@@ -8,7 +8,6 @@ import contextlib
 import ctypes
 import json
 import os
-import platform
 import re
 import struct
 import time
@@ -18,13 +17,12 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
+from harness import bpf
 from harness.gateway import Gateway, until
 from harness.namespace import run
 
 _LOOKUP_ELEM, _GET_NEXT_KEY, _MAP_GET_FD_BY_ID = 1, 4, 14
 _UNDER_ITS_LOCK = 4  # BPF_F_LOCK: what was written together is read together
-_SYSCALL = {"x86_64": 321, "aarch64": 280}
-_libc = ctypes.CDLL(None, use_errno=True)
 # struct mp_flow_key: addresses of the mesh and of the wired side, their ports, the direction.
 _KEY = struct.Struct("!16s16sHH4s")
 _DOWN, _UP = struct.pack("=I", 0), struct.pack("=I", 1)
@@ -50,11 +48,10 @@ class _Attributes(ctypes.Structure):
 
 def _bpf(command: int, attributes: _Attributes) -> int:
     """The answer of bpf(2); -1 where there is no such key."""
-    number, size = _SYSCALL[platform.machine()], ctypes.sizeof(attributes)
-    done = int(_libc.syscall(number, command, ctypes.byref(attributes), size))
-    if done < 0 and ctypes.get_errno() != 2:  # ENOENT
-        raise OSError(ctypes.get_errno(), f"bpf({command})")
-    return done
+    try:
+        return bpf.call(command, attributes)
+    except FileNotFoundError:
+        return -1
 
 
 @dataclass(frozen=True)

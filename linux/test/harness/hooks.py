@@ -5,20 +5,18 @@ import contextlib
 import ctypes
 import errno
 import os
-import platform
 import re
 import socket
 from collections.abc import Iterator
 from pathlib import Path
 
+from harness import bpf
 from harness.namespace import Namespace
 
 _PROG_LOAD, _PROG_QUERY, _LINK_CREATE, _LINK_BY_ID, _LINK_DETACH = 5, 16, 28, 30, 34
 _SCHED_CLS, _TCX_INGRESS, _TCX_EGRESS = 3, 46, 47
 # r0 = -1 (the next program decides); exit
 _NOTHING = bytes.fromhex("b7000000ffffffff9500000000000000")
-_SYSCALL = {"x86_64": 321, "aarch64": 280}
-_libc = ctypes.CDLL(None, use_errno=True)
 
 
 class _Load(ctypes.Structure):
@@ -57,15 +55,6 @@ class _Query(ctypes.Structure):
     )
 
 
-def _bpf(command: int, attributes: ctypes.Structure) -> int:
-    """The answer of bpf(2), mostly a new descriptor."""
-    number, size = _SYSCALL[platform.machine()], ctypes.sizeof(attributes)
-    answer = int(_libc.syscall(number, command, ctypes.byref(attributes), size))
-    if answer < 0:
-        raise OSError(ctypes.get_errno(), f"bpf({command})")
-    return answer
-
-
 def count(namespace: Namespace, interface: str) -> int:
     """How many programs are at an interface by tcx."""
     total = 0
@@ -73,7 +62,7 @@ def count(namespace: Namespace, interface: str) -> int:
         index = socket.if_nametoindex(interface)
         for point in (_TCX_INGRESS, _TCX_EGRESS):
             query = _Query(interface=index, point=point)
-            _bpf(_PROG_QUERY, query)
+            bpf.call(_PROG_QUERY, query)
             total += int(query.count)
     return total
 
@@ -87,11 +76,11 @@ def detach(pid: int) -> int:
             links |= set(re.findall(r"^link_id:\s*(\d+)", text, re.MULTILINE))
     with contextlib.ExitStack() as stack:
         # Held, they still exist when the owner gives them up meanwhile.
-        held = [_bpf(_LINK_BY_ID, _Link(int(link))) for link in links]
+        held = [bpf.call(_LINK_BY_ID, _Link(int(link))) for link in links]
         for fd in held:
             stack.callback(os.close, fd)
         for fd in held:
-            _bpf(_LINK_DETACH, _Link(fd))
+            bpf.call(_LINK_DETACH, _Link(fd))
     return len(links)
 
 
@@ -103,9 +92,9 @@ def no_tcx(namespace: Namespace, interface: str) -> Iterator[None]:
         try:
             while True:
                 load = _Load(_SCHED_CLS, len(_NOTHING) // 8, _NOTHING, b"GPL")
-                program = _bpf(_PROG_LOAD, load)
+                program = bpf.call(_PROG_LOAD, load)
                 stack.callback(os.close, program)
-                stack.callback(os.close, _bpf(_LINK_CREATE, _Link(program, index, _TCX_EGRESS)))
+                stack.callback(os.close, bpf.call(_LINK_CREATE, _Link(program, index, _TCX_EGRESS)))
         except OSError as error:
             # EINVAL: a kernel without tcx.
             if error.errno not in (errno.ERANGE, errno.E2BIG, errno.EINVAL):

@@ -152,7 +152,7 @@ MeshpaceConnection::IntervalNs() const
                           m_settings.law.bucket);
         return mp_interval_ns(&m_down.estimate, &law, m_down.floor_ns);
     }
-    if (m_settings.release != MeshpaceRelease::AT_TURN)
+    if (!IsHeldHere(m_settings.release))
     {
         return m_down.interval_ns; // as of the latest acknowledgement: departures are fixed by it
     }
@@ -160,9 +160,16 @@ MeshpaceConnection::IntervalNs() const
 }
 
 uint64_t
+MeshpaceConnection::InForceNs() const
+{
+    const bool kept = m_settings.release == MeshpaceRelease::IN_CLASS && m_down.pacer.started;
+    return kept ? m_keptNs : IntervalNs();
+}
+
+uint64_t
 MeshpaceConnection::DueNs(uint64_t readyNs) const
 {
-    return mp_law_due_ns(&m_settings.law, &m_down.pacer, readyNs, IntervalNs());
+    return mp_law_due_ns(&m_settings.law, &m_down.pacer, readyNs, InForceNs());
 }
 
 void
@@ -172,9 +179,10 @@ MeshpaceConnection::Departed(uint64_t readyNs, uint64_t nowNs)
                     &m_down.pacer,
                     readyNs,
                     nowNs,
-                    IntervalNs(),
+                    InForceNs(),
                     0,
                     m_settings.device);
+    m_keptNs = IntervalNs();
 }
 
 void

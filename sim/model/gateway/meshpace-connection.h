@@ -43,9 +43,17 @@ struct Departure
 enum class MeshpaceRelease
 {
     AT_TURN,    //!< a packet leaves when it is the next and due, as Linux's daemon lets it go
+    IN_CLASS,   //!< the same, but an interval in force is kept to the next departure, as HTB keeps it
     ON_ARRIVAL, //!< its departure is fixed when it comes, as sch_fq releases it
     ELSEWHERE   //!< it has waited before it comes here, as before Linux's program at the interface
 };
+
+/** Whether packets wait in the gateway's queues for the moment at which they are due. */
+constexpr bool
+IsHeldHere(MeshpaceRelease release)
+{
+    return release == MeshpaceRelease::AT_TURN || release == MeshpaceRelease::IN_CLASS;
+}
 
 /**
  * @ingroup meshpace
@@ -335,6 +343,10 @@ class MeshpaceConnection
 
     /** When the next packet, that is ready since then, may leave by the law, ns. */
     uint64_t DueNs(uint64_t readyNs) const;
+
+    /** The interval between the latest departure and the next. */
+    uint64_t InForceNs() const;
+
     /** A packet that was ready since then leaves. */
     void Departed(uint64_t readyNs, uint64_t nowNs);
     /** Data counts as sent at its departure. */
@@ -366,6 +378,7 @@ class MeshpaceConnection
     mp_probe m_probe{};            //!< of its path
     uint32_t m_meshWindow{0xffff}; //!< the mesh end's advertised window, unscaled
     uint32_t m_meshWindowScale{0}; //!< its shift
+    uint64_t m_keptNs{0};          //!< the interval as of the latest departure
     uint32_t m_stamped{0};         //!< data that waits by its departure
 
     MeshpaceUpload m_upload;

@@ -90,13 +90,16 @@ MeshpaceGateway::GetTypeId()
                           MakeBooleanChecker())
             .AddAttribute("Release",
                           "How packets wait: until they are the next and due, as Linux's daemon "
-                          "lets them go; until a departure that is fixed when they come, as sch_fq "
+                          "lets them go; the same, with an interval in force kept to the next "
+                          "departure, as HTB keeps it; until a departure that is fixed when they come, as sch_fq "
                           "releases them; or elsewhere, before they come.",
                           EnumValue(MeshpaceRelease::AT_TURN),
                           MakeEnumAccessor<MeshpaceRelease>(
                               &MeshpaceGateway::Set<MeshpaceRelease, &MeshpaceSettings::release>),
                           MakeEnumChecker(MeshpaceRelease::AT_TURN,
                                           "turn",
+                                          MeshpaceRelease::IN_CLASS,
+                                          "class",
                                           MeshpaceRelease::ON_ARRIVAL,
                                           "arrival",
                                           MeshpaceRelease::ELSEWHERE,

@@ -56,7 +56,7 @@ MeshpaceGateway::DatagramToMesh(Ptr<QueueDiscItem> item, uint32_t radio)
         return {Verdict::PASS, {}};
     }
     const auto host = StaticCast<Ipv4QueueDiscItem>(item)->GetHeader().GetDestination().Get();
-    if (m_settings.release != MeshpaceRelease::AT_TURN)
+    if (!IsHeldHere(m_settings.release))
     {
         return DatagramOnArrival(item, host, radio);
     }

@@ -154,7 +154,7 @@ MeshpaceGateway::ToMesh(Ptr<QueueDiscItem> item, uint32_t radio)
     }
     const bool nothingElse = connection->See(*segment, false, Simulator::Now());
     connection->SetRadio(radio);
-    if (m_settings.release != MeshpaceRelease::AT_TURN)
+    if (!IsHeldHere(m_settings.release))
     {
         return nothingElse ? ToMeshVerdict{Verdict::PASS, {}}
                            : TcpOnArrival(key, *connection, *segment, item, radio);
@@ -251,7 +251,7 @@ void
 MeshpaceGateway::SendCopies(const MeshpaceKey& key, MeshpaceConnection& connection)
 {
     // What is released elsewhere is paid for there.
-    const bool paid = m_settings.release != MeshpaceRelease::AT_TURN;
+    const bool paid = !IsHeldHere(m_settings.release);
     for (const auto& copy : connection.Missing())
     {
         if (!paid && !mp_credit_spend(&m_copies[key.meshAddress]))

@@ -23,6 +23,11 @@
  */
 #define MP_HOLD_NEWS 200u
 /*
+ * It is heard of once in so long at most: a change takes a system call, and where packets leave closer together the few
+ * that leave meanwhile are as many as an interface sends in one burst.
+ */
+#define MP_HOLD_NEWS_NS (MP_NS_PER_S / 1000)
+/*
  * How long a class may save up, so that timers that come late do not slow it down: a tenth of an interval,
  * by which packets may then leave too early, and 50 us at least, by which a timer's interrupt is late.
  */
@@ -80,12 +85,21 @@ MP_INLINE bool mp_hold_is_silence(uint64_t silent_ns, uint64_t hop_wait_ns)
 	return silent_ns >= hop_wait_ns;
 }
 
-/* Whether a class whose rate follows the interval told_ns is to be told another; 0: it is free. */
-MP_INLINE bool mp_hold_is_news(uint64_t told_ns, uint64_t interval_ns)
-{
-	uint64_t apart_ns = mp_max_u64(told_ns, interval_ns) - mp_min_u64(told_ns, interval_ns);
+/* What a class's rate follows. */
+struct mp_hold_told {
+	uint64_t interval_ns; /* 0: it is free */
+	uint64_t at_ns;       /* when it was told */
+};
 
-	return apart_ns > told_ns / MP_HOLD_NEWS || (told_ns == 0) != (interval_ns == 0);
+/* Whether a class is to be told another interval; 0: it is free from now on. */
+MP_INLINE bool mp_hold_is_news(struct mp_hold_told told, uint64_t interval_ns, uint64_t now_ns)
+{
+	uint64_t most_ns = mp_max_u64(told.interval_ns, interval_ns);
+	uint64_t apart_ns = most_ns - mp_min_u64(told.interval_ns, interval_ns);
+
+	if ((told.interval_ns == 0) != (interval_ns == 0))
+		return true;
+	return apart_ns > told.interval_ns / MP_HOLD_NEWS && now_ns >= told.at_ns + MP_HOLD_NEWS_NS;
 }
 
 /* Units that wait. */

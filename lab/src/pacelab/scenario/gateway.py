@@ -38,8 +38,10 @@ class Gateway(Model):
     local_retransmission: bool = Field(
         default=True, description="the gateway answers duplicate ACKs itself"
     )
-    release: Literal["nfqueue", "fq"] = Field(
-        default="nfqueue", description="how packets wait; fq fixes departures on arrival"
+    release: Literal["nfqueue", "htb", "fq"] = Field(
+        default="nfqueue",
+        description="how packets wait; htb: an interval in force is kept to the next departure; "
+        "fq fixes departures on arrival",
     )
     delay_bound_s: float = Field(
         default=0.5, ge=0, le=60, description="RTT samples above are discarded; 0: none (papers)"

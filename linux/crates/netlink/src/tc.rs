@@ -2,7 +2,7 @@
 //! What holds packets in the kernel: an ifb with HTB, and the filter that sends packets there
 //! (linux/pkt_sched.h, linux/pkt_cls.h, linux/if_link.h). Messages only; who sends them is in `meshpace`.
 
-use crate::codec::Request;
+use crate::codec::{u32_at, Attributes, Request};
 
 const IFLA_IFNAME: u16 = 3;
 const IFLA_LINKINFO: u16 = 18;
@@ -30,8 +30,14 @@ const TC_ACT_STOLEN: u32 = 4;
 const LINKLAYER_ETHERNET: u8 = 1;
 const HTB_VERSION: u32 = 3;
 
-/// Where filters of packets that leave hang under clsact.
+/// Where filters of packets that come and of those that leave hang under clsact.
+pub const INGRESS: u32 = 0xffff_fff2;
 pub const EGRESS: u32 = 0xffff_fff3;
+/// Of the qdiscs clsact and ingress, of which an interface takes one.
+const CLSACT_HANDLE: u32 = 0xffff_0000;
+const CLSACT_PARENT: u32 = 0xffff_fff1;
+/// The length of `struct tcmsg`.
+const TC_HEADER: usize = 20;
 /// A qdisc at the root of its interface.
 pub const ROOT: u32 = 0xffff_ffff;
 /// The kernel's clock for bursts ticks each 64 ns.
@@ -113,6 +119,32 @@ pub fn make_htb(index: i32, handle: u32, parent: u32, direct_packets: u32) -> Re
         })
 }
 
+/// Asks for the qdiscs of this namespace.
+pub fn ask_qdiscs() -> Request {
+    Request::dump(libc::RTM_GETQDISC, &tc_header(0, 0, 0, 0))
+}
+
+/// Of a message about a qdisc: its interface, its handle and its kind.
+pub fn parse_qdisc(body: &[u8]) -> Option<(i32, u32, String)> {
+    let kind = Attributes::after(body, TC_HEADER)?.find(|it| it.kind == TCA_KIND)?;
+    Some((u32_at(body, 4)? as i32, u32_at(body, 8)?, kind.text()))
+}
+
+/// Whether a qdisc bears the handle that clsact and ingress have.
+pub fn is_clsact_handle(handle: u32) -> bool {
+    handle == CLSACT_HANDLE
+}
+
+pub fn remove_clsact(index: i32) -> Request {
+    let header = tc_header(index, CLSACT_HANDLE, CLSACT_PARENT, 0);
+    Request::set(libc::RTM_DELQDISC, &header)
+}
+
+/// Asks for the filters at [`INGRESS`] or [`EGRESS`].
+pub fn ask_filters(index: i32, parent: u32) -> Request {
+    Request::dump(libc::RTM_GETTFILTER, &tc_header(index, 0, parent, 0))
+}
+
 /// What the packets of an HTB class may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
@@ -192,7 +224,7 @@ pub fn make_fifo(index: i32, handle: u32, parent: u32, packets: u32) -> Request 
         .attribute(TCA_OPTIONS, &packets.to_ne_bytes())
 }
 
-/// A BPF filter: its place, and the program by its descriptor.
+/// A BPF filter: its place, and the program by its descriptor; for its removal the place is enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Filter<'a> {
     pub index: i32,

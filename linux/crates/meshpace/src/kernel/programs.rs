@@ -15,8 +15,8 @@ use crate::kernel::attach::Hooks;
 use crate::kernel::batch;
 use crate::kernel::flow_state::{FlowState, Table};
 use crate::kernel::intf::{
-    self, mp_cap, mp_class, mp_flow, mp_flow_key, mp_heard, mp_host, mp_host_key, mp_limits,
-    mp_settings, Plain,
+    self, mp_cap, mp_class, mp_flow, mp_flow_key, mp_heard, mp_hold_told, mp_host, mp_host_key,
+    mp_limits, mp_settings, Plain,
 };
 use crate::kernel::law;
 use crate::kernel::record::Recorder;
@@ -224,10 +224,13 @@ impl Maps {
     }
 
     /// From now on packets of the line wait in this class of HTB.
-    pub fn set_class(&self, key: &mp_flow_key, minor: u32, told_ns: u64) -> Result<()> {
+    pub fn set_class(&self, key: &mp_flow_key, minor: u32, interval_ns: u64) -> Result<()> {
         let class = mp_class {
             minor,
-            told_ns,
+            told: mp_hold_told {
+                interval_ns,
+                ..Default::default()
+            },
             ..Default::default()
         };
         self.classes
@@ -238,6 +241,14 @@ impl Maps {
     /// No packet waits in a class of its own any more.
     pub fn remove_class(&self, key: &mp_flow_key) {
         let _ = self.classes.delete(key.bytes());
+    }
+
+    /// Whether anything waits in a line's class.
+    pub fn waits_in_class(&self, key: &mp_flow_key) -> bool {
+        let class = self.classes.lookup(key.bytes(), MapFlags::LOCK);
+        let class = class.ok().flatten();
+        let class = class.and_then(|bytes| mp_class::from_bytes(&bytes));
+        class.is_some_and(|class| law::hold_waiting(&class.hold) > 0)
     }
 
     pub fn classes(&self) -> Result<Vec<(mp_flow_key, mp_class)>> {

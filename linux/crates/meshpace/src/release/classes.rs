@@ -33,6 +33,8 @@ struct Line {
     came_ns: u64,
     /// it is taken away at the next opportunity: no packet finds it any more
     leaves: bool,
+    /// its class stands below that of another host than the flow's, and is free until nothing waits there: HTB moves none
+    moves: bool,
 }
 
 /// What there is behind one ifb.
@@ -48,6 +50,8 @@ pub struct Classes {
     now_ns: u64,
     /// that had to make room: no packet is to find them from now on
     evicted: Vec<mp_flow_key>,
+    /// whose flows have moved: no packet is to find them, and the next time they are taken away
+    left: Vec<Line>,
     /// hosts for whose lines there was no room since it was tidied last: they ask with each packet
     refused: HashSet<Address>,
     /// numbers that were used and are not any more
@@ -110,7 +114,7 @@ impl Classes {
     }
 
     fn of_line(&self, key: &mp_flow_key, line: &Line) -> Rate {
-        let interval_ns = match (self.pass, line.silent_ns) {
+        let interval_ns = match (self.pass || line.moves, line.silent_ns) {
             (true, _) => 0,
             (false, 0) => line.interval_ns,
             (false, silent_ns) => silent_ns,
@@ -219,6 +223,7 @@ impl Classes {
             silent_ns: 0,
             came_ns: self.now_ns,
             leaves: false,
+            moves: false,
         };
         out.push(self.class_of(key, &line).make(&self.of_line(key, &line)));
         let handle = u32::from(minor) << 16;
@@ -248,6 +253,34 @@ impl Classes {
     fn changed(&self, key: &mp_flow_key, line: &Line) -> Request {
         let rate = self.of_line(key, line);
         self.class_of(key, line).change(&rate)
+    }
+
+    /// An address turns out to be another host's than was thought: lines of its flows are free until they are empty, so
+    /// that nothing overtakes, and then [`Self::moved`].
+    pub fn follow_hosts(&mut self, standing: impl Fn(&Address) -> Address, out: &mut Vec<Request>) {
+        let mut changed = Vec::new();
+        for (key, line) in &mut self.lines {
+            let of_flow = line_of(key) == intf::mp_line_MP_LINE_FLOW;
+            let moves = of_flow && standing(&key.mesh) != line.host;
+            if !line.leaves && line.moves != moves {
+                line.moves = moves;
+                changed.push(*key);
+            }
+        }
+        for key in changed {
+            out.push(self.changed(&key, &self.lines[&key]));
+        }
+    }
+
+    /// Lines that wait to be empty.
+    pub fn moving(&self) -> Vec<mp_flow_key> {
+        let moving = self.lines.iter().filter(|(_, line)| line.moves);
+        moving.map(|(key, _)| *key).collect()
+    }
+
+    /// A line that moves is empty, and no packet finds it any more: its flow may have another.
+    pub fn moved(&mut self, key: &mp_flow_key) {
+        self.left.extend(self.lines.remove(key));
     }
 
     /// From now on nothing is held, and what waits leaves in its order at once; or all is as before.
@@ -334,8 +367,9 @@ impl Classes {
     ) -> Vec<mp_flow_key> {
         self.now_ns = now_ns;
         self.refused.clear();
-        let gone: Vec<_> = self.lines.extract_if(|_, line| line.leaves).collect();
-        for (_, line) in gone {
+        let mut gone = std::mem::take(&mut self.left);
+        gone.extend(self.lines.extract_if(|_, line| line.leaves).map(|it| it.1));
+        for line in gone {
             out.push(self.class(line.minor, None).remove());
             self.free.push(line.minor);
             self.leave_host(&line.host, out);

@@ -211,3 +211,45 @@ fn there_are_so_many_classes_at_most() {
         .make(&flow(HOST, 1), MS, HOST, 0, &mut out)
         .is_some());
 }
+
+/// Else each address of a host has a part of its own, as long as its flows go on.
+#[test]
+fn a_flow_follows_its_host() {
+    let mut classes = Classes::new(7, 1522);
+    let mut out = Vec::new();
+    let key = flow(OTHER, 1);
+    classes.make(&key, MS, OTHER, 0, &mut out);
+    classes.make(
+        &line(OTHER, intf::mp_line_MP_LINE_NEW),
+        0,
+        OTHER,
+        0,
+        &mut out,
+    );
+    out.clear();
+    let own = |address: &Address| *address;
+    classes.follow_hosts(own, &mut out);
+    assert!(told(&mut out).is_empty() && classes.moving().is_empty());
+    // It is HOST's after all: free until it is empty, and made anew below HOST's. Lines of a host are found by who
+    // stands for it.
+    classes.follow_hosts(|_| HOST, &mut out);
+    assert_eq!(told(&mut out), [(MAKE, HTB | 2, HTB | 1)]);
+    assert_eq!(classes.moving(), [key]);
+    classes.change(&key, 2 * MS, &mut out);
+    out.clear();
+    classes.moved(&key);
+    assert!(classes.moving().is_empty());
+    assert_eq!(classes.make(&key, MS, HOST, 0, &mut out), Some(5));
+    let expected = [
+        (MAKE, HTB | 4, HTB),
+        (MAKE, HTB | 5, HTB | 4),
+        (QUEUE, 5 << 16, HTB | 5),
+    ];
+    assert_eq!(told(&mut out), expected);
+    classes.tidy(1, |_| Some(1), &mut out);
+    assert_eq!(told(&mut out), [(REMOVE, HTB | 2, HTB)]);
+    // Who thinks better of it in time stays.
+    classes.follow_hosts(|_| OTHER, &mut out);
+    classes.follow_hosts(|_| HOST, &mut out);
+    assert!(classes.moving().is_empty());
+}

@@ -134,6 +134,7 @@ impl Thread {
             self.liveness.queue.made();
             self.begin_anew();
             self.follow_caps();
+            self.end_moves();
             let pass = self.control.pass.load(Ordering::Relaxed);
             self.classes.let_pass(pass, &mut self.orders);
             self.send()?;
@@ -182,10 +183,23 @@ impl Thread {
         if !self.held.take(&self.control.caps) {
             return;
         }
+        let standing = |address: &Address| self.held.standing(*address);
+        self.classes.follow_hosts(standing, &mut self.orders);
         for host in self.classes.hosts() {
             if !self.is_silent(&host) {
                 self.hold(&host);
             }
+        }
+    }
+
+    /// Lines that were below another host's and are empty by now.
+    fn end_moves(&mut self) {
+        for key in self.classes.moving() {
+            if self.maps.waits_in_class(&key) {
+                continue;
+            }
+            self.maps.remove_class(&key);
+            self.classes.moved(&key);
         }
     }
 

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::errors::{Context, Result};
 use crate::base::system;
-use crate::kernel::attach::{FILTER_HANDLE, FILTER_PRIORITY, WAIT_PRIORITY};
 use crate::kernel::offload;
+use crate::setup::clsact;
 use crate::setup::ifb;
 use crate::setup::iptables;
 use crate::setup::nftables;
@@ -88,7 +88,7 @@ impl Change {
             Self::Table { table } => nftables::delete(table),
             Self::Pin { path } => remove_pin(path),
             Self::BpfFs { path } => unmount_empty(path),
-            Self::Filters { interface, qdisc } => remove_filters(interface, *qdisc),
+            Self::Filters { interface, qdisc } => clsact::remove_filters(interface, *qdisc),
             Self::GsoSegs { interface, was } => system::set_gso_max_segs(interface, *was),
             Self::Sysctl { path, was } => std::fs::write(path, was).with_context(|| path.clone()),
         }
@@ -120,33 +120,6 @@ fn unmount_empty(path: &Path) -> Result<()> {
         return Ok(());
     }
     umount(path).context("umount")
-}
-
-fn remove_filters(interface: &str, qdisc: bool) -> Result<()> {
-    let handle = format!("{FILTER_HANDLE:#x}");
-    // Without ours in front of it that which sends packets to wait matches none.
-    for (point, priority) in [
-        ("egress", WAIT_PRIORITY),
-        ("egress", FILTER_PRIORITY),
-        ("ingress", FILTER_PRIORITY),
-    ] {
-        let priority = priority.to_string();
-        let _ = system::run(
-            "tc",
-            &[
-                "filter", "del", "dev", interface, point, "prio", &priority, "handle", &handle,
-                "bpf",
-            ],
-        );
-    }
-    let others = |point| {
-        let left = system::run("tc", &["filter", "show", "dev", interface, point]);
-        left.is_ok_and(|left| !left.trim().is_empty())
-    };
-    if qdisc && !others("ingress") && !others("egress") {
-        system::run("tc", &["qdisc", "del", "dev", interface, "clsact"])?;
-    }
-    Ok(())
 }
 
 /// The changes of one gateway, in the order in which they were made, kept in a file.

@@ -2,6 +2,7 @@
 //! What is set up on the machine, looked after and put back: rules, qdiscs, programs at the mesh interface.
 pub mod bypass;
 pub mod changes;
+pub mod clsact;
 pub mod ifb;
 pub mod iptables;
 pub mod machine;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How packets wait for their departure: in sch_fq, in a netfilter queue, or not at all.
+//! How packets wait for their departure: in the kernel's HTB, in a netfilter queue, in sch_fq, or not at all.
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,8 @@ use crate::kernel::intf;
 use crate::kernel::offload::{self, Offload};
 use crate::kernel::programs::Programs;
 use crate::setup::changes::{Change, Changes};
-use crate::setup::ifb::Ifb;
+use crate::setup::clsact;
+use crate::setup::ifb::{self, Ifb};
 use crate::setup::rules::Rules;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,18 +85,29 @@ pub fn set_up(choice: ReleaseChoice, with: &mut SetUp) -> Result<(Release, Means
         ReleaseChoice::Nfqueue => {
             set_up_nfqueue(with).map(|rules| (Release::Nfqueue, Means::rules(rules)))
         }
-        ReleaseChoice::Auto => Ok(nfqueue_or_observe(with)),
+        ReleaseChoice::Auto => Ok(what_works(with)),
     }
 }
 
 /// Never fq by itself: unpaced flows do better than flows under a law that hears of them too late.
-fn nfqueue_or_observe(with: &mut SetUp) -> (Release, Means) {
+fn what_works(with: &mut SetUp) -> (Release, Means) {
+    match set_up_htb(with) {
+        Ok(means) => return (Release::Htb, means),
+        Err(error) => log::info!("release by htb is not possible: {error:#}"),
+    }
     match set_up_nfqueue(with) {
         Ok(rules) => return (Release::Nfqueue, Means::rules(rules)),
         Err(error) => log::info!("release by nfqueue is not possible: {error:#}"),
     }
     log::warn!("no way to hold packets: flows are measured, not paced (see meshpace doctor)");
     (Release::Observe, Means::default())
+}
+
+/// Makes it, and tries on it whether this kernel has the filters that send packets there.
+fn make(ifb: &Ifb, programs: &Programs) -> Result<()> {
+    ifb.make()?;
+    programs.hooks()?.attach_clsact(ifb.index(), ifb.index())?;
+    ifb.make()
 }
 
 /// The root qdisc of an interface.
@@ -225,11 +237,16 @@ fn set_up_nfqueue(with: &mut SetUp) -> Result<Rules> {
 
 /// The kernel holds packets; the filter that sends them there comes with the programs (setup/watch.rs).
 fn set_up_htb(with: &mut SetUp) -> Result<Means> {
+    clsact::is_at(with.mesh)?;
     let ifb = Arc::new(Ifb::of(with.mesh)?);
     with.changes.note(Change::Ifb {
         name: ifb.name.clone(),
     })?;
-    ifb.make()?;
+    if let Err(error) = make(&ifb, with.programs) {
+        let _ = ifb::remove(&ifb.name);
+        with.changes.forget_latest()?;
+        return Err(error);
+    }
     (with.serve_classes)(ifb.clone())?;
     Ok(Means {
         rules: None,

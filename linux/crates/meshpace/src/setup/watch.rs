@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 
 use meshpace_paths::{InterfaceState, Interfaces};
 
-use crate::base::errors::{bail, usage, words, Context, Result};
+use crate::base::errors::{usage, words, Context, Result};
 use crate::base::system;
 use crate::kernel::attach::{Attachment, Hooks};
 use crate::kernel::intf::mp_limits;
 use crate::kernel::port::Port;
 use crate::kernel::programs::{Programs, SharedMap};
 use crate::setup::changes::{Change, Changes};
+use crate::setup::clsact;
 use crate::setup::ifb::Ifb;
 use crate::setup::release::{self, Release};
 
@@ -306,19 +307,11 @@ impl Watch {
                 Err(error) => log::debug!("{error:#}"),
             }
         }
-        let shown = system::run("tc", &["qdisc", "show", "dev", &self.mesh])?;
-        let there = |kind| shown.lines().any(|line| line.starts_with(kind));
-        if there("qdisc ingress ") {
-            // It takes filters for egress, and runs them at ingress.
-            bail!(
-                "qdisc ingress sits where clsact has to be: tc qdisc del dev {} ingress",
-                self.mesh
-            );
-        }
+        let is_there = clsact::is_at(&self.mesh)?;
         // Filters stay when the process is killed.
         changes.note_anew(Change::Filters {
             interface: self.mesh.clone(),
-            qdisc: !there("qdisc clsact ") || changes.has_made_clsact(&self.mesh),
+            qdisc: !is_there || changes.has_made_clsact(&self.mesh),
         })?;
         let held_at = self.held_at();
         self.attachment = Some(self.hooks.attach_clsact(self.ifindex, held_at)?);

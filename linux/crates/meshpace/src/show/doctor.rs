@@ -15,6 +15,8 @@ use crate::hosts::routes;
 use crate::kernel::intf::mp_limits;
 use crate::kernel::offload::{self, Offload};
 use crate::kernel::programs::Programs;
+use crate::setup::clsact;
+use crate::setup::ifb::Ifb;
 use crate::setup::release;
 use crate::setup::watch;
 
@@ -59,7 +61,7 @@ pub fn run(arguments: &DoctorArgs) -> Result<()> {
     if let Some(mesh) = mesh {
         system::interface_index(mesh)?;
     }
-    let mut findings = vec![permission(), programs(), fq(), netfilter()];
+    let mut findings = vec![permission(), programs(), htb(mesh), netfilter(), fq()];
     if let Some(mesh) = mesh {
         findings.push(interface(mesh));
         findings.push(root_qdisc(mesh));
@@ -166,6 +168,28 @@ fn sender() -> Finding {
             Grade::Note,
             format!("does not load: {error:#}"),
             "this host cannot pace its own flows (meshpace sender); the gateway is not concerned",
+        ),
+    }
+}
+
+/// Whether a namespace of its own takes an ifb with HTB, and the mesh interface the filters.
+fn htb(mesh: Option<&str>) -> Finding {
+    let what = "release htb";
+    if let Some(Err(error)) = mesh.map(clsact::is_at) {
+        return finding(
+            what,
+            Grade::Note,
+            format!("not possible: {error:#}"),
+            "or release nfqueue",
+        );
+    }
+    match in_own_namespace(|| Ifb::of("lo")?.make()) {
+        Ok(()) => finding(what, Grade::Ok, "ifb, sch_tbf and sch_htb are there", ""),
+        Err(error) => finding(
+            what,
+            Grade::Note,
+            format!("not possible: {error:#}"),
+            "the kernel modules ifb, sch_tbf, sch_htb, cls_bpf and act_mirred (OpenWrt: kmod-ifb kmod-sched-core kmod-sched-bpf); without them release nfqueue",
         ),
     }
 }
@@ -285,7 +309,7 @@ fn receive_offloads(mesh: &str) -> Vec<Finding> {
         match on.is_empty() {
             true => finding("offloads (wired)", Grade::Ok, format!("{interface}: no GRO, no LRO"), ""),
             false => finding("offloads (wired)", Grade::Note, format!("{interface}: {}", on.join(", ")),
-                "release nfqueue takes joined segments apart; release fq switches this off while the gateway runs"),
+                "releases htb and nfqueue take joined segments apart; release fq switches this off while the gateway runs"),
         }
     };
     routes::default_interfaces(mesh).iter().map(check).collect()

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The qdisc clsact, under which filters hang where packets come and leave; it holds none.
+use meshpace_netlink::socket::{Family, NetlinkSocket};
+use meshpace_netlink::tc;
+
+use crate::base::errors::{bail, Context, Result};
+use crate::base::system;
+use crate::kernel::attach::{FILTER_HANDLE, FILTER_PRIORITY, WAIT_PRIORITY};
+
+/// Whether an interface has it.
+///
+/// # Errors
+/// The qdisc ingress has its place, or the kernel does not say.
+pub fn is_at(interface: &str) -> Result<bool> {
+    let index = system::interface_index(interface)?;
+    let mut kind = None;
+    let mut socket = NetlinkSocket::open(Family::Route).context("netlink")?;
+    let asked = socket.exchange(tc::ask_qdiscs(), |body| {
+        if let Some((at, handle, found)) = tc::parse_qdisc(body) {
+            if at == index && tc::is_clsact_handle(handle) {
+                kind = Some(found);
+            }
+        }
+    });
+    asked.context("qdiscs")?;
+    match kind.as_deref() {
+        // It takes filters for egress, and runs them at ingress.
+        Some("ingress") => {
+            bail!("qdisc ingress sits where clsact has to be: tc qdisc del dev {interface} ingress")
+        }
+        kind => Ok(kind == Some("clsact")),
+    }
+}
+
+/// Takes the gateway's filters off, and with `qdisc` clsact as well, unless others have filters there.
+pub fn remove_filters(interface: &str, qdisc: bool) -> Result<()> {
+    let index = system::interface_index(interface)?;
+    let mut socket = NetlinkSocket::open(Family::Route).context("netlink")?;
+    // Without ours in front of it that which sends packets to wait matches none.
+    for (parent, priority) in [
+        (tc::EGRESS, WAIT_PRIORITY),
+        (tc::EGRESS, FILTER_PRIORITY),
+        (tc::INGRESS, FILTER_PRIORITY),
+    ] {
+        let filter = tc::Filter {
+            index,
+            parent,
+            priority: priority as u16,
+            handle: FILTER_HANDLE,
+            program: 0,
+            name: "",
+        };
+        let _ = socket.exchange(filter.remove(), |_| {}); // it need not be there
+    }
+    let mut others = false;
+    for parent in [tc::INGRESS, tc::EGRESS] {
+        let _ = socket.exchange(tc::ask_filters(index, parent), |_| others = true);
+    }
+    if !qdisc || others {
+        return Ok(());
+    }
+    match socket.exchange(tc::remove_clsact(index), |_| {}) {
+        Err(error) if error.raw_os_error() != Some(libc::ENOENT) => {
+            Err(error).context("qdisc clsact")
+        }
+        _ => Ok(()),
+    }
+}
