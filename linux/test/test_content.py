@@ -80,8 +80,8 @@ def beside(network: net.Network, work: Work) -> Iterator[None]:
 @pytest.mark.parametrize("work", [_paced_server, _small_window], ids=["application", "window"])
 def test_who_wants_no_more_holds_nobody(start: StartGateway, record: Recorder, work: Work) -> None:
     """
-    Else the others are held for what would not get more if they got nothing. Certain is half, as of any two;
-    how much more it is the record tells.
+    Else the others are held for what would not get more if they got nothing. Certain is half, as
+    of any two; how much more it is the record tells.
     """
     with net.over_radio(RADIO, hosts=2) as network:
         gateway = start(network, law="even")

@@ -126,14 +126,14 @@ def test_a_vlan_tag_is_in_the_capture(network: net.Network) -> None:
 
 
 def test_the_benchmark_says_what_it_lacks() -> None:
-    """In a line, without bpftool; a traceback tells nobody what to install."""
+    """In a line, without iproute2; a traceback tells nobody what to install."""
     script = Path(__file__).with_name("bench_gateway.py")
     environment = {**os.environ, "PATH": "/nonexistent"}
     done = subprocess.run(
         [sys.executable, str(script)], env=environment, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-    assert "install bpftool" in done.stderr
+    assert "'ip'" in done.stderr
 
 
 def test_a_recorded_file_keeps_what_was_before(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import re
 import socket
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from conftest import StartGateway
@@ -191,6 +192,25 @@ def test_an_idle_flow_s_class_goes(mesh: net.Network, start: StartGateway) -> No
         assert "htb 1:2 parent 1:1 leaf" in mesh.gateway.run(*shows)
         assert run.finish().intact
     until(lambda: "htb" not in mesh.gateway.run(*shows), PATIENCE_S, gateway)
+
+
+def test_two_gateways_on_one_box(mesh: net.Network, start: StartGateway, tmp_path: Path) -> None:
+    """Each has an ifb of its own, and the end of one is not the other's."""
+    with download(mesh, start) as (gateway, run):
+        mesh.gateway.ip("link", "add", "mesh1", "type", "veth", "peer", "name", "far1")
+        mesh.gateway.ip("link", "set", "mesh1", "up")
+        second = Gateway(mesh.gateway, tmp_path, "htb", {"law": "even"}, mesh="mesh1")
+        try:
+            assert second.start().status()["release"] == "htb"
+            assert mesh.gateway.run("ip", "-o", "link").count(": mph") == 2
+            paces(gateway)
+            assert second.stop() == 0
+        finally:
+            second.end()
+            mesh.gateway.ip("link", "del", "mesh1")
+        paces(gateway)
+        goes_on(run)
+        assert gateway.status()["counters"]["put_back"] == 0
 
 
 def test_a_slow_cap_is_no_fault(start: StartGateway) -> None:
