@@ -2,13 +2,14 @@
 """Experiments: the project's own, and how one is run and judged."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from pacelab import cli
-from pacelab.errors import nearest
+from pacelab.errors import InputError, nearest
 from pacelab.experiment import catalogue, definition, reproduce
 from pacelab.experiment.models import Check
 from pacelab.experiment.part import Part
@@ -182,6 +183,19 @@ def test_a_check_is_of_its_variant_alone(own: Path) -> None:
 
 
 @pytest.mark.usefixtures("double")
+def test_what_varies_nothing_is_drawn_by_flow(own: Path) -> None:
+    """Else a scenario of a few lines would end in a traceback after its runs."""
+    text = (own / "own.toml").read_text()
+    text = re.sub(r"^sweep = .*$|^at = .*$", "", text, flags=re.MULTILINE)
+    text = text.replace("seeds = 2, values = [2]", "seeds = 2")
+    (own / "own.toml").write_text(text)
+    loaded = definition.load_experiment(own / "own.toml", quick=False)
+    assert [picture.kind for picture in loaded.about.picture] == ["flows"]
+    (own / "own.toml").write_text(text.replace("seeds = 3", 'seeds = 3\nplot = "sweep"'))
+    with pytest.raises(InputError, match='has no sweep, over which to draw "own"'):
+        definition.load_experiment(own / "own.toml", quick=False)
+
+
 def test_any_part_can_be_shown(tmp_path: Path) -> None:
     """Else a picture or a table would need what was left out."""
     parts = []

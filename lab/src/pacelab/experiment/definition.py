@@ -228,9 +228,17 @@ def _checked(table: Any, where: Where) -> About:
     sweep = about.sweep
     if sweep and sweep.set and len(sweep.set) != len(sweep.values):
         raise where.at("sweep", "set").error("has not one table for each of values; give as many")
-    if about.picture:
-        return about
-    return about.model_copy(update={"picture": [Picture(id=about.id, kind=about.plot)]})
+    pictures = about.picture or [Picture(id=about.id, kind=about.plot)]
+    return about.model_copy(update={"picture": [_drawable(p, about, where) for p in pictures]})
+
+
+def _drawable(picture: Picture, about: About, where: Where) -> Picture:
+    """Of a stated kind: over the values of a sweep where there is one, else of flows."""
+    if picture.kind is None:
+        return picture.model_copy(update={"kind": "sweep" if about.sweep else "flows"})
+    if picture.kind == "sweep" and not about.sweep:
+        raise where.error(f'has no sweep, over which to draw "{picture.id}"; give one, or "flows"')
+    return picture
 
 
 def _check_names(about: About, where: Where) -> None:

@@ -85,7 +85,7 @@ class Picture(Model):
 
     id: Name
     title: str = ""
-    kind: Kind = "sweep"
+    kind: Kind | None = None
     measure: Measured = "goodput"
     systems: list[str] | None = None
     variants: list[str] | None = None
@@ -132,7 +132,7 @@ class About(Model):
     figure: Name
     claim: Name
     reason: str = ""
-    plot: Kind = "sweep"
+    plot: Kind | None = None
     xlabel: str = ""
     seeds: int = Field(default=10, ge=1, le=1000)
     sweep: Sweep | None = None
