@@ -15,16 +15,24 @@ _PROG_TEST_RUN, _PROG_GET_NEXT_ID, _PROG_GET_FD_BY_ID, _OBJ_GET_INFO_BY_FD = 10,
 _ENABLE_STATS = 32
 _SYSCALL = {"x86_64": 321, "aarch64": 280}
 _libc = ctypes.CDLL(None, use_errno=True)
+# More than any kernel's union bpf_attr.
+_ATTRIBUTES_BYTES = 512
 # struct bpf_prog_info up to run_cnt: where its fields stand that are read here.
 _INFO_BYTES, _NAME, _RUN = 208, slice(64, 80), 192
 
 
 def call(command: int, attributes: ctypes.Structure | ctypes.Array[ctypes.c_char]) -> int:
-    """The answer of bpf(2), mostly a new descriptor."""
+    """
+    The answer of bpf(2), mostly a new descriptor. Some commands write into fields behind those that
+    they were given (a query its revision, since Linux 6.6): there has to be room for all of them.
+    """
     number, size = _SYSCALL[platform.machine()], ctypes.sizeof(attributes)
-    answer = int(_libc.syscall(number, command, ctypes.byref(attributes), size))
+    room = ctypes.create_string_buffer(_ATTRIBUTES_BYTES)
+    ctypes.memmove(ctypes.addressof(room), ctypes.addressof(attributes), size)
+    answer = int(_libc.syscall(number, command, room, size))
     if answer < 0:
         raise OSError(ctypes.get_errno(), f"bpf({command})")
+    ctypes.memmove(ctypes.addressof(attributes), ctypes.addressof(room), size)
     return answer
 
 
