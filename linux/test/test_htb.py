@@ -194,6 +194,19 @@ def test_an_idle_flow_s_class_goes(mesh: net.Network, start: StartGateway) -> No
     until(lambda: "htb" not in mesh.gateway.run(*shows), PATIENCE_S, gateway)
 
 
+def test_who_takes_the_place_of_clsact_keeps_it(mesh: net.Network, start: StartGateway) -> None:
+    """As SQM does when it starts: the gateway holds nothing from then on, says so, and goes."""
+    with download(mesh, start) as (gateway, run):
+        with hang.stopped(gateway.pid):
+            mesh.gateway.run("tc", "qdisc", "del", "dev", "mesh0", "clsact")
+            mesh.gateway.run("tc", "qdisc", "add", "dev", "mesh0", "ingress")
+        until(lambda: "qdisc ingress" in gateway.status()["state"], PATIENCE_S, gateway)
+        goes_on(run)
+    assert gateway.stop() == 0
+    assert ifb(mesh) == ""
+    assert "qdisc ingress" in mesh.gateway.run("tc", "qdisc", "show", "dev", "mesh0")
+
+
 def test_two_gateways_on_one_box(mesh: net.Network, start: StartGateway, tmp_path: Path) -> None:
     """Each has an ifb of its own, and the end of one is not the other's."""
     with download(mesh, start) as (gateway, run):

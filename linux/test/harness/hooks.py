@@ -67,6 +67,17 @@ def count(namespace: Namespace, interface: str) -> int:
     return total
 
 
+def has_tcx(namespace: Namespace, interface: str) -> bool:
+    """Whether the kernel has it, as Linux has since 6.6."""
+    try:
+        count(namespace, interface)
+    except OSError as error:
+        if error.errno == errno.EINVAL:
+            return False
+        raise
+    return True
+
+
 def detach(pid: int) -> int:
     """Takes off what a process has attached by tcx, as `bpftool link detach` does; how many."""
     links = set()

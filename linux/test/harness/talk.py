@@ -5,6 +5,7 @@ import socket
 import struct
 import time
 from collections.abc import Iterator
+from typing import TypedDict, Unpack
 
 from harness.arena import Arena
 from harness.capture import ACK, PSH, Capture
@@ -16,6 +17,16 @@ _WIRED_PORT = 443
 FIRST = (2**32 - 700, 2**32 - 50)
 
 
+class _More(TypedDict, total=False):
+    """What a packet has beside its flags."""
+
+    seq: int
+    ack: int
+    payload: bytes
+    options: bytes
+    ttl: int
+
+
 class Talk:
     """Each method sends one packet; numbers count from the conversation's beginning."""
 
@@ -23,18 +34,9 @@ class Talk:
         self.place, self.mesh_port = place, mesh_port
         self.addresses = socket.inet_aton("192.0.2.7"), socket.inet_aton(host)
 
-    def send(
-        self,
-        side: int,
-        flags: int = ACK,
-        seq: int = 0,
-        ack: int = 0,
-        payload: bytes = b"",
-        options: bytes = b"",
-        ttl: int = 64,
-    ) -> bytes:
+    def send(self, side: int, flags: int = ACK, **more: Unpack[_More]) -> bytes:
         """Sends it and returns what of it should arrive: from the IP addresses on."""
-        packet = self.packet(side, flags, seq, ack, payload, options, ttl)
+        packet = self.packet(side, flags, **more)
         raw(self.place, side, packet)
         return packet[12:]
 
@@ -57,7 +59,7 @@ class Talk:
 
     def data(self, side: int, seq: int, ack: int = 0) -> None:
         """A thousand bytes."""
-        self.send(side, ACK | PSH, seq, ack, payload=b"d" * 1000)
+        self.send(side, ACK | PSH, seq=seq, ack=ack, payload=b"d" * 1000)
 
     def acknowledge(self, side: int, ack: int, options: bytes = b"", ttl: int = 64) -> bytes:
         return self.send(side, ACK, ack=ack, options=options, ttl=ttl)

@@ -23,8 +23,8 @@
  */
 #define MP_HOLD_NEWS 200u
 /*
- * It is heard of once in so long at most: a change takes a system call, and where packets leave closer together the few
- * that leave meanwhile are as many as an interface sends in one burst.
+ * It is heard of once in so long at most: a change takes a system call of some 60 us, so that no class takes more of a
+ * processor than a sixteenth, and the law learns a round trip of the mesh at a time, which is longer.
  */
 #define MP_HOLD_NEWS_NS (MP_NS_PER_S / 1000)
 /*

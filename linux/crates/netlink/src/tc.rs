@@ -135,9 +135,10 @@ pub fn is_clsact_handle(handle: u32) -> bool {
     handle == CLSACT_HANDLE
 }
 
+/// Refused where it is the qdisc ingress that is there, which has the same handle.
 pub fn remove_clsact(index: i32) -> Request {
     let header = tc_header(index, CLSACT_HANDLE, CLSACT_PARENT, 0);
-    Request::set(libc::RTM_DELQDISC, &header)
+    Request::set(libc::RTM_DELQDISC, &header).attribute(TCA_KIND, &name("clsact"))
 }
 
 /// Asks for the filters at [`INGRESS`] or [`EGRESS`].

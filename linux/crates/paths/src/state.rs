@@ -11,6 +11,8 @@ use std::io;
 pub struct InterfaceState {
     pub index: i32,
     pub name: String,
+    /// What made it: "veth", "ifb"; empty for hardware.
+    pub kind: String,
     /// `ARPHRD_...`: what kind of link-layer header it has.
     pub link_type: u16,
     /// Kind of the root qdisc: "noqueue", "fq"...
@@ -66,6 +68,7 @@ impl Interfaces {
         Ok(Some(InterfaceState {
             index: found.index as i32,
             name: found.name,
+            kind: found.kind,
             link_type: found.link_type,
             qdisc: found.qdisc,
             is_up: found.is_up,

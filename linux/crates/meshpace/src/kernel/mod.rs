@@ -4,6 +4,7 @@ pub mod address;
 pub mod attach;
 pub mod batch;
 pub mod checksum;
+pub mod classes;
 pub mod flow_state;
 pub mod icmp;
 pub mod intf;

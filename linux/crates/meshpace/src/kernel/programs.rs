@@ -15,10 +15,9 @@ use crate::kernel::attach::Hooks;
 use crate::kernel::batch;
 use crate::kernel::flow_state::{FlowState, Table};
 use crate::kernel::intf::{
-    self, mp_cap, mp_class, mp_flow, mp_flow_key, mp_heard, mp_hold_told, mp_host, mp_host_key,
-    mp_limits, mp_settings, Plain,
+    self, mp_cap, mp_flow, mp_flow_key, mp_heard, mp_host, mp_host_key, mp_limits, mp_settings,
+    Plain,
 };
-use crate::kernel::law;
 use crate::kernel::record::Recorder;
 use crate::kernel::trace::Names;
 
@@ -190,8 +189,8 @@ pub struct Maps {
     silent: MapHandle,
     events: MapHandle,
     begun: MapHandle,
-    classes: MapHandle,
-    lines: MapHandle,
+    pub(super) classes: MapHandle,
+    pub(super) lines: MapHandle,
     unsent: MapHandle,
     /// of paths and floors; flows look them up when they hear of a new number
     changes: AtomicU32,
@@ -216,59 +215,6 @@ impl Maps {
     /// The ring buffer of linux/bpf/cache.h, for a thread of its own.
     pub fn events(&self) -> Result<MapHandle> {
         MapHandle::try_from(&self.events).context("ring buffer")
-    }
-
-    /// Where the programs tell which lines need a class, or another rate.
-    pub fn lines(&self) -> Result<MapHandle> {
-        MapHandle::try_from(&self.lines).context("ring buffer")
-    }
-
-    /// From now on packets of the line wait in this class of HTB.
-    pub fn set_class(&self, key: &mp_flow_key, minor: u32, interval_ns: u64) -> Result<()> {
-        let class = mp_class {
-            minor,
-            told: mp_hold_told {
-                interval_ns,
-                ..Default::default()
-            },
-            ..Default::default()
-        };
-        self.classes
-            .update(key.bytes(), class.bytes(), MapFlags::ANY)
-            .context("classes")
-    }
-
-    /// No packet waits in a class of its own any more.
-    pub fn remove_class(&self, key: &mp_flow_key) {
-        let _ = self.classes.delete(key.bytes());
-    }
-
-    /// Whether anything waits in a line's class.
-    pub fn waits_in_class(&self, key: &mp_flow_key) -> bool {
-        let class = self.classes.lookup(key.bytes(), MapFlags::LOCK);
-        let class = class.ok().flatten();
-        let class = class.and_then(|bytes| mp_class::from_bytes(&bytes));
-        class.is_some_and(|class| law::hold_waiting(&class.hold) > 0)
-    }
-
-    pub fn classes(&self) -> Result<Vec<(mp_flow_key, mp_class)>> {
-        let mut all = Vec::new();
-        batch::each(&self.classes, MapFlags::LOCK, |key, class: &mp_class| {
-            all.push((*key, *class));
-        })?;
-        Ok(all)
-    }
-
-    /// Units that wait in all lines.
-    pub fn waiting(&self) -> Result<u64> {
-        let waiting = |(_, class): &(_, mp_class)| u64::from(law::hold_waiting(&class.hold));
-        Ok(self.classes()?.iter().map(waiting).sum())
-    }
-
-    pub fn forget_classes(&self) {
-        for (key, _) in self.classes().unwrap_or_default() {
-            self.remove_class(&key);
-        }
     }
 
     /// Where the programs tell whose flows begin.

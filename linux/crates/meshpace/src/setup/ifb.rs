@@ -102,13 +102,16 @@ fn slot_for(mtu: u32) -> u16 {
     (mtu.max(1500) + FRAME_HEADERS).min(u32::from(u16::MAX)) as u16
 }
 
-/// Takes an ifb away, with all that waits behind it; one that is not there is as good.
+/// Takes an ifb away, with all that waits behind it; one that is not there is as good. What somebody else has of that
+/// name, or by that name beside its own, stays.
 pub fn remove(name: &str) -> Result<()> {
-    let Ok(index) = system::interface_index(name) else {
+    let found = Interfaces::open().and_then(|mut all| all.named(name));
+    let ours = |found: &InterfaceState| found.kind == "ifb" && found.name == name;
+    let Some(found) = found.context("netlink")?.filter(ours) else {
         return Ok(());
     };
     let mut socket = NetlinkSocket::open(Family::Route).context("netlink")?;
-    match socket.exchange(tc::remove_link(index), |_| {}) {
+    match socket.exchange(tc::remove_link(found.index), |_| {}) {
         Err(error) if error.raw_os_error() != Some(libc::ENODEV) => {
             Err(error).with_context(|| format!("removing {name}"))
         }
