@@ -74,8 +74,8 @@ DEFAULT = {
         [*SPACING, *HELD, *VERIFIER], f"held_back or {HELD_TESTS} or verifier", "not measured"
     ),
 }
-# An emulated machine carries no more.
-LOAD = "MESHPACE_TEST_LOAD=400000"
+# An emulated machine carries no more, and is waited for longer.
+SETTINGS = ["MESHPACE_TEST_LOAD=400000", "MESHPACE_TEST_PATIENCE=4"]
 LIMIT_S, FULL_LIMIT_S = 800, 3000
 # A test that pytest -v prints: file, test, and what came of it unless it has not ended.
 LINE = r"^(\S+\.py)::(\S+)(?: (PASSED|FAILED|ERROR|SKIPPED|RERUN))?"
@@ -112,7 +112,7 @@ def session(kernel: str, full: bool) -> Session:
         options.append("--full")
     machine = [str(VM / "run.sh"), "-p", "-k", kernel, "-t", str(limit)]
     done = subprocess.run(
-        [*machine, "env", LOAD, str(PYTHON), "-m", "pytest", *options, *choice.files],
+        [*machine, "env", *SETTINGS, str(PYTHON), "-m", "pytest", *options, *choice.files],
         cwd=HERE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
