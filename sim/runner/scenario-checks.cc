@@ -79,7 +79,8 @@ CheckGateway(const GatewayConfig& gateway)
                 "probes",
                 "feedback",
                 "sack",
-                "moment"});
+                "moment",
+                "opaque"});
     if (!gateway.queueing.empty())
     {
         CheckKnown("gateway.queueing", gateway.queueing, QUEUEING);

@@ -58,7 +58,8 @@ PartOmitted(const std::string& name)
                                                        {"probes", MP_OMIT_PROBES},
                                                        {"feedback", MP_OMIT_FEEDBACK},
                                                        {"sack", MP_OMIT_SACK},
-                                                       {"moment", MP_OMIT_MOMENT}};
+                                                       {"moment", MP_OMIT_MOMENT},
+                                                       {"opaque", MP_OMIT_OPAQUE}};
     return parts.at(name);
 }
 
@@ -153,6 +154,9 @@ Simulation::InstallGateway(const std::string& name)
     SetRootQueueDisc(node, m_network->WiredDevice(name), wired);
     m_wakeUps.push_back(std::make_unique<TcpWakeUp>(node));
     gateway->SetWakeUpCallback(MakeCallback(&TcpWakeUp::Send, m_wakeUps.back().get()));
+    m_echoes.push_back(
+        std::make_unique<HostEcho>(node, MakeCallback(&MeshpaceGateway::Answered, gateway)));
+    gateway->SetAskCallback(MakeCallback(&HostEcho::Ask, m_echoes.back().get()));
     m_routes->Tell(name, gateway);
 }
 

@@ -15,6 +15,7 @@
 #include "people/person.h"
 
 #include "../model/gateway/meshpace-gateway.h"
+#include "../model/gateway/host-echo.h"
 #include "../model/sender/tcp-wake-up.h"
 #include "../model/sender/tcp-shaper.h"
 
@@ -115,6 +116,7 @@ class Simulation
     std::unique_ptr<MeshNetwork> m_network;
     std::unique_ptr<LiveRoutes> m_routes;
     std::vector<std::unique_ptr<TcpWakeUp>> m_wakeUps;
+    std::vector<std::unique_ptr<HostEcho>> m_echoes;
     std::vector<Ptr<MeshpaceGateway>> m_gateways; //!< as MeshNetwork::Gateways
     std::vector<Shaping> m_shaping;               //!< likewise
     std::vector<std::unique_ptr<Flow>> m_flows;

@@ -15,6 +15,7 @@
 #include "endpoint/hold.h"
 #include "endpoint/hostpace.h"
 #include "endpoint/linkrates.h"
+#include "endpoint/opaque.h"
 #include "endpoint/option.h"
 #include "law/pace.h"
 #include "law/path.h"

@@ -66,6 +66,15 @@ MeshpaceAir::Hears(uint32_t address,
 }
 
 void
+MeshpaceAir::HearsOpaque(uint32_t address, const mp_opaque& opaque, uint64_t nowNs)
+{
+    mp_queueing_add(&m_hosts[address].queueing[MP_AIR_DOWN],
+                    mp_opaque_waits_ns(&opaque),
+                    opaque.heard_ns,
+                    nowNs);
+}
+
+void
 MeshpaceAir::KnowHops(uint32_t address, uint32_t hops)
 {
     if (const auto found = m_hosts.find(address); found != m_hosts.end())

@@ -57,6 +57,14 @@ class MeshpaceAir
                uint64_t nowNs);
 
     /**
+     * Likewise what answers tell of the path of a host that gets many datagrams.
+     * @param address the host
+     * @param opaque what is known of them
+     * @param nowNs now, ns
+     */
+    void HearsOpaque(uint32_t address, const mp_opaque& opaque, uint64_t nowNs);
+
+    /**
      * What is known of the path to a host, of which there may be no connection, before each step.
      * @param address the host
      * @param hops how many

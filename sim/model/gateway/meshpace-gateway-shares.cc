@@ -206,9 +206,47 @@ MeshpaceGateway::ShareStep()
     {
         m_hostShares.KnowHops(address, hops);
     }
+    OpaqueStep();
     m_throttles += m_hostShares.Step(NowNs());
     TellConnections();
     TellDue();
+}
+
+void
+MeshpaceGateway::OpaqueStep()
+{
+    if (m_omit & MP_OMIT_OPAQUE || m_ask.IsNull() || !m_settings.paces)
+    {
+        return;
+    }
+    std::vector<uint32_t> asked;
+    for (const auto& [address, hops] : m_hops)
+    {
+        if (m_hostShares.OpaqueStep(address, hops, NowNs()))
+        {
+            asked.push_back(address);
+        }
+    }
+    std::ranges::stable_sort(asked, {}, [this](uint32_t host) { return m_echoes.LatestNs(host); });
+    for (const auto host : asked)
+    {
+        if (m_echoes.Spend(host, NowNs()))
+        {
+            m_ask(host);
+        }
+    }
+}
+
+void
+MeshpaceGateway::SetAskCallback(Callback<void, uint32_t> callback)
+{
+    m_ask = callback;
+}
+
+void
+MeshpaceGateway::Answered(uint32_t host, Time rtt)
+{
+    m_hostShares.Answered(host, rtt.GetNanoSeconds(), NowNs());
 }
 
 void

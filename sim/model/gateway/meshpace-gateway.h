@@ -193,6 +193,19 @@ class MeshpaceGateway : public Object
      */
     void SetWakeUpCallback(Callback<void, const MeshpaceKey&, uint32_t> callback);
 
+    /**
+     * Sets what asks a host for an answer, which Answered() is told.
+     * @param callback takes the host's address
+     */
+    void SetAskCallback(Callback<void, uint32_t> callback);
+
+    /**
+     * A host has answered.
+     * @param host its address
+     * @param rtt after how long
+     */
+    void Answered(uint32_t host, Time rtt);
+
     /** @return the hosts and what they get, under the law `even` */
     const MeshpaceHosts& Hosts() const;
 
@@ -311,6 +324,7 @@ class MeshpaceGateway : public Object
      */
     std::vector<std::pair<const MeshpaceKey*, MeshpaceConnection*>> DueAsks(bool down);
     void ShareStep();
+    void OpaqueStep();
     void GoodputStep();
     void ResetGoodputControl();
     void ScheduleGoodputStep();
@@ -354,6 +368,8 @@ class MeshpaceGateway : public Object
     std::map<uint32_t, Callback<void, Ptr<QueueDiscItem>>> m_urgent; //!< by radio
     std::map<uint32_t, Callback<void>> m_due; //!< by radio
     Callback<void, const MeshpaceKey&, uint32_t> m_wakeUp;
+    MeshpaceAsks m_echoes; //!< of hosts that get many datagrams
+    Callback<void, uint32_t> m_ask;
 };
 
 } // namespace ns3

@@ -98,13 +98,44 @@ MeshpaceHosts::Step(uint64_t nowNs)
     const auto capped = m_air.Step(nowNs);
     for (auto& [key, host] : m_hosts)
     {
-        Cap(host, m_air.CapBps(key.address, key.down));
+        Cap(host, mp_opaque_cap(&host.opaque, m_air.CapBps(key.address, key.down)));
         host.flowBps = mp_feedback_part(host.share.cap_bytes_per_s, host.share.flows);
         host.share.flows = 0;
         host.share.wanting_flows = 0;
         host.share.again_packets = 0;
     }
     return capped;
+}
+
+bool
+MeshpaceHosts::OpaqueStep(uint32_t address, uint32_t hops, uint64_t nowNs)
+{
+    const auto found = m_hosts.find({address, true});
+    if (found == m_hosts.end())
+    {
+        return false;
+    }
+    auto& host = found->second;
+    host.opaqueWaitNs = mp_opaque_wait_ns(hops, mp_law_even().hop_wait_ns);
+    const auto asks = mp_opaque_step(&host.opaque,
+                                     host.datagramBytes,
+                                     host.share.delivered_bytes,
+                                     host.opaqueWaitNs,
+                                     nowNs);
+    if (asks)
+    {
+        host.share.flows++;
+        host.share.wanting_flows += mp_opaque_wants(&host.opaque, host.opaqueWaitNs);
+        m_air.HearsOpaque(address, host.opaque, nowNs);
+    }
+    return asks;
+}
+
+void
+MeshpaceHosts::Answered(uint32_t address, uint64_t rttNs, uint64_t nowNs)
+{
+    auto& host = m_hosts.at({address, true});
+    mp_opaque_answered(&host.opaque, host.opaqueWaitNs, rttNs, nowNs);
 }
 
 uint64_t
@@ -235,6 +266,7 @@ MeshpaceHosts::Datagram(Ptr<QueueDiscItem> item,
     host.radio = radio;
     if (host.share.cap_bytes_per_s == 0 && host.datagrams.empty())
     {
+        host.datagramBytes += bytes;
         host.share.delivered_bytes += bytes;
         return Fate::PASSES;
     }
@@ -290,6 +322,7 @@ MeshpaceHosts::Release(uint32_t address, uint64_t nowNs)
     host.buckets[BucketOf(item, true)].waiting--;
     mp_turns_pass(&host.turns, tag);
     const auto bytes = item->GetSize();
+    host.datagramBytes += bytes;
     host.share.delivered_bytes += bytes;
     Leaves(key, host, bytes, sinceNs, nowNs);
     return item;

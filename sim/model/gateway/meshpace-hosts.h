@@ -102,6 +102,23 @@ class MeshpaceHosts
     uint32_t Step(uint64_t nowNs);
 
     /**
+     * What hosts get that get many datagrams (opaque.h), before a step of the shares.
+     * @param address of the host
+     * @param hops how many there are to it
+     * @param nowNs now, ns
+     * @return whether it is to be asked for an answer
+     */
+    bool OpaqueStep(uint32_t address, uint32_t hops, uint64_t nowNs);
+
+    /**
+     * A host that was asked has answered.
+     * @param address of the host
+     * @param rttNs after how long, ns
+     * @param nowNs now, ns
+     */
+    void Answered(uint32_t address, uint64_t rttNs, uint64_t nowNs);
+
+    /**
      * @param key the host
      * @return its cap in bytes/s, 0: none
      */
@@ -266,6 +283,9 @@ class MeshpaceHosts
         uint64_t flowBps{0}; //!< of its cap, for each of its flows
         mp_police police{};  //!< of what it sends
         mp_host_pace pace{};
+        mp_opaque opaque{};
+        uint64_t opaqueWaitNs{0};  //!< what may wait for what it is asked
+        uint64_t datagramBytes{0}; //!< that passed so far
         mp_turns turns{};
         uint32_t radio{0};
         std::multimap<uint64_t, Waiting> datagrams; //!< that wait, by their tags

@@ -79,6 +79,7 @@ class Gateway(Model):
         "feedback",
         "sack",
         "moment",
+        "opaque",
     ] = Field(
         default="", description="of even: a part that is left out, also by senders; see below"
     )

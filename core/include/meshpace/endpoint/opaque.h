@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A host that gets many datagrams, of which a gateway reads nothing but whom they are for: QUIC, most of all. Nothing that
+ * passes tells what waits for them in the mesh. So the host is asked a few times a second, by a small packet that it answers
+ * at once (ICMP echo, RFC 792, RFC 4443):
+ *
+ *   T   the least round trip, of the empty path
+ *   D   the mean of MP_OPAQUE_ROUND answers, each cut to twice the D before
+ *   D*  what may wait for a small packet: half of law->hop_wait_ns a hop, which is for large ones. It passes what flows'
+ *       own queues hold (RFC 8290), and waits for what is in the air and what the card has taken.
+ *   e = (T + D* - D) / D*, cut to [-1, 1]
+ *
+ * As long as no share of the air bounds it (airtime.h), the host is held to a rate of its own. That begins with the first
+ * e < 0, at what it gets then, and changes from round to round by e/10 of it, the term that damps search.h: what a small
+ * packet waits answers a rate at once and does not gather, so that this is the whole loop. Far below the target it grows by
+ * e/3. It grows only where it is what bounds the host, who then gets three quarters of it.
+ */
+#ifndef MESHPACE_OPAQUE_H
+#define MESHPACE_OPAQUE_H
+
+#include "../law/air.h"
+#include "../law/search.h"
+
+#define MP_OPAQUE_ROUND MP_SEARCH_LEAST
+#define MP_OPAQUE_PART 2u       /* of what waits for a large packet a small one waits for half */
+#define MP_OPAQUE_BYTES 1500u   /* of a datagram, at most */
+#define MP_OPAQUE_PACKETS 2u    /* on the path at the least, as search.h has it: who gets fewer does not fill it */
+#define MP_OPAQUE_MOST_NS MP_NS_PER_S /* an answer that is later is of no path that carries anything */
+#define MP_OPAQUE_MUTE_NS (3 * MP_NS_PER_S) /* who has not answered for so long will not: a dozen asks */
+
+struct mp_opaque {
+	uint64_t datagram_bytes;   /* so far, as of the latest step */
+	uint64_t delivered_bytes;  /* and all that the host got */
+	uint64_t datagram_rate;    /* bytes/s, a mean over a second */
+	uint64_t rate_bytes_per_s; /* likewise of all */
+	uint64_t held_bytes_per_s; /* what the host is held to; 0: nothing */
+	uint64_t base_ns;          /* T; 0: nothing was answered yet */
+	uint64_t mean_ns;          /* D; 0: no round yet */
+	uint64_t heard_ns;         /* the latest answer */
+	uint64_t sum_ns;           /* of this round's answers */
+	uint32_t count;            /* of them */
+	uint32_t few;              /* steps in a row in which few came */
+	bool many;                 /* datagrams enough to fill the path */
+};
+
+/* D* of a small packet, in ns; hops 0: unknown, taken for 1. */
+MP_INLINE uint64_t mp_opaque_wait_ns(uint32_t hops, uint64_t hop_wait_ns)
+{
+	return (hops ? hops : 1) * (hop_wait_ns / MP_OPAQUE_PART);
+}
+
+/* MP_OPAQUE_PACKETS in a round trip of so long, in bytes/s. */
+MP_INLINE uint64_t mp_opaque_least_bytes_per_s(uint64_t round_ns)
+{
+	return MP_OPAQUE_PACKETS * MP_OPAQUE_BYTES * MP_NS_PER_S / mp_max_u64(round_ns, MP_NS_PER_US);
+}
+
+/* Bytes of a step to a mean over a second. */
+MP_INLINE uint64_t mp_opaque_rate(uint64_t mean, uint64_t before, uint64_t now)
+{
+	uint64_t bytes = mp_min_u64(mp_max_u64(now, before) - before, MP_AIR_MAX_BYTES_PER_S);
+
+	return mp_air_smoothed(mean, bytes * MP_AIR_STEPS_PER_S, 1);
+}
+
+/*
+ * A step of the shares of the air, MP_AIR_STEP_NS after the one before: what the host got so far, of datagrams and in all.
+ * Returns whether it is to be asked, as its budget allows (budget.h). Who gets few for as long as who is not there any more
+ * (MP_AIR_PRESENT), or who does not answer any more, is held no longer; T is of the path, and stays.
+ */
+MP_INLINE bool mp_opaque_step(struct mp_opaque *opaque, uint64_t datagram_bytes, uint64_t delivered_bytes, uint64_t wait_ns,
+			      uint64_t now_ns)
+{
+	bool enough;
+
+	opaque->datagram_rate = mp_opaque_rate(opaque->datagram_rate, opaque->datagram_bytes, datagram_bytes);
+	opaque->rate_bytes_per_s = mp_opaque_rate(opaque->rate_bytes_per_s, opaque->delivered_bytes, delivered_bytes);
+	opaque->datagram_bytes = datagram_bytes;
+	opaque->delivered_bytes = delivered_bytes;
+	enough = opaque->datagram_rate >= mp_opaque_least_bytes_per_s(wait_ns);
+	opaque->few = enough ? 0 : (uint32_t)mp_min_u64(opaque->few + 1ull, MP_AIR_PRESENT);
+	opaque->many = enough || (opaque->many && opaque->few < MP_AIR_PRESENT);
+	if (!opaque->many || now_ns > opaque->heard_ns + MP_OPAQUE_MUTE_NS) {
+		opaque->held_bytes_per_s = 0;
+		opaque->mean_ns = 0;
+		opaque->sum_ns = 0;
+		opaque->count = 0;
+	}
+	return opaque->many;
+}
+
+/* e of the latest round; without one 1. */
+MP_INLINE int64_t mp_opaque_error_q16(const struct mp_opaque *opaque, uint64_t wait_ns)
+{
+	return mp_search_error_q16(opaque->base_ns + wait_ns, opaque->mean_ns, wait_ns);
+}
+
+/* rate (1 + e gain), of a rate of at most MP_AIR_MAX_BYTES_PER_S. */
+MP_INLINE uint64_t mp_opaque_changed(uint64_t bytes_per_s, int64_t error_q16)
+{
+	int64_t gain_q16 = error_q16 > (int64_t)(MP_ONE_Q16 / 2) ? MP_SEARCH_START_Q16 : MP_SEARCH_DAMPING_Q16;
+	int64_t bytes = (int64_t)mp_min_u64(bytes_per_s, MP_AIR_MAX_BYTES_PER_S);
+
+	return (uint64_t)(bytes + (bytes * (error_q16 * gain_q16 >> 16) >> 16));
+}
+
+/* A round is over. */
+MP_INLINE void mp_opaque_round(struct mp_opaque *opaque, uint64_t wait_ns)
+{
+	uint64_t held = opaque->held_bytes_per_s, rate = opaque->rate_bytes_per_s;
+	bool binds = rate >= held / 4 * 3;
+	int64_t error_q16;
+
+	opaque->mean_ns = opaque->sum_ns / opaque->count;
+	opaque->sum_ns = 0;
+	opaque->count = 0;
+	error_q16 = mp_opaque_error_q16(opaque, wait_ns);
+	if (error_q16 >= 0 && (!held || !binds))
+		return;
+	held = mp_opaque_changed(held && binds ? held : rate, error_q16);
+	opaque->held_bytes_per_s = mp_max_u64(held, mp_opaque_least_bytes_per_s(opaque->base_ns + wait_ns));
+}
+
+/* The host has answered after rtt_ns. */
+MP_INLINE void mp_opaque_answered(struct mp_opaque *opaque, uint64_t wait_ns, uint64_t rtt_ns, uint64_t now_ns)
+{
+	if (!opaque->many || !rtt_ns || rtt_ns > MP_OPAQUE_MOST_NS)
+		return;
+	opaque->base_ns = opaque->base_ns ? mp_min_u64(opaque->base_ns, rtt_ns) : rtt_ns;
+	opaque->sum_ns += opaque->mean_ns ? mp_min_u64(rtt_ns, 2 * opaque->mean_ns) : rtt_ns;
+	opaque->count++;
+	opaque->heard_ns = now_ns;
+	if (opaque->count >= MP_OPAQUE_ROUND)
+		mp_opaque_round(opaque, wait_ns);
+}
+
+/* What waits for a large packet, in ns. */
+MP_INLINE uint64_t mp_opaque_waits_ns(const struct mp_opaque *opaque)
+{
+	return (opaque->mean_ns - mp_min_u64(opaque->base_ns, opaque->mean_ns)) * MP_OPAQUE_PART;
+}
+
+/* Whether the host would get more if the mesh carried more: half of what may wait does. */
+MP_INLINE bool mp_opaque_wants(const struct mp_opaque *opaque, uint64_t wait_ns)
+{
+	return opaque->many && opaque->mean_ns && mp_opaque_error_q16(opaque, wait_ns) < (int64_t)(MP_ONE_Q16 / 2);
+}
+
+/* What the host is held to: its share of the air, else by what its answers say; bytes/s, 0: nothing. */
+MP_INLINE uint64_t mp_opaque_cap(const struct mp_opaque *opaque, uint64_t share_bytes_per_s)
+{
+	return share_bytes_per_s ? share_bytes_per_s : opaque->held_bytes_per_s;
+}
+
+#endif

@@ -1,0 +1,58 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+
+#ifndef HOST_ECHO_H
+#define HOST_ECHO_H
+
+#include "ns3/callback.h"
+#include "ns3/ipv4-address.h"
+#include "ns3/node.h"
+#include "ns3/nstime.h"
+#include "ns3/socket.h"
+
+#include <cstdint>
+#include <map>
+
+namespace ns3
+{
+
+/**
+ * @ingroup meshpace
+ *
+ * Asks hosts of the mesh for an answer (ICMP echo, RFC 792), and tells how long it took.
+ */
+class HostEcho
+{
+  public:
+    /**
+     * @param node the gateway
+     * @param answered takes a host's address and the round trip
+     */
+    HostEcho(Ptr<Node> node, Callback<void, uint32_t, Time> answered);
+    ~HostEcho();
+
+    /** @param host address of a host that is asked now; what it has not answered yet does not count any more */
+    void Ask(uint32_t host);
+
+  private:
+    /** What a host was asked last. */
+    struct Asked
+    {
+        uint16_t sequence{0};
+        Time at{};
+        bool open{false}; //!< it has not answered yet
+    };
+
+    void Receive(Ptr<Socket> socket);
+    void Answered(uint32_t host, uint16_t sequence);
+
+    Ptr<Node> m_node;
+    Callback<void, uint32_t, Time> m_answered;
+    Ptr<Socket> m_socket; //!< made with the first ask
+    std::map<uint32_t, Asked> m_asked; //!< by address
+};
+
+} // namespace ns3
+
+#endif // HOST_ECHO_H
