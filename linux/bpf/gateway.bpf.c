@@ -90,6 +90,9 @@ int mp_to_mesh(struct __sk_buff *skb)
 	if (held != MP_HOLD_PASSES || !mp_alive(p.segment.now_ns))
 		return TC_ACT_UNSPEC;
 	if (!tcp) {
+		/* What the daemon asks a host (core's opaque.h) is nobody's traffic, and has to tell what waits beyond here. */
+		if (skb->mark == MP_MARK_LOCAL)
+			return TC_ACT_UNSPEC;
 		mp_record(skb, &p, MP_DOWN, false);
 		if (!mp_other_to_mesh(skb, &p))
 			return TC_ACT_SHOT;

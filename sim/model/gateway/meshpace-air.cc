@@ -70,7 +70,7 @@ MeshpaceAir::HearsOpaque(uint32_t address, const mp_opaque& opaque, uint64_t now
 {
     mp_queueing_add(&m_hosts[address].queueing[MP_AIR_DOWN],
                     mp_opaque_waits_ns(&opaque),
-                    opaque.heard_ns,
+                    mp_opaque_heard_ns(&opaque),
                     nowNs);
 }
 

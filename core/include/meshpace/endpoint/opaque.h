@@ -29,6 +29,7 @@
 #define MP_OPAQUE_MUTE_NS (3 * MP_NS_PER_S) /* who has not answered for so long will not: a dozen asks */
 
 struct mp_opaque {
+	uint64_t before_ns;        /* the latest step; 0: none yet */
 	uint64_t datagram_bytes;   /* so far, as of the latest step */
 	uint64_t delivered_bytes;  /* and all that the host got */
 	uint64_t datagram_rate;    /* bytes/s, a mean over a second */
@@ -55,30 +56,40 @@ MP_INLINE uint64_t mp_opaque_least_bytes_per_s(uint64_t round_ns)
 	return MP_OPAQUE_PACKETS * MP_OPAQUE_BYTES * MP_NS_PER_S / mp_max_u64(round_ns, MP_NS_PER_US);
 }
 
-/* Bytes of a step to a mean over a second. */
-MP_INLINE uint64_t mp_opaque_rate(uint64_t mean, uint64_t before, uint64_t now)
+/* The rate of what came in a step of so long. */
+MP_INLINE uint64_t mp_opaque_rate(uint64_t before, uint64_t now, uint64_t elapsed_us)
 {
-	uint64_t bytes = mp_min_u64(mp_max_u64(now, before) - before, MP_AIR_MAX_BYTES_PER_S);
+	uint64_t bytes = mp_min_u64(mp_max_u64(now, before) - before, 1ull << 44);
 
-	return mp_air_smoothed(mean, bytes * MP_AIR_STEPS_PER_S, 1);
+	return mp_min_u64(bytes * 1000000 / elapsed_us, MP_AIR_MAX_BYTES_PER_S);
 }
 
 /*
- * A step of the shares of the air, MP_AIR_STEP_NS after the one before: what the host got so far, of datagrams and in all.
- * Returns whether it is to be asked, as its budget allows (budget.h). Who gets few for as long as who is not there any more
+ * A step, MP_AIR_STEP_NS after the one before, or later: what the host got so far, of datagrams and in all.
+ * Returns whether it is to be asked, as its budget allows (budget.h): with the first burst already, for when its mean shows
+ * it the path is not empty any more. Who gets few for as long as who is not there any more
  * (MP_AIR_PRESENT), or who does not answer any more, is held no longer; T is of the path, and stays.
  */
 MP_INLINE bool mp_opaque_step(struct mp_opaque *opaque, uint64_t datagram_bytes, uint64_t delivered_bytes, uint64_t wait_ns,
 			      uint64_t now_ns)
 {
+	uint64_t elapsed_us = mp_max_u64((mp_max_u64(now_ns, opaque->before_ns) - opaque->before_ns) / MP_NS_PER_US, 1);
+	uint64_t least = mp_opaque_least_bytes_per_s(wait_ns), latest = 0;
+	uint32_t steps = mp_air_steps(elapsed_us);
 	bool enough;
 
-	opaque->datagram_rate = mp_opaque_rate(opaque->datagram_rate, opaque->datagram_bytes, datagram_bytes);
-	opaque->rate_bytes_per_s = mp_opaque_rate(opaque->rate_bytes_per_s, opaque->delivered_bytes, delivered_bytes);
+	if (opaque->before_ns) {
+		latest = mp_opaque_rate(opaque->datagram_bytes, datagram_bytes, elapsed_us);
+		opaque->datagram_rate = mp_air_smoothed(opaque->datagram_rate, latest, steps);
+		opaque->rate_bytes_per_s =
+			mp_air_smoothed(opaque->rate_bytes_per_s,
+					mp_opaque_rate(opaque->delivered_bytes, delivered_bytes, elapsed_us), steps);
+	}
+	opaque->before_ns = now_ns;
 	opaque->datagram_bytes = datagram_bytes;
 	opaque->delivered_bytes = delivered_bytes;
-	enough = opaque->datagram_rate >= mp_opaque_least_bytes_per_s(wait_ns);
-	opaque->few = enough ? 0 : (uint32_t)mp_min_u64(opaque->few + 1ull, MP_AIR_PRESENT);
+	enough = opaque->datagram_rate >= least;
+	opaque->few = enough ? 0 : (uint32_t)mp_min_u64((uint64_t)opaque->few + steps, MP_AIR_PRESENT);
 	opaque->many = enough || (opaque->many && opaque->few < MP_AIR_PRESENT);
 	if (!opaque->many || now_ns > opaque->heard_ns + MP_OPAQUE_MUTE_NS) {
 		opaque->held_bytes_per_s = 0;
@@ -86,7 +97,7 @@ MP_INLINE bool mp_opaque_step(struct mp_opaque *opaque, uint64_t datagram_bytes,
 		opaque->sum_ns = 0;
 		opaque->count = 0;
 	}
-	return opaque->many;
+	return opaque->many || latest >= least;
 }
 
 /* e of the latest round; without one 1. */
@@ -124,14 +135,22 @@ MP_INLINE void mp_opaque_round(struct mp_opaque *opaque, uint64_t wait_ns)
 /* The host has answered after rtt_ns. */
 MP_INLINE void mp_opaque_answered(struct mp_opaque *opaque, uint64_t wait_ns, uint64_t rtt_ns, uint64_t now_ns)
 {
-	if (!opaque->many || !rtt_ns || rtt_ns > MP_OPAQUE_MOST_NS)
+	if (!rtt_ns || rtt_ns > MP_OPAQUE_MOST_NS)
 		return;
 	opaque->base_ns = opaque->base_ns ? mp_min_u64(opaque->base_ns, rtt_ns) : rtt_ns;
+	if (!opaque->many)
+		return;
 	opaque->sum_ns += opaque->mean_ns ? mp_min_u64(rtt_ns, 2 * opaque->mean_ns) : rtt_ns;
 	opaque->count++;
 	opaque->heard_ns = now_ns;
 	if (opaque->count >= MP_OPAQUE_ROUND)
 		mp_opaque_round(opaque, wait_ns);
+}
+
+/* When its answers last told of what waits; 0: they have told nothing yet. */
+MP_INLINE uint64_t mp_opaque_heard_ns(const struct mp_opaque *opaque)
+{
+	return opaque->mean_ns ? opaque->heard_ns : 0;
 }
 
 /* What waits for a large packet, in ns. */

@@ -175,6 +175,8 @@ pub struct Config {
     /// shares of the air: of every host; 0: none
     pub least_kbps: f64,
     pub local_retransmission: bool,
+    /// law `even`: hosts that get many datagrams are asked (ICMP echo), and held by what they answer
+    pub ask_hosts: bool,
     /// whose ACKs carry RTT_wired, of wireless-to-wired flows
     pub option: OptionPolicy,
     /// RTT samples above are discarded; 0: none are
@@ -227,6 +229,7 @@ impl Default for Config {
             fairness: Fairness::Air,
             least_kbps: 0.0,
             local_retransmission: true,
+            ask_hosts: true,
             option: OptionPolicy::Asked,
             delay_bound_ms: 500.0,
             max_flows: 16384,

@@ -29,8 +29,10 @@ impl Gateway {
         if asks {
             self.policy.wake(&self.maps, &table, now);
         }
+        self.hear_opaque(&others);
         let mut sums = others;
         sums.extend(ended);
+        let config = self.task.config();
         let regrouped = self.hosts.identify(&self.maps, config, &table, &sums);
         if regrouped {
             self.policy.set_aliases(self.hosts.aliases().clone());
@@ -76,9 +78,17 @@ impl Gateway {
         self.holding.ask_held();
         let config = self.task.config();
         let mut seen = self.hosts.glance(&self.maps, config, &held)?;
+        self.hear_opaque(&seen.others);
         seen.others.extend(seen.ended);
         self.share(&seen.table, &seen.others, false, now_ns());
         Ok(())
+    }
+
+    /// What hosts that get many datagrams tell of their paths; `others`: bytes so far of what is not read as TCP.
+    fn hear_opaque(&mut self, others: &[(mp_host_key, u64)]) {
+        let config = self.task.config();
+        let asks = config.ask_hosts && config.fairness().is_some() && self.machine.holds();
+        self.policy.hear_opaque(asks.then_some(others), now_ns());
     }
 
     /// Sets what hosts may get; the threads that hold packets hear of it. `regrouped`: other addresses are one host.

@@ -111,8 +111,8 @@ sockopt_impl!(
 /// Both have it.
 const FILTER: i32 = 1;
 
-/// To send by, and to receive nothing; None where there is no such protocol.
-fn raw_socket<Filter: SetSockOpt>(
+/// To send by, and to receive what the filter leaves; None where there is no such protocol.
+pub(super) fn raw_socket<Filter: SetSockOpt>(
     family: AddressFamily,
     protocol: SockProtocol,
     filter: Filter,
@@ -120,12 +120,12 @@ fn raw_socket<Filter: SetSockOpt>(
 ) -> Option<OwnedFd> {
     let flags = SockFlag::SOCK_CLOEXEC;
     let socket = socket(family, SockType::Raw, flags, protocol).ok()?;
-    // Else what comes fills its buffer, and no more.
+    // Without it what comes fills its buffer, and no more.
     let _ = setsockopt(&socket, filter, all);
     Some(socket)
 }
 
-fn send_to(socket: Option<&OwnedFd>, message: &[u8], to: &dyn SockaddrLike) -> bool {
+pub(super) fn send_to(socket: Option<&OwnedFd>, message: &[u8], to: &dyn SockaddrLike) -> bool {
     socket.is_some_and(|socket| {
         let sent = sendto(socket.as_raw_fd(), message, to, MsgFlags::MSG_DONTWAIT);
         sent == Ok(message.len())

@@ -8,7 +8,7 @@
 use crate::kernel::intf::{
     self, mp_air, mp_air_host, mp_air_way, mp_budget, mp_credit, mp_demand, mp_device, mp_endpoint,
     mp_estimate, mp_goodput, mp_goodput_bulk, mp_goodput_flow, mp_goodput_law, mp_hold,
-    mp_host_pace, mp_law, mp_pacer, mp_path, mp_probe, mp_progress, mp_queueing, mp_radio,
+    mp_host_pace, mp_law, mp_opaque, mp_pacer, mp_path, mp_probe, mp_progress, mp_queueing, mp_radio,
     mp_range, mp_reach, mp_sack, mp_silence, mp_too_long, mp_turn, mp_turns, mp_unanswered,
     mp_unanswered_rate, mp_wait, mp_waits_for, mp_window,
 };
@@ -99,6 +99,13 @@ safe! {
     queueing_heard_ns = mp_queueing_heard_ns(endpoint: &mp_endpoint) -> u64;
     queueing_add = mp_queueing_add(queueing: &mut mp_queueing, waits_ns: u64, heard_ns: u64, now_ns: u64);
     queueing_tell = mp_queueing_tell(queueing: &mp_queueing, way: &mut mp_air_way);
+    opaque_wait_ns = mp_opaque_wait_ns(hops: u32, hop_wait_ns: u64) -> u64;
+    opaque_step = mp_opaque_step(opaque: &mut mp_opaque, datagram_bytes: u64, delivered_bytes: u64, wait_ns: u64, now_ns: u64) -> bool;
+    opaque_answered = mp_opaque_answered(opaque: &mut mp_opaque, wait_ns: u64, rtt_ns: u64, now_ns: u64);
+    opaque_heard_ns = mp_opaque_heard_ns(opaque: &mp_opaque) -> u64;
+    opaque_waits_ns = mp_opaque_waits_ns(opaque: &mp_opaque) -> u64;
+    opaque_wants = mp_opaque_wants(opaque: &mp_opaque, wait_ns: u64) -> bool;
+    opaque_cap = mp_opaque_cap(opaque: &mp_opaque, share_bytes_per_s: u64) -> u64;
     unanswered_step = mp_unanswered_step(rate: &mut mp_unanswered_rate, active_bytes_per_s: u64) -> u64;
     goodput_law_gap = mp_goodput_law_gap() -> mp_goodput_law;
 }

@@ -5,6 +5,7 @@ pub mod attach;
 pub mod batch;
 pub mod checksum;
 pub mod classes;
+pub mod echo;
 pub mod flow_state;
 pub mod icmp;
 pub mod intf;

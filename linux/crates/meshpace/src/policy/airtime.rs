@@ -11,6 +11,7 @@ use crate::kernel::intf::{
 };
 use crate::kernel::law;
 use crate::policy::news::{AllNews, Member, News};
+use crate::policy::opaque::Known;
 use crate::policy::shares::Part;
 
 /// Who keeps the air busy (core's air.h), and is silent for a moment when another's flow begins.
@@ -199,6 +200,15 @@ impl Airtime {
     pub(super) fn way(&self, (address, direction): &Member) -> Option<&mp_air_way> {
         let host = self.hosts.get(address);
         host.map(|host| &host.way[*direction as usize])
+    }
+
+    /// What is known of a host for what it is asked (opaque.rs).
+    pub fn known(&self, address: &Address) -> Option<Known> {
+        let host = self.hosts.get(address)?;
+        Some(Known {
+            hops: host.hops,
+            delivered_bytes: host.way[intf::mp_direction_MP_DOWN as usize].delivered_bytes,
+        })
     }
 
     pub fn is_active(&self, member: &Member) -> bool {

@@ -4,6 +4,7 @@ pub mod airtime;
 pub mod asks;
 pub mod goodput;
 pub mod news;
+pub mod opaque;
 pub mod shares;
 pub mod strangers;
 pub mod wake_ups;
@@ -94,6 +95,12 @@ impl Policy {
         self.shares.set_rights(rights);
     }
 
+    /// What hosts that get many datagrams tell of their paths, before they get their shares. `others`: bytes so far of what is
+    /// not read as TCP; None: nobody is asked.
+    pub fn hear_opaque(&mut self, others: Option<&[(mp_host_key, u64)]>, now_ns: u64) {
+        self.shares.hear_opaque(others, now_ns);
+    }
+
     /// Sets what hosts may get; `fairness` None: nobody has a cap any more. `sums`: bytes so far of what is not
     /// in the table.
     pub fn share(
@@ -137,9 +144,10 @@ impl Policy {
     }
 
     /// By their names in `status`.
-    pub fn counters(&self) -> [(&'static str, u64); 2] {
+    pub fn counters(&self) -> [(&'static str, u64); 3] {
         let wake_ups = self.wake_ups.as_ref();
         [
+            ("hosts_asked", self.shares.hosts_asked()),
             ("wake_ups", wake_ups.map_or(0, |wake_ups| wake_ups.sent)),
             (
                 "wake_ups_over_budget",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What each host of the mesh gets in each direction (law `even`), fed with what the kernel counted of flows and of UDP.
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::config::{Fairness, Rights};
@@ -9,6 +9,7 @@ use crate::kernel::flow_state::Table;
 use crate::kernel::intf::mp_host_key;
 use crate::policy::airtime::{Airtime, Busy};
 use crate::policy::news::Delivered;
+use crate::policy::opaque::Opaque;
 pub use crate::policy::news::Member;
 
 /// Bytes/s of those that have a cap.
@@ -21,6 +22,7 @@ pub struct Shares {
     fairness: Fairness,
     rights: Arc<Rights>,
     air: Airtime,
+    opaque: Opaque,
     caps: Caps,
     /// what each flow of those that have a cap is told, bytes/s
     feedback: Caps,
@@ -45,6 +47,7 @@ impl Shares {
                 delivered.aliases().clone(),
                 now_ns,
             ),
+            opaque: Opaque::default(),
             delivered,
             fairness,
             rights,
@@ -99,6 +102,20 @@ impl Shares {
         &self.air
     }
 
+    /// What hosts tell that get many datagrams; see [`crate::policy::Policy::hear_opaque`].
+    pub fn hear_opaque(&mut self, others: Option<&[(mp_host_key, u64)]>, now_ns: u64) {
+        let Some(others) = others else {
+            self.opaque.end();
+            return;
+        };
+        let known = |address: &Address| self.air.known(address);
+        self.opaque.step(others, self.delivered.aliases(), known, now_ns);
+    }
+
+    pub fn hosts_asked(&self) -> u64 {
+        self.opaque.asked
+    }
+
     /// Some time has passed; returns the members whose caps are others than before. `sums`: bytes so far of what is not in the table, of flows that have
     /// ended and of what is not read as TCP.
     pub fn step(
@@ -111,8 +128,12 @@ impl Shares {
         self.fairness = fairness;
         self.air.set_fairness(fairness.of_core());
         let is_held = |member: &Member| self.caps.contains_key(member);
-        let news = self.delivered.news(table, sums, is_held, now_ns);
-        let parts = self.air.step(&news, now_ns);
+        let mut news = self.delivered.news(table, sums, is_held, now_ns);
+        self.opaque.tell(&mut news, now_ns);
+        let mut parts = self.air.step(&news, now_ns);
+        let shared: HashSet<_> = parts.iter().map(|(member, ..)| *member).collect();
+        let held = self.opaque.held().filter(|(m, _)| !shared.contains(m));
+        parts.extend(held.map(|(member, cap)| (member, cap, 0)));
         let busy = self.air.busy();
         if busy != *self.busy {
             self.busy = Arc::new(busy);
@@ -139,6 +160,7 @@ impl Shares {
             self.delivered.aliases().clone(),
             now_ns,
         );
+        self.opaque.end();
         self.feedback.clear();
         self.busy = Arc::default();
         caps.into_keys().collect()

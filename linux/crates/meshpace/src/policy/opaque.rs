@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A host around core/'s opaque.h: hosts of the mesh that get many datagrams, of which nothing that passes tells what waits
+//! on their paths, are asked, and held by what they answer.
+use std::collections::HashMap;
+
+use crate::hosts::identity::{Address, Aliases};
+use crate::kernel::echo::{Answer, Echo};
+use crate::kernel::intf::{mp_direction_MP_DOWN as DOWN, mp_host_key, mp_opaque};
+use crate::kernel::law;
+use crate::policy::asks::Asks;
+use crate::policy::news::{AllNews, Member, News};
+
+/// What a host was asked last.
+struct Asked {
+    address: Address,
+    number: u16,
+    at_ns: u64,
+}
+
+#[derive(Default)]
+struct Host {
+    state: mp_opaque,
+    /// what it got of datagrams so far, by each of its addresses, and which of these got some last
+    datagrams: HashMap<Address, u64>,
+    latest: Option<Address>,
+    wait_ns: u64,
+    number: u16,
+    asked: Option<Asked>,
+}
+
+impl Host {
+    /// So much has come so far for one of its addresses.
+    fn count(&mut self, address: Address, bytes: u64) {
+        let before = self.datagrams.insert(address, bytes);
+        if before.is_some_and(|before| bytes > before) {
+            self.latest = Some(address);
+        }
+    }
+
+    /// A number of its own for each, so that a late answer is none to the next.
+    fn next(&mut self, now_ns: u64) -> Option<(Address, u16)> {
+        let address = self.latest?;
+        self.number = self.number.wrapping_add(1);
+        self.asked = Some(Asked {
+            address,
+            number: self.number,
+            at_ns: now_ns,
+        });
+        Some((address, self.number))
+    }
+
+    fn hear(&mut self, answer: &Answer) {
+        let is_asked = |asked: &mut Asked| {
+            asked.address == answer.address && asked.number == answer.number
+        };
+        let Some(asked) = self.asked.take_if(is_asked) else {
+            return;
+        };
+        let rtt_ns = answer.at_ns.saturating_sub(asked.at_ns);
+        law::opaque_answered(&mut self.state, self.wait_ns, rtt_ns, answer.at_ns);
+    }
+}
+
+#[derive(Default)]
+pub struct Opaque {
+    /// by the address that stands for each
+    hosts: HashMap<Address, Host>,
+    asks: Asks,
+    /// open while somebody is asked: the kernel then notes when packets come
+    echo: Option<Echo>,
+    pub asked: u64,
+}
+
+/// What the caller knows of a host.
+pub struct Known {
+    pub hops: u32,
+    /// what it got so far, of everything
+    pub delivered_bytes: u64,
+}
+
+impl Opaque {
+    /// Some time has passed. `others`: bytes so far of what is not read as TCP; `known`: of a host, None of one that is not there.
+    pub fn step(
+        &mut self,
+        others: &[(mp_host_key, u64)],
+        aliases: &Aliases,
+        known: impl Fn(&Address) -> Option<Known>,
+        now_ns: u64,
+    ) {
+        self.hear(aliases);
+        let due = self.count(others, aliases, known, now_ns);
+        if due.is_empty() && self.hosts.values().all(|host| !host.state.many) {
+            self.echo = None;
+            return;
+        }
+        self.ask(&due, now_ns);
+    }
+
+    fn hear(&mut self, aliases: &Aliases) {
+        let answers = self.echo.as_ref().map_or_else(Vec::new, Echo::answers);
+        for answer in &answers {
+            if let Some(host) = self.hosts.get_mut(&aliases.standing(answer.address)) {
+                host.hear(answer);
+            }
+        }
+    }
+
+    /// Returns who is to be asked, who was asked longest ago first.
+    fn count(
+        &mut self,
+        others: &[(mp_host_key, u64)],
+        aliases: &Aliases,
+        known: impl Fn(&Address) -> Option<Known>,
+        now_ns: u64,
+    ) -> Vec<Address> {
+        for (key, bytes) in others.iter().filter(|(key, _)| key.direction == DOWN) {
+            let host = self.hosts.entry(aliases.standing(key.address)).or_default();
+            host.count(key.address, *bytes);
+        }
+        self.hosts.retain(|address, _| known(address).is_some());
+        let mut due = Vec::new();
+        for (address, host) in &mut self.hosts {
+            let Some(known) = known(address) else {
+                continue;
+            };
+            host.wait_ns = law::opaque_wait_ns(known.hops, law::even().hop_wait_ns);
+            let (datagrams, wait_ns) = (host.datagrams.values().sum(), host.wait_ns);
+            let delivered = known.delivered_bytes;
+            if law::opaque_step(&mut host.state, datagrams, delivered, wait_ns, now_ns) {
+                due.push(*address);
+            }
+        }
+        self.asks.forget(now_ns);
+        self.asks.hosts_by_turns(&mut due);
+        due
+    }
+
+    fn ask(&mut self, due: &[Address], now_ns: u64) {
+        for address in due {
+            if !self.asks.spend(address, now_ns) {
+                continue;
+            }
+            let next = self.hosts.get_mut(address).and_then(|host| host.next(now_ns));
+            let echo = self.echo.get_or_insert_with(Echo::open);
+            if let Some((to, number)) = next {
+                self.asked += u64::from(echo.ask(&to, number));
+            }
+        }
+    }
+
+    /// What answers tell of hosts' downloads, beside what flows do.
+    pub fn tell(&self, news: &mut AllNews, now_ns: u64) {
+        for (address, host) in self.hosts.iter().filter(|(_, host)| host.state.many) {
+            let news: &mut News = news.entry((*address, DOWN)).or_default();
+            news.flows += 1;
+            news.wanting_flows += u32::from(law::opaque_wants(&host.state, host.wait_ns));
+            let waits_ns = law::opaque_waits_ns(&host.state);
+            let heard_ns = law::opaque_heard_ns(&host.state);
+            law::queueing_add(&mut news.queueing, waits_ns, heard_ns, now_ns);
+        }
+    }
+
+    /// Nobody is asked any more.
+    pub fn end(&mut self) {
+        let asked = self.asked;
+        *self = Self {
+            asked,
+            ..Self::default()
+        };
+    }
+
+    /// Who is held by what it answers where no share of the air bounds it, bytes/s.
+    pub fn held(&self) -> impl Iterator<Item = (Member, u64)> + '_ {
+        let held = |host: &Host| law::opaque_cap(&host.state, 0);
+        let all = self.hosts.iter().map(move |(a, host)| ((*a, DOWN), held(host)));
+        all.filter(|(_, held)| *held > 0)
+    }
+}
+
+#[cfg(test)]
+#[path = "opaque_tests.rs"]
+mod tests;
