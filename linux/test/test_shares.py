@@ -43,10 +43,10 @@ class Flood:
 
     def _send(self) -> None:
         with self.sender.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
-            gap_s, due = UDP_BYTES * 8e-3 / self.kbps, time.monotonic()
+            due = time.monotonic()
             while not self._over.is_set():
                 out.sendto(bytes(UDP_BYTES), (self.address, UDP_PORT))
-                due += gap_s
+                due += UDP_BYTES * 8e-3 / self.kbps
                 time.sleep(max(0.0, due - time.monotonic()))
 
     def _receive(self, into: socket.socket) -> None:

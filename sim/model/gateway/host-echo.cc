@@ -19,7 +19,8 @@ namespace
 {
 
 constexpr uint16_t IDENTIFIER = 0x6d70; // "mp"
-constexpr uint32_t DATA_BYTES = 8;      // as many as a time stamp takes
+constexpr uint32_t DATA_BYTES = 16;     // a time stamp, and what proves it
+constexpr uint16_t MOST_OPEN = 64;      // older ones are lost
 
 } // namespace
 
@@ -48,7 +49,8 @@ HostEcho::Ask(uint32_t host)
         m_socket->Bind();
     }
     auto& asked = m_asked[host];
-    asked = {static_cast<uint16_t>(asked.sequence + 1), Simulator::Now(), true};
+    asked.open[++asked.sequence] = Simulator::Now();
+    asked.open.erase(static_cast<uint16_t>(asked.sequence - MOST_OPEN));
     Icmpv4Echo echo;
     echo.SetIdentifier(IDENTIFIER);
     echo.SetSequenceNumber(asked.sequence);
@@ -89,10 +91,16 @@ void
 HostEcho::Answered(uint32_t host, uint16_t sequence)
 {
     const auto found = m_asked.find(host);
-    if (found != m_asked.end() && found->second.open && found->second.sequence == sequence)
+    if (found == m_asked.end())
     {
-        found->second.open = false;
-        m_answered(host, Simulator::Now() - found->second.at);
+        return;
+    }
+    auto& open = found->second.open;
+    if (const auto asked = open.find(sequence); asked != open.end())
+    {
+        const auto rtt = Simulator::Now() - asked->second;
+        open.erase(asked);
+        m_answered(host, rtt);
     }
 }
 

@@ -32,16 +32,15 @@ class HostEcho
     HostEcho(Ptr<Node> node, Callback<void, uint32_t, Time> answered);
     ~HostEcho();
 
-    /** @param host address of a host that is asked now; what it has not answered yet does not count any more */
+    /** @param host address of a host that is asked now */
     void Ask(uint32_t host);
 
   private:
-    /** What a host was asked last. */
+    /** What a host was asked, and has not answered yet. */
     struct Asked
     {
-        uint16_t sequence{0};
-        Time at{};
-        bool open{false}; //!< it has not answered yet
+        uint16_t sequence{0};          //!< of the latest
+        std::map<uint16_t, Time> open; //!< when, by sequence number
     };
 
     void Receive(Ptr<Socket> socket);

@@ -232,6 +232,7 @@ MeshpaceGateway::OpaqueStep()
     {
         if (m_echoes.Spend(host, NowNs()))
         {
+            m_hostShares.Asked(host);
             m_ask(host);
         }
     }

@@ -132,6 +132,13 @@ MeshpaceHosts::OpaqueStep(uint32_t address, uint32_t hops, uint64_t nowNs)
 }
 
 void
+MeshpaceHosts::Asked(uint32_t address)
+{
+    auto& host = m_hosts.at({address, true});
+    mp_opaque_asked(&host.opaque, host.opaqueWaitNs);
+}
+
+void
 MeshpaceHosts::Answered(uint32_t address, uint64_t rttNs, uint64_t nowNs)
 {
     auto& host = m_hosts.at({address, true});

@@ -110,6 +110,9 @@ class MeshpaceHosts
      */
     bool OpaqueStep(uint32_t address, uint32_t hops, uint64_t nowNs);
 
+    /** @param address of a host that is asked */
+    void Asked(uint32_t address);
+
     /**
      * A host that was asked has answered.
      * @param address of the host

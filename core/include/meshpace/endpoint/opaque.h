@@ -4,8 +4,9 @@
  * passes tells what waits for them in the mesh. So the host is asked a few times a second, by a small packet that it answers
  * at once (ICMP echo, RFC 792, RFC 4443):
  *
- *   T   the least round trip, of the empty path
- *   D   the mean of MP_OPAQUE_ROUND answers, each cut to twice the D before
+ *   T   the least round trip of the latest MP_OPAQUE_PATH_NS, of the empty path
+ *   D   the mean of MP_OPAQUE_ROUND answers, each cut to twice the D before; once so many asks in a row have none, each
+ *       further one counts as T + 2 D*, for a queue that overflows tells of itself no other way
  *   D*  what may wait for a small packet: half of law->hop_wait_ns a hop, which is for large ones. It passes what flows'
  *       own queues hold (RFC 8290), and waits for what is in the air and what the card has taken.
  *   e = (T + D* - D) / D*, cut to [-1, 1]
@@ -26,7 +27,10 @@
 #define MP_OPAQUE_BYTES 1500u   /* of a datagram, at most */
 #define MP_OPAQUE_PACKETS 2u    /* on the path at the least, as search.h has it: who gets fewer does not fill it */
 #define MP_OPAQUE_MOST_NS MP_NS_PER_S /* an answer that is later is of no path that carries anything */
-#define MP_OPAQUE_MUTE_NS (3 * MP_NS_PER_S) /* who has not answered for so long will not: a dozen asks */
+/* A path is as it was for so long; then it has to be learnt again, as what hosts get alone (airtime.h). */
+#define MP_OPAQUE_PATH_NS (240 * MP_NS_PER_S)
+/* Who has not answered so many in a row does not any more: ten seconds of asks. Of eight asks seven may be lost meanwhile. */
+#define MP_OPAQUE_MUTE 40u
 
 struct mp_opaque {
 	uint64_t before_ns;        /* the latest step; 0: none yet */
@@ -36,10 +40,13 @@ struct mp_opaque {
 	uint64_t rate_bytes_per_s; /* likewise of all */
 	uint64_t held_bytes_per_s; /* what the host is held to; 0: nothing */
 	uint64_t base_ns;          /* T; 0: nothing was answered yet */
+	uint64_t latest_base_ns;   /* the least since base_since_ns; 0: none */
+	uint64_t base_since_ns;
 	uint64_t mean_ns;          /* D; 0: no round yet */
 	uint64_t heard_ns;         /* the latest answer */
 	uint64_t sum_ns;           /* of this round's answers */
 	uint32_t count;            /* of them */
+	uint32_t unanswered;       /* asks in a row, so far */
 	uint32_t few;              /* steps in a row in which few came */
 	bool many;                 /* datagrams enough to fill the path */
 };
@@ -67,7 +74,7 @@ MP_INLINE uint64_t mp_opaque_rate(uint64_t before, uint64_t now, uint64_t elapse
 /*
  * A step, MP_AIR_STEP_NS after the one before, or later: what the host got so far, of datagrams and in all.
  * Returns whether it is to be asked, as its budget allows (budget.h): with the first burst already, for when its mean shows
- * it the path is not empty any more. Who gets few for as long as who is not there any more
+ * it the path is not empty any more; and with any datagram, as long as T is not known. Who gets few for as long as who is not there any more
  * (MP_AIR_PRESENT), or who does not answer any more, is held no longer; T is of the path, and stays.
  */
 MP_INLINE bool mp_opaque_step(struct mp_opaque *opaque, uint64_t datagram_bytes, uint64_t delivered_bytes, uint64_t wait_ns,
@@ -91,13 +98,13 @@ MP_INLINE bool mp_opaque_step(struct mp_opaque *opaque, uint64_t datagram_bytes,
 	enough = opaque->datagram_rate >= least;
 	opaque->few = enough ? 0 : (uint32_t)mp_min_u64((uint64_t)opaque->few + steps, MP_AIR_PRESENT);
 	opaque->many = enough || (opaque->many && opaque->few < MP_AIR_PRESENT);
-	if (!opaque->many || now_ns > opaque->heard_ns + MP_OPAQUE_MUTE_NS) {
+	if (!opaque->many || opaque->unanswered >= MP_OPAQUE_MUTE) {
 		opaque->held_bytes_per_s = 0;
 		opaque->mean_ns = 0;
 		opaque->sum_ns = 0;
 		opaque->count = 0;
 	}
-	return opaque->many || latest >= least;
+	return opaque->many || latest >= least || (latest && !opaque->base_ns);
 }
 
 /* e of the latest round; without one 1. */
@@ -132,19 +139,45 @@ MP_INLINE void mp_opaque_round(struct mp_opaque *opaque, uint64_t wait_ns)
 	opaque->held_bytes_per_s = mp_max_u64(held, mp_opaque_least_bytes_per_s(opaque->base_ns + wait_ns));
 }
 
+/* T, with one round trip more. Of two windows, lest what was true once be true for ever. */
+MP_INLINE void mp_opaque_base(struct mp_opaque *opaque, uint64_t rtt_ns, uint64_t now_ns)
+{
+	if (now_ns > opaque->base_since_ns + MP_OPAQUE_PATH_NS) {
+		opaque->base_ns = opaque->latest_base_ns;
+		opaque->latest_base_ns = 0;
+		opaque->base_since_ns = now_ns;
+	}
+	opaque->latest_base_ns = opaque->latest_base_ns ? mp_min_u64(opaque->latest_base_ns, rtt_ns) : rtt_ns;
+	opaque->base_ns = opaque->base_ns ? mp_min_u64(opaque->base_ns, rtt_ns) : rtt_ns;
+}
+
+/* One round trip more to D. */
+MP_INLINE void mp_opaque_sample(struct mp_opaque *opaque, uint64_t wait_ns, uint64_t rtt_ns)
+{
+	opaque->sum_ns += opaque->mean_ns ? mp_min_u64(rtt_ns, 2 * opaque->mean_ns) : rtt_ns;
+	opaque->count++;
+	if (opaque->count >= MP_OPAQUE_ROUND)
+		mp_opaque_round(opaque, wait_ns);
+}
+
+/* The host is asked once more. */
+MP_INLINE void mp_opaque_asked(struct mp_opaque *opaque, uint64_t wait_ns)
+{
+	opaque->unanswered = (uint32_t)mp_min_u64(opaque->unanswered + 1ull, MP_OPAQUE_MUTE);
+	if (opaque->many && opaque->base_ns && opaque->unanswered > MP_OPAQUE_ROUND && opaque->unanswered < MP_OPAQUE_MUTE)
+		mp_opaque_sample(opaque, wait_ns, opaque->base_ns + 2 * wait_ns);
+}
+
 /* The host has answered after rtt_ns. */
 MP_INLINE void mp_opaque_answered(struct mp_opaque *opaque, uint64_t wait_ns, uint64_t rtt_ns, uint64_t now_ns)
 {
 	if (!rtt_ns || rtt_ns > MP_OPAQUE_MOST_NS)
 		return;
-	opaque->base_ns = opaque->base_ns ? mp_min_u64(opaque->base_ns, rtt_ns) : rtt_ns;
-	if (!opaque->many)
-		return;
-	opaque->sum_ns += opaque->mean_ns ? mp_min_u64(rtt_ns, 2 * opaque->mean_ns) : rtt_ns;
-	opaque->count++;
+	mp_opaque_base(opaque, rtt_ns, now_ns);
+	opaque->unanswered = 0;
 	opaque->heard_ns = now_ns;
-	if (opaque->count >= MP_OPAQUE_ROUND)
-		mp_opaque_round(opaque, wait_ns);
+	if (opaque->many)
+		mp_opaque_sample(opaque, wait_ns, rtt_ns);
 }
 
 /* When its answers last told of what waits; 0: they have told nothing yet. */

@@ -25,9 +25,10 @@ const ASK6: u8 = 128;
 const ANSWER6: u8 = 129;
 /// Type, code, checksum, identifier, number.
 const HEADER: usize = 8;
-/// By which an answer is known: nobody else can have made it.
+/// When it was asked, and what nobody else can have made of that.
+const TIME: usize = 8;
 const SECRET: usize = 8;
-const MESSAGE: usize = HEADER + SECRET;
+const MESSAGE: usize = HEADER + TIME + SECRET;
 /// An IPv4 header, which stands before what a raw socket receives, at most.
 const IP_MOST: usize = 60;
 /// So many answers are read at a time: others' programs have theirs here, too, and a flood has no end.
@@ -38,7 +39,9 @@ const MOST: usize = 256;
 pub struct Answer {
     pub address: [u8; 16],
     pub number: u16,
-    /// monotonic
+    /// after how long
+    pub rtt_ns: u64,
+    /// when, monotonic
     pub at_ns: u64,
 }
 
@@ -66,12 +69,12 @@ impl Echo {
     }
 
     /// False: the host was not asked.
-    pub fn ask(&self, address: &[u8; 16], number: u16) -> bool {
-        let secret = self.secret_of(address, number);
+    pub fn ask(&self, address: &[u8; 16], number: u16, now_ns: u64) -> bool {
+        let body = self.body(address, number, now_ns);
         match address_of(address) {
             IpAddr::V4(to) => {
                 let to = SockaddrIn::from(SocketAddrV4::new(to, 0));
-                let mut ask = message(ASK, number, secret);
+                let mut ask = message(ASK, number, &body);
                 let sum = checksum::of(&ask);
                 ask[2..4].copy_from_slice(&sum);
                 send_to(self.v4.as_ref(), &ask, &to)
@@ -79,7 +82,7 @@ impl Echo {
             // Its checksum, which has the addresses in it, is the kernel's work.
             IpAddr::V6(to) => {
                 let to = SockaddrIn6::from(SocketAddrV6::new(to, 0, 0, 0));
-                send_to(self.v6.as_ref(), &message(ASK6, number, secret), &to)
+                send_to(self.v6.as_ref(), &message(ASK6, number, &body), &to)
             }
         }
     }
@@ -105,17 +108,24 @@ impl Echo {
             IpAddr::V4(_) => ANSWER,
             IpAddr::V6(_) => ANSWER6,
         };
-        let secret = self.secret_of(&packet.from, number);
-        let is_answer = bytes[0] == expected && bytes[1] == 0 && bytes[HEADER..] == secret;
+        let time = bytes[HEADER..HEADER + TIME].try_into().ok()?;
+        let asked_ns = u64::from_ne_bytes(time);
+        let body = self.body(&packet.from, number, asked_ns);
+        let is_answer = bytes[0] == expected && bytes[1] == 0 && bytes[HEADER..] == body;
         is_answer.then_some(Answer {
             address: packet.from,
             number,
+            rtt_ns: packet.at_ns.saturating_sub(asked_ns),
             at_ns: packet.at_ns,
         })
     }
 
-    fn secret_of(&self, address: &[u8; 16], number: u16) -> [u8; SECRET] {
-        self.secret.hash_one((address, number)).to_ne_bytes()
+    fn body(&self, address: &[u8; 16], number: u16, asked_ns: u64) -> [u8; TIME + SECRET] {
+        let secret = self.secret.hash_one((address, number, asked_ns));
+        let mut body = [0; TIME + SECRET];
+        body[..TIME].copy_from_slice(&asked_ns.to_ne_bytes());
+        body[TIME..].copy_from_slice(&secret.to_ne_bytes());
+        body
     }
 }
 
@@ -124,9 +134,9 @@ fn prepare(socket: &OwnedFd) -> bool {
         && setsockopt(socket, sockopt::ReceiveTimestampns, &true).is_ok()
 }
 
-fn message(kind: u8, number: u16, secret: [u8; SECRET]) -> Vec<u8> {
+fn message(kind: u8, number: u16, body: &[u8]) -> Vec<u8> {
     let [high, low] = number.to_be_bytes();
-    [&[kind, 0, 0, 0, 0, 0, high, low], &secret[..]].concat()
+    [&[kind, 0, 0, 0, 0, 0, high, low], body].concat()
 }
 
 /// What a socket received.
@@ -223,14 +233,18 @@ mod tests {
         let cases: [(IpAddr, u8, &[u8]); 2] = [(v4, ANSWER, &ip), (v6, ANSWER6, &[])];
         for (from, kind, before) in cases {
             let address = bytes_of(from);
-            let secret = echo.secret_of(&address, 300);
-            let good = message(kind, 300, secret);
+            let body = echo.body(&address, 300, 2);
+            let good = message(kind, 300, &body);
             let answer = echo.read(&packet(from, before, &good)).unwrap();
             assert_eq!((answer.address, answer.number), (address, 300));
+            assert_eq!((answer.rtt_ns, answer.at_ns), (5, 7));
+            let mut earlier = good.clone();
+            earlier[HEADER..HEADER + TIME].copy_from_slice(&1_u64.to_ne_bytes());
             let others = [
-                message(kind, 301, secret),
-                message(ASK, 300, secret),
-                message(kind, 300, closed().secret_of(&address, 300)),
+                message(kind, 301, &body),
+                message(ASK, 300, &body),
+                message(kind, 300, &closed().body(&address, 300, 2)),
+                earlier,
                 good[..MESSAGE - 1].to_vec(),
                 vec![],
             ];
@@ -238,8 +252,8 @@ mod tests {
                 assert_eq!(echo.read(&packet(from, before, &other)), None, "{other:?}");
             }
         }
-        let secret = echo.secret_of(&bytes_of(v4), 300);
-        let forged = message(ANSWER6, 300, secret);
+        let body = echo.body(&bytes_of(v4), 300, 2);
+        let forged = message(ANSWER6, 300, &body);
         assert_eq!(echo.read(&packet(v6, &[], &forged)), None, "another's");
     }
 
@@ -249,7 +263,7 @@ mod tests {
         let echo = Echo::open();
         let address = bytes_of("127.0.0.1".parse().unwrap());
         let asked_ns = crate::base::system::now_ns();
-        if !echo.ask(&address, 9) {
+        if !echo.ask(&address, 9, asked_ns) {
             return; // not permitted
         }
         std::thread::sleep(Duration::from_millis(300));
@@ -262,8 +276,8 @@ mod tests {
         };
         assert_eq!(answers.len(), 1);
         assert_eq!((answers[0].address, answers[0].number), (address, 9));
-        let took_ns = answers[0].at_ns - asked_ns;
-        assert!(took_ns < 200_000_000, "{took_ns}");
+        assert!(answers[0].rtt_ns < 200_000_000, "{}", answers[0].rtt_ns);
+        assert_eq!(answers[0].at_ns, asked_ns + answers[0].rtt_ns);
         assert!(echo.answers().is_empty());
     }
 }

@@ -101,6 +101,7 @@ safe! {
     queueing_tell = mp_queueing_tell(queueing: &mp_queueing, way: &mut mp_air_way);
     opaque_wait_ns = mp_opaque_wait_ns(hops: u32, hop_wait_ns: u64) -> u64;
     opaque_step = mp_opaque_step(opaque: &mut mp_opaque, datagram_bytes: u64, delivered_bytes: u64, wait_ns: u64, now_ns: u64) -> bool;
+    opaque_asked = mp_opaque_asked(opaque: &mut mp_opaque, wait_ns: u64);
     opaque_answered = mp_opaque_answered(opaque: &mut mp_opaque, wait_ns: u64, rtt_ns: u64, now_ns: u64);
     opaque_heard_ns = mp_opaque_heard_ns(opaque: &mp_opaque) -> u64;
     opaque_waits_ns = mp_opaque_waits_ns(opaque: &mp_opaque) -> u64;

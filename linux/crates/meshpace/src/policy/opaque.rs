@@ -5,17 +5,13 @@ use std::collections::HashMap;
 
 use crate::hosts::identity::{Address, Aliases};
 use crate::kernel::echo::{Answer, Echo};
-use crate::kernel::intf::{mp_direction_MP_DOWN as DOWN, mp_host_key, mp_opaque};
+use crate::kernel::intf::{mp_direction_MP_DOWN as DOWN, mp_host_key, mp_opaque, MP_OPAQUE_PATH_NS};
 use crate::kernel::law;
 use crate::policy::asks::Asks;
 use crate::policy::news::{AllNews, Member, News};
 
-/// What a host was asked last.
-struct Asked {
-    address: Address,
-    number: u16,
-    at_ns: u64,
-}
+/// By now nothing is known any more of a host that got no datagram.
+const REMEMBERED_NS: u64 = MP_OPAQUE_PATH_NS as u64;
 
 #[derive(Default)]
 struct Host {
@@ -23,41 +19,48 @@ struct Host {
     /// what it got of datagrams so far, by each of its addresses, and which of these got some last
     datagrams: HashMap<Address, u64>,
     latest: Option<Address>,
+    came_ns: u64,
     wait_ns: u64,
+    /// of the latest ask, and of the latest answer
     number: u16,
-    asked: Option<Asked>,
+    heard: u16,
 }
 
 impl Host {
     /// So much has come so far for one of its addresses.
-    fn count(&mut self, address: Address, bytes: u64) {
-        let before = self.datagrams.insert(address, bytes);
-        if before.is_some_and(|before| bytes > before) {
+    fn count(&mut self, address: Address, bytes: u64, now_ns: u64) {
+        if self.datagrams.insert(address, bytes) != Some(bytes) {
             self.latest = Some(address);
+            self.came_ns = now_ns;
         }
     }
 
-    /// A number of its own for each, so that a late answer is none to the next.
-    fn next(&mut self, now_ns: u64) -> Option<(Address, u16)> {
-        let address = self.latest?;
-        self.number = self.number.wrapping_add(1);
-        self.asked = Some(Asked {
-            address,
-            number: self.number,
-            at_ns: now_ns,
+    /// Returns whether it is to be asked.
+    fn step(&mut self, known: Option<Known>, now_ns: u64) -> bool {
+        let datagrams = self.datagrams.values().sum();
+        let known = known.unwrap_or(Known {
+            hops: 0,
+            delivered_bytes: datagrams,
         });
-        Some((address, self.number))
+        self.wait_ns = law::opaque_wait_ns(known.hops, law::even().hop_wait_ns);
+        let delivered = known.delivered_bytes;
+        law::opaque_step(&mut self.state, datagrams, delivered, self.wait_ns, now_ns)
+    }
+
+    /// Whom to ask next, and by which number: an answer that comes twice, or behind a later one's, tells nothing.
+    fn next(&mut self) -> Option<(Address, u16)> {
+        law::opaque_asked(&mut self.state, self.wait_ns);
+        self.number = self.number.wrapping_add(1);
+        self.latest.map(|address| (address, self.number))
     }
 
     fn hear(&mut self, answer: &Answer) {
-        let is_asked = |asked: &mut Asked| {
-            asked.address == answer.address && asked.number == answer.number
-        };
-        let Some(asked) = self.asked.take_if(is_asked) else {
+        let ahead = answer.number.wrapping_sub(self.heard);
+        if ahead == 0 || ahead > u16::MAX / 2 {
             return;
-        };
-        let rtt_ns = answer.at_ns.saturating_sub(asked.at_ns);
-        law::opaque_answered(&mut self.state, self.wait_ns, rtt_ns, answer.at_ns);
+        }
+        self.heard = answer.number;
+        law::opaque_answered(&mut self.state, self.wait_ns, answer.rtt_ns, answer.at_ns);
     }
 }
 
@@ -71,7 +74,8 @@ pub struct Opaque {
     pub asked: u64,
 }
 
-/// What the caller knows of a host.
+/// What the caller knows of a host that is there.
+#[derive(Clone, Copy)]
 pub struct Known {
     pub hops: u32,
     /// what it got so far, of everything
@@ -115,18 +119,14 @@ impl Opaque {
     ) -> Vec<Address> {
         for (key, bytes) in others.iter().filter(|(key, _)| key.direction == DOWN) {
             let host = self.hosts.entry(aliases.standing(key.address)).or_default();
-            host.count(key.address, *bytes);
+            host.count(key.address, *bytes, now_ns);
         }
-        self.hosts.retain(|address, _| known(address).is_some());
+        self.hosts.retain(|address, host| {
+            aliases.standing(*address) == *address && now_ns - host.came_ns < REMEMBERED_NS
+        });
         let mut due = Vec::new();
         for (address, host) in &mut self.hosts {
-            let Some(known) = known(address) else {
-                continue;
-            };
-            host.wait_ns = law::opaque_wait_ns(known.hops, law::even().hop_wait_ns);
-            let (datagrams, wait_ns) = (host.datagrams.values().sum(), host.wait_ns);
-            let delivered = known.delivered_bytes;
-            if law::opaque_step(&mut host.state, datagrams, delivered, wait_ns, now_ns) {
+            if host.step(known(address), now_ns) {
                 due.push(*address);
             }
         }
@@ -140,10 +140,10 @@ impl Opaque {
             if !self.asks.spend(address, now_ns) {
                 continue;
             }
-            let next = self.hosts.get_mut(address).and_then(|host| host.next(now_ns));
+            let next = self.hosts.get_mut(address).and_then(Host::next);
             let echo = self.echo.get_or_insert_with(Echo::open);
             if let Some((to, number)) = next {
-                self.asked += u64::from(echo.ask(&to, number));
+                self.asked += u64::from(echo.ask(&to, number, now_ns));
             }
         }
     }
