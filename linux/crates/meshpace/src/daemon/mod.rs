@@ -122,7 +122,6 @@ impl Gateway {
             choice,
             &mut SetUp {
                 mesh: task.mesh(),
-                wired: task.wired(),
                 programs: &mut programs,
                 changes: &mut changes,
                 serve_queue: &mut || holding.borrow_mut().serve_queue(task.config(), &maps),
@@ -207,7 +206,6 @@ impl Gateway {
             default_kbps: (config.default_path.mbps * 1e3) as u32,
             default_link: self.hosts.default_link(),
             pace: (is_paced && !self.ending).into(),
-            stamp: (self.machine.release() == Release::Fq && is_paced).into(),
             option: self.option_policy() as u8,
             local_retransmission: (holds && config.local_retransmission).into(),
             aliases: (!shares.caps().is_empty() && !shares.aliases().is_empty()).into(),
@@ -336,7 +334,6 @@ impl Gateway {
         self.ending = true;
         self.write_settings()?;
         match self.machine.release() {
-            Release::Fq => release::drain(self.task.mesh(), || self.write_settings()),
             Release::Htb => self.drain_classes(),
             Release::Nfqueue => {
                 self.holding.wait_until_empty();
@@ -348,7 +345,7 @@ impl Gateway {
 }
 
 impl Drop for Gateway {
-    /// Puts everything back: what waits first, then programs, rules and qdiscs.
+    /// Puts everything back: what waits first, then programs, rules and the ifb.
     fn drop(&mut self) {
         if let Err(error) = self.end_pacing() {
             log::warn!("packets that waited may be lost: {error:#}");
