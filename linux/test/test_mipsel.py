@@ -107,9 +107,7 @@ def test_golden(trace: Path, session: Session, plain: replay.Replay) -> None:
     replayed = session.results.get(trace.stem)
     assert replayed, session.complaints
     ours = plain(trace)
-    assert not replay.difference(
-        replay.events(ours), replay.events(replayed), ("plain", "mipsel")
-    )
+    assert not replay.difference(replay.events(ours), replay.events(replayed), ("plain", "mipsel"))
     assert ours == replayed, "a state differs that shows later"
 
 
