@@ -200,6 +200,7 @@ impl Gateway {
         let by = self.machine.release();
         let in_kernel = by == Release::Htb && is_paced;
         let holds_here = matches!(by, Release::Nfqueue | Release::Htb) && is_paced && !self.ending;
+        let held_at = self.machine.held_at();
         mp_settings {
             law: config.parameters(config.law),
             default_hops: config.default_path.hops,
@@ -212,11 +213,12 @@ impl Gateway {
             udp_waits: (!shares.caps().is_empty()).into(),
             silences: (holds_here && !shares.busy().hosts.is_empty()).into(),
             blanks: holds.into(),
-            holds: match (in_kernel, self.ending) {
-                (true, false) => intf::mp_holds_MP_HOLDS_ALL as u8,
+            holds: match held_at {
+                0 => intf::mp_holds_MP_HOLDS_NOTHING as u8,
+                _ if in_kernel && !self.ending => intf::mp_holds_MP_HOLDS_ALL as u8,
                 _ => intf::mp_holds_MP_HOLDS_ORDER as u8,
             },
-            held_at: self.machine.held_at(),
+            held_at,
             host_lines: (!shares.caps().is_empty() || self.holding.has_host_lines()).into(),
             shared: shares.air().is_shared().into(),
             // Where nothing is held, nothing is lost either.
