@@ -47,10 +47,9 @@ ALLOWED = {
     "linux/bpf/gateway.bpf.c": [
         (
             "skb->tstamp > p->segment.now_ns",
-            "a local socket's own pacing is taken over, where sch_fq would take it",
+            "when a local socket that paces itself has its data ready",
         ),
         ("skb->tstamp < p->segment.now_ns + MP_HORIZON_NS", "the same"),
-        ("p->departure_ns <= p->segment.now_ns", QUEUE),
     ],
     "linux/bpf/intf.h": [
         (

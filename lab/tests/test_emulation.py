@@ -155,6 +155,7 @@ def test_datagrams_have_no_part_in_tcps_knobs() -> None:
             '[[flow]]\nfrom = "B"\nto = "A"\ntimestamps = true\n[[flow]]\nfrom = "B1"\nto = "A"',
             "flow.1.timestamps",
         ),
+        ('[gateway]\nrelease = "fq"\n[[flow]]\nfrom = "B"\nto = "A"', "gateway.release"),
         ('[radio]\nqueueing = "codel"\n[[flow]]\nfrom = "B"\nto = "A"', "radio.queueing"),
         (
             '[radio]\nmodel = "sinr"\nstandard = "802.11n"\n[[flow]]\nfrom = "B"\nto = "A"',

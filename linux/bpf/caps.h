@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What mesh hosts get as a whole (core's airtime.h): under release by fq each host that has a cap has a pacer
- * beside those of its flows.
+ * What mesh hosts get as a whole (core's airtime.h). What waits for that is held elsewhere (hold.h, the daemon); what is
+ * not held is lost here where it would wait too long.
  */
 #ifndef MESHPACE_BPF_CAPS_H
 #define MESHPACE_BPF_CAPS_H
@@ -67,49 +67,37 @@ MP_INLINE struct mp_host_key mp_capped_key_of(const struct mp_packet *p, enum mp
 }
 
 /*
- * When bytes leave that are ready now: as the packets before them left, whatever each waited for its
- * flow. They wait at most most_ns; 0: they are refused.
+ * Whether bytes that are ready then would leave in time, as the packets of their host before them; if so they count, and
+ * if not they are to be dropped.
  */
-MP_INLINE uint64_t mp_cap_departure(struct mp_cap *cap, enum mp_direction direction,
-				    uint64_t ready_ns, uint32_t bytes, uint64_t most_ns,
-				    enum mp_too_long then)
+MP_INLINE bool mp_cap_takes(struct mp_cap *cap, uint64_t ready_ns, uint32_t bytes)
 {
 	uint64_t departure_ns;
 
 	bpf_spin_lock(&cap->lock);
-	departure_ns = mp_host_departure_ns(&cap->pace, mp_held_bytes_per_s(cap->cap_bytes_per_s, direction == MP_UP),
-					    ready_ns, bytes, most_ns, then);
+	departure_ns = mp_host_departure_ns(&cap->pace, mp_held_bytes_per_s(cap->cap_bytes_per_s, false), ready_ns,
+					    bytes, MP_CAP_WAIT_NS, MP_TOO_LONG_IS_REFUSED);
 	bpf_spin_unlock(&cap->lock);
-	return departure_ns;
+	return departure_ns != 0;
 }
 
 /*
- * Where sch_fq holds packets: data is ready when its host's cap lets it go. Elsewhere the daemon holds it, but
- * for that of this box's own sockets (gate.h), which notice at once that a packet is refused; false: it is.
+ * Data waits in the kernel or the daemon for its host's cap, but for that of this box's own sockets where the daemon
+ * holds (gate.h), which notice at once that a packet is refused; false: it is.
  */
-__attribute__((noinline)) int mp_wait_for_host(struct mp_packet *p)
+__attribute__((noinline)) int mp_host_takes(struct mp_packet *p)
 {
 	struct mp_host_key key;
-	uint64_t departure_ns;
 	struct mp_cap *cap;
 
-	if (!p || !mp_settings.pace || mp_settings.holds || !(mp_settings.stamp || p->own))
+	if (!p || !mp_settings.pace || mp_settings.holds || !p->own)
 		return true;
 	key = mp_capped_key_of(p, MP_DOWN);
 	cap = bpf_map_lookup_elem(&mp_caps, &key);
-	if (!cap)
+	if (!cap || mp_cap_takes(cap, p->ready_ns, p->segment.payload_bytes))
 		return true;
-	if (!mp_settings.stamp) {
-		departure_ns = mp_cap_departure(cap, MP_DOWN, p->ready_ns, p->segment.payload_bytes,
-						MP_CAP_WAIT_NS, MP_TOO_LONG_IS_REFUSED);
-		if (!departure_ns)
-			mp_count(MP_COUNT_WAIT_DROPPED);
-		return departure_ns != 0;
-	}
-	p->turn_ns = mp_turn_interval_ns(cap->cap_bytes_per_s, p->segment.payload_bytes, 1);
-	p->ready_ns = mp_cap_departure(cap, MP_DOWN, p->ready_ns, p->segment.payload_bytes, MP_HORIZON_NS,
-				       MP_TOO_LONG_LEAVES);
-	return true;
+	mp_count(MP_COUNT_WAIT_DROPPED);
+	return false;
 }
 
 #endif

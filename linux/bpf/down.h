@@ -19,7 +19,7 @@
 #include "tcpopt.h"
 #include "waits.h"
 
-/* Data for the mesh passes; false: it is to be dropped. Sets p->departure_ns. */
+/* Data for the mesh passes; false: it is to be dropped. */
 static __attribute__((noinline)) int mp_down_data(struct __sk_buff *skb, struct mp_packet *p)
 {
 	struct mp_flow_key key;
@@ -30,8 +30,7 @@ static __attribute__((noinline)) int mp_down_data(struct __sk_buff *skb, struct 
 		return true;
 	key = mp_key_of(p, MP_DOWN);
 	flow = mp_find_flow(&key);
-	if (!mp_wait_passes(skb, p, &key, flow))
-		return false;
+	mp_mark_if_ordered(skb, p, &key);
 	answered = flow && mp_endpoint_is_answered(&flow->at, p->segment.now_ns);
 	if (!answered && !mp_unanswered_passes(p))
 		return false;
@@ -47,9 +46,7 @@ static __attribute__((noinline)) int mp_down_data(struct __sk_buff *skb, struct 
 	stored = mp_settings.local_retransmission && mp_cache_segment(skb, p, &key, flow);
 	missed = mp_settings.local_retransmission && !stored;
 	bpf_spin_lock(&flow->lock);
-	p->departure_ns = mp_endpoint_down_departure_ns(&flow->at, mp_settings.pace, mp_settings.stamp,
-							p->ready_ns, p->segment.now_ns, p->segment.segments);
-	mp_endpoint_down_data(&flow->at, &p->segment, p->departure_ns, stored, p->charged);
+	mp_endpoint_down_data(&flow->at, &p->segment, p->segment.now_ns, stored, p->charged);
 	bpf_spin_unlock(&flow->lock);
 	if (stored)
 		mp_count(MP_COUNT_CACHED);
@@ -74,7 +71,7 @@ __attribute__((noinline)) int mp_down_again(struct mp_packet *p)
 	return 0;
 }
 
-/* No data: sets p->departure_ns, and p->met. */
+/* No data: sets p->met. */
 __attribute__((noinline)) int mp_down_no_data(struct mp_packet *p)
 {
 	struct mp_flow_key key;
@@ -89,7 +86,8 @@ __attribute__((noinline)) int mp_down_no_data(struct mp_packet *p)
 		return 0;
 	}
 	bpf_spin_lock(&flow->lock);
-	p->departure_ns = mp_endpoint_down_no_data_ns(&flow->at, &p->segment, p->departure_ns);
+	if (p->segment.flags & MP_TCP_FIN)
+		mp_endpoint_fin(&flow->at, p->segment.seq);
 	if (mp_endpoint_is_answered(&flow->at, p->segment.now_ns))
 		p->met = true;
 	bpf_spin_unlock(&flow->lock);

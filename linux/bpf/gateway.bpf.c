@@ -53,21 +53,12 @@ MP_INLINE bool mp_hairpin(const struct __sk_buff *skb)
 	return true;
 }
 
-/* TCP of this host's own may pace itself, as BBR does: the law never hurries it. */
+/* TCP of this host's own may pace itself, as BBR does: it is ready when its socket says. */
 MP_INLINE void mp_respect_own_pacing(const struct __sk_buff *skb, struct mp_packet *p)
 {
 	if (p->own && skb->tstamp > p->segment.now_ns &&
 	    skb->tstamp < p->segment.now_ns + MP_HORIZON_NS)
 		p->ready_ns = skb->tstamp;
-}
-
-/* The departure goes into the packet, where sch_fq holds it. */
-MP_INLINE void mp_stamp(struct __sk_buff *skb, const struct mp_packet *p)
-{
-	if (!mp_settings.stamp || p->departure_ns <= p->segment.now_ns)
-		return;
-	skb->tstamp = p->departure_ns;
-	mp_count(MP_COUNT_PACED);
 }
 
 /* To the mesh. */
@@ -94,10 +85,7 @@ int mp_to_mesh(struct __sk_buff *skb)
 		if (skb->mark == MP_MARK_LOCAL)
 			return TC_ACT_UNSPEC;
 		mp_record(skb, &p, MP_DOWN, false);
-		if (!mp_other_to_mesh(skb, &p))
-			return TC_ACT_SHOT;
-		mp_stamp(skb, &p);
-		return TC_ACT_UNSPEC;
+		return mp_other_to_mesh(skb, &p) ? TC_ACT_UNSPEC : TC_ACT_SHOT;
 	}
 	mp_record(skb, &p, MP_DOWN, true);
 	if (!p.own)
@@ -115,7 +103,7 @@ int mp_to_mesh(struct __sk_buff *skb)
 	if (p.segment.segments > 1)
 		mp_count(MP_COUNT_SUPER_PACKETS);
 	if (p.segment.payload_bytes > 0 && !(p.segment.flags & MP_TCP_SYN)) {
-		if (!mp_wait_for_host(&p) || !mp_down_data(skb, &p))
+		if (!mp_host_takes(&p) || !mp_down_data(skb, &p))
 			return TC_ACT_SHOT;
 		if (!p.one_way && (p.segment.flags & MP_TCP_ACK)) {
 			mp_read_timestamps(skb, &p);
@@ -133,7 +121,6 @@ int mp_to_mesh(struct __sk_buff *skb)
 		if (!p.met && !mp_stranger_passes(skb, &p))
 			return TC_ACT_SHOT;
 	}
-	mp_stamp(skb, &p);
 	if (rtt_wired_us && mp_is_pure_ack(&p)) {
 		mp_up_tell(&p);
 		if (!mp_append_option(skb, &p, rtt_wired_us))

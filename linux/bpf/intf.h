@@ -89,15 +89,15 @@ struct mp_host_key {
 
 /*
  * What a host may get (core's airtime.h); key: the host by the address that stands for all of its addresses
- * (mp_aliases). What waits for that is held here under release by fq, elsewhere by
- * the daemon. Its own data does not wait: that it is too much its senders are told here, always.
+ * (mp_aliases). What is sent to it waits in the kernel's HTB or in the daemon. Its own data does not wait: that it is too
+ * much its senders are told here, always.
  */
 struct mp_cap {
 	struct bpf_spin_lock lock;
 	uint64_t cap_bytes_per_s;
 	uint64_t flow_bytes_per_s; /* what is signalled to each of its flows (up) */
-	struct mp_host_pace pace;
-	struct mp_police police; /* up */
+	struct mp_host_pace pace; /* of what nobody holds (down) */
+	struct mp_police police;  /* up */
 	uint32_t ack_bytes;      /* up: that an acknowledgement of its data is of, on average; 0: not known */
 };
 
@@ -171,7 +171,6 @@ struct mp_settings {
 	uint32_t default_kbps;
 	struct mp_link default_link;  /* of hosts that the daemon has not looked up yet */
 	uint8_t pace;                 /* the law is on */
-	uint8_t stamp;                /* departure times into skb->tstamp, for sch_fq */
 	uint8_t option;               /* enum mp_option_policy */
 	uint8_t local_retransmission;
 	uint8_t aliases;                 /* hosts have caps, and some have several addresses */
@@ -258,7 +257,7 @@ enum mp_counter {
 	MP_COUNT_HAIRPIN,       /* from the mesh to the mesh; not looked into */
 	MP_COUNT_FLOWS_CREATED,
 	MP_COUNT_FLOWS_EVICTED, /* to make room for new ones */
-	MP_COUNT_PACED,         /* departure times set in the future, or made to wait in the kernel */
+	MP_COUNT_PACED,         /* made to wait in the kernel */
 	MP_COUNT_ASKS,          /* for RTT_wired, by senders */
 	MP_COUNT_OPTIONS,       /* written */
 	MP_COUNT_OPTIONS_NO_ROOM,

@@ -16,26 +16,19 @@
  */
 MP_INLINE bool mp_has_waited(const struct mp_packet *p)
 {
-	return mp_settings.holds ||
-	       (!mp_settings.stamp && !p->own && (p->protocol == IPPROTO_UDP || p->protocol == IPPROTO_TCP));
+	return mp_settings.holds || (!p->own && (p->protocol == IPPROTO_UDP || p->protocol == IPPROTO_TCP));
 }
 
-/* By its host's cap; false: it is to be dropped. Under release by fq sets p->departure_ns. */
-MP_INLINE bool mp_other_waits(struct mp_packet *p)
+/* By its host's cap; false: it is to be dropped. */
+MP_INLINE bool mp_cap_passes(const struct mp_packet *p)
 {
 	struct mp_host_key key = mp_capped_key_of(p, MP_DOWN);
 	struct mp_cap *cap = bpf_map_lookup_elem(&mp_caps, &key);
-	uint64_t departure_ns;
 
-	if (!cap || !mp_settings.pace || mp_has_waited(p))
+	if (!cap || !mp_settings.pace || mp_has_waited(p) || mp_cap_takes(cap, p->ready_ns, p->segment.ip_bytes))
 		return true;
-	departure_ns = mp_cap_departure(cap, MP_DOWN, p->ready_ns, p->segment.ip_bytes, MP_CAP_WAIT_NS,
-					MP_TOO_LONG_IS_REFUSED);
-	if (departure_ns && mp_settings.stamp)
-		p->departure_ns = departure_ns;
-	if (!departure_ns)
-		mp_count(MP_COUNT_UDP_DROPPED);
-	return departure_ns != 0;
+	mp_count(MP_COUNT_UDP_DROPPED);
+	return false;
 }
 
 /* To the mesh; false: it is to be dropped. */
@@ -50,7 +43,7 @@ static __attribute__((noinline)) int mp_other_to_mesh(struct __sk_buff *skb, str
 		return false;
 	if (!mp_settings.law.hop_wait_ns)
 		return true;
-	if (!mp_other_waits(p))
+	if (!mp_cap_passes(p))
 		return false;
 	if (host)
 		__sync_fetch_and_add(&host->other_bytes[MP_DOWN], p->segment.ip_bytes);

@@ -27,11 +27,7 @@ struct mp_packet {
 	struct mp_flow_key key; /* without direction */
 	struct mp_segment segment; /* as core's endpoints look at it; of what is not TCP: now_ns, ip_bytes, segments, ttl */
 	uint64_t ready_ns;      /* now_ns, or when a socket of this host wants it to leave */
-	uint64_t departure_ns;  /* now_ns unless it has to wait */
-	union {
-		uint64_t turn_ns;          /* fq: that its bytes take by its host's cap; 0: no cap, or it does not wait here */
-		uint64_t held_bytes_per_s; /* htb: by its host's cap; 0: it has none */
-	};
+	uint64_t held_bytes_per_s; /* htb: by its host's cap; 0: it has none */
 	uint64_t l3, l4;        /* offsets of the headers; of 64 bits a verifier forgets none */
 	uint32_t tcp_bytes;     /* of the TCP header, options included */
 	uint32_t frame_bytes;
@@ -188,7 +184,7 @@ MP_INLINE bool mp_read_packet(struct __sk_buff *skb, struct mp_packet *p, bool t
 	uint16_t protocol = mp_network_protocol(skb, p);
 	enum mp_counter is = MP_COUNT_OTHER;
 
-	p->ready_ns = p->departure_ns = p->segment.now_ns;
+	p->ready_ns = p->segment.now_ns;
 	p->frame_bytes = skb->len;
 	p->segment.segments = skb->gso_segs > 1 ? skb->gso_segs : 1;
 	if (protocol == bpf_htons(ETH_P_IP))

@@ -52,30 +52,6 @@ __attribute__((noinline)) int mp_up_fin(struct mp_packet *p)
 }
 
 /*
- * Where sch_fq holds packets: a pure ACK waits as the data that it acknowledges would, by the cap of
- * the host that sent it; and none overtakes another. Before the flow's lock is taken.
- */
-MP_INLINE uint64_t mp_ack_departure(const struct mp_flow *flow, const struct mp_packet *p)
-{
-	uint32_t bytes = mp_endpoint_up_news(&flow->at, p->segment.ack);
-	uint64_t departure_ns = p->departure_ns;
-	struct mp_host_key host;
-	struct mp_cap *cap;
-
-	if (!mp_settings.stamp || !mp_settings.pace || !mp_is_pure_ack(p) ||
-	    !mp_endpoint_up_fits(&flow->at, p->segment.ack))
-		return p->departure_ns;
-	if (!bytes)
-		return mp_follow_ns(&flow->at.pacer, p->departure_ns);
-	host = mp_capped_key_of(p, MP_UP);
-	cap = bpf_map_lookup_elem(&mp_caps, &host);
-	if (cap)
-		departure_ns = mp_cap_departure(cap, MP_UP, departure_ns, bytes, MP_CAP_WAIT_NS,
-						MP_TOO_LONG_LEAVES);
-	return mp_follow_ns(&flow->at.pacer, departure_ns);
-}
-
-/*
  * Keeps an upload's latest pure ACK for the daemon, which sends it again where the path was silent. The
  * lock cannot be held here; what two processors have written at once its checksum tells.
  */
@@ -115,7 +91,7 @@ __attribute__((noinline)) int mp_note_ack_bytes(struct mp_packet *p)
 	return 0;
 }
 
-/* An ACK from the wired side. Sets p->departure_ns. Returns RTT_wired in us, 0 when there is nothing to tell its receiver. */
+/* An ACK from the wired side. Returns RTT_wired in us, 0 when there is nothing to tell its receiver. */
 static __attribute__((noinline)) uint32_t mp_up_ack(struct __sk_buff *skb, struct mp_packet *p)
 {
 	uint32_t rtt_wired_us = 0;
@@ -130,16 +106,13 @@ static __attribute__((noinline)) uint32_t mp_up_ack(struct __sk_buff *skb, struc
 	p->one_way = !flow->at.two_way;
 	if (mp_heard_lately(flow->at.data_ns, p->segment.now_ns))
 		p->met = true;
-	p->departure_ns = mp_ack_departure(flow, p);
 	p->fits = mp_endpoint_up_fits(&flow->at, p->segment.ack);
 	p->news = mp_endpoint_up_news(&flow->at, p->segment.ack);
 	mp_keep_ack(skb, p, flow);
 	bpf_spin_lock(&flow->lock);
-	if (mp_is_pure_ack(p))
-		flow->at.pacer.last_ns = p->departure_ns;
 	counts = mp_endpoint_ack(&flow->at, &p->segment);
 	if (counts)
-		rtt_wired_us = mp_endpoint_up_sample(&flow->at, &p->segment, p->departure_ns);
+		rtt_wired_us = mp_endpoint_up_sample(&flow->at, &p->segment, p->segment.now_ns);
 	tell = mp_settings.option == MP_OPTION_ALWAYS ||
 	       (mp_settings.option == MP_OPTION_ASKED && flow->at.asked);
 	bpf_spin_unlock(&flow->lock);

@@ -45,8 +45,12 @@ def download(network: net.Network, gateway: Gateway) -> Outcome:
         return Outcome(kbps, waiting, flow, gateway.status()["counters"])
 
 
-@pytest.mark.parametrize("ecn", [False, True], ids=["loss", "ecn"])
-def test_the_queue_held_stays_near_its_target(start: StartGateway, ecn: bool) -> None:
+@pytest.mark.parametrize(
+    ("ecn", "by"),
+    [(False, "htb"), (True, "htb"), (True, "nfqueue")],
+    ids=["loss", "ecn", "ecn-nfqueue"],
+)
+def test_the_queue_held_stays_near_its_target(start: StartGateway, ecn: bool, by: str) -> None:
     """Else it grows to the window: seconds of delay for nothing; or ending it costs goodput."""
     with net.over_radio(RADIO) as network:
         for end in (network.wired, network.host):
@@ -54,7 +58,8 @@ def test_the_queue_held_stays_near_its_target(start: StartGateway, ecn: bool) ->
         gateway = start(network, law="off")
         off = download(network, gateway)
         gateway.end()
-        even = download(network, start(network, law="even", host=[host(net.host4(0), 11.0, 2)]))
+        hosts = [host(net.host4(0), 11.0, 2)]
+        even = download(network, start(network, release=by, law="even", host=hosts))
     names = ("wait_dropped", "wait_marked", "dupacks_withheld")
     told = {name: even.counters[name] for name in names}
     print(f"{even.kbps:.0f} kbit/s, off {off.kbps:.0f}, waiting {even.waiting}, {told}")

@@ -115,7 +115,7 @@ def test_packets_pass_a_daemon_that_hangs(
 def test_a_daemon_that_is_stopped_in_each_release(
     start: StartGateway, record: Recorder, release: str
 ) -> None:
-    """Release by `fq` needs no daemon for a packet; it runs in the kernels that have it."""
+    """Release by `htb` needs no daemon for a packet that waits."""
     with download(start, "even", release=release) as (gateway, run, before):
         with hang.stopped(gateway.pid):
             time.sleep(GRACE_S)

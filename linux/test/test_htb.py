@@ -164,6 +164,43 @@ def test_nothing_stays(mesh: net.Network, start: StartGateway) -> None:
         assert run.finish().intact
 
 
+def stop(gateway: Gateway, _: Gateway) -> None:
+    assert gateway.stop() == 0
+
+
+def replace(gateway: Gateway, newer: Gateway) -> None:
+    newer.start("--replace")
+    assert gateway.wait() == 0
+
+
+def timeouts(network: net.Network) -> int:
+    """Retransmission timeouts of the wired host so far."""
+    names, values = network.wired.run("cat", "/proc/net/netstat").splitlines()[:2]
+    return int(dict(zip(names.split(), values.split(), strict=True))["TCPTimeouts"])
+
+
+@pytest.mark.measured
+@pytest.mark.parametrize("end", [stop, replace], ids=lambda end: end.__name__)
+def test_nothing_that_waits_is_lost(
+    start: StartGateway, end: Callable[[Gateway, Gateway], None]
+) -> None:
+    """An ifb takes along what waits behind it, here a whole window: it has to be empty first."""
+    with net.over_radio(LONG) as network:
+        gateway = start(network, release="htb", host=[paced_host(net.host4(0), 10)])
+        newer = Gateway(gateway.namespace, gateway.directory, "htb", gateway.config)
+        with Transfer(network.wired, network.host, net.host4(0), options=backlogged(10)) as run:
+            paces(gateway)
+            until(lambda: gateway.status()["counters"]["queue_waiting"] > 10, PATIENCE_S, gateway)
+            before = timeouts(network)
+            try:
+                end(gateway, newer)
+                goes_on(run)
+            finally:
+                newer.end()
+            assert run.finish().intact
+            assert timeouts(network) == before
+
+
 @pytest.mark.parametrize("how", ["stopped", "killed"])
 def test_a_line_that_never_empties_is_given_up(start: StartGateway, how: str) -> None:
     """Else a flow whose sender keeps it full would be held for ever at a dead daemon's rate."""

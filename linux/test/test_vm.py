@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-What this machine's kernel may lack, in Debian's kernels under QEMU (vm/README.md): release by
-sch_fq, hops by 802.11s and batman-adv. One machine a kernel runs its tests in one go; each file
-of them is a test here.
+What this machine's kernel may lack, in Debian's kernels under QEMU (vm/README.md): hops by 802.11s
+and batman-adv. One machine a kernel runs its tests in one go; each file of them is a test here.
 """
 
 import functools
@@ -22,13 +21,12 @@ VM = HERE / "vm"
 PYTHON = HERE.parents[1] / ".venv" / "bin" / "python"
 
 HOPS = ["vm/inside/mesh80211s.py", "vm/inside/batman.py"]
-SPACING = ["vm/inside/fq.py"]
 # Release where there is no iptables.
 NFTABLES = ["vm/inside/nft.py"]
-# And programs put back where there is no tcx (6.1).
-WATCH = ["vm/inside/watch.py", "test_watch.py"]
+# Programs put back where there is no tcx (6.1).
+WATCH = ["test_watch.py"]
 WATCH_TESTS = "filters_taken"
-# Of these, the cases of release by fq, which only works in here, and by htb.
+# Of these, the cases of release by htb.
 FAIL_OPEN = ["test_failopen.py"]
 HELD = ["test_auto.py", "test_htb.py"]
 NATIVE = [
@@ -57,22 +55,20 @@ class Choice:
 
 
 EVERYTHING = Choice(
-    [*HOPS, *SPACING, *NFTABLES, *WATCH, *NATIVE, *SENDER, *VERIFIER],
-    f"inside or [fq or htb or auto or verifier or {SENDER_TESTS} or {WATCH_TESTS}",
+    [*HOPS, *NFTABLES, *WATCH, *NATIVE, *SENDER, *VERIFIER],
+    f"inside or htb or auto or verifier or {SENDER_TESTS} or {WATCH_TESTS}",
     "",
 )
 # What goes by the clock is for --full, which runs everything in both: a slow machine is no place to
-# measure. 6.1 is the oldest; 6.12 has what neither it nor this kernel has, sch_fq beside tcx.
+# measure. 6.1 is the oldest, without tcx, which 6.12 has.
 DEFAULT = {
     "6.1": Choice(
-        [*HOPS, *SPACING, *WATCH, *FAIL_OPEN, *HELD, *SENDER, *VERIFIER],
-        "inside or every_trace[fq-even or every_trace[htb-even or verifier or "
+        [*HOPS, *WATCH, *FAIL_OPEN, *HELD, *SENDER, *VERIFIER],
+        "inside or every_trace[htb-even or verifier or "
         f"{HELD_TESTS} or {SENDER_TESTS} or {WATCH_TESTS}",
         "not measured",
     ),
-    "6.12": Choice(
-        [*SPACING, *HELD, *VERIFIER], f"held_back or {HELD_TESTS} or verifier", "not measured"
-    ),
+    "6.12": Choice([*HELD, *VERIFIER], f"{HELD_TESTS} or verifier", "not measured"),
 }
 # An emulated machine carries no more, and is waited for longer.
 SETTINGS = ["MESHPACE_TEST_LOAD=400000", "MESHPACE_TEST_PATIENCE=4"]
@@ -107,7 +103,7 @@ def session(kernel: str, full: bool) -> Session:
     limit = FULL_LIMIT_S if full else LIMIT_S
     choice = EVERYTHING if full else DEFAULT[kernel]
     options = ["-v", "-rA", "--tb=short", "-p", "no:cacheprovider", "--durations", "0"]
-    options += ["--release", "fq,htb", "-k", choice.tests, "-m", choice.marks]
+    options += ["--release", "htb", "-k", choice.tests, "-m", choice.marks]
     if full:
         options.append("--full")
     machine = [str(VM / "run.sh"), "-p", "-k", kernel, "-t", str(limit)]
@@ -162,14 +158,14 @@ def test_inside(
 
 def test_what_ended_before_the_machine_counts() -> None:
     printed = """
-vm/inside/fq.py::test_spacing[2ms] RERUN                        [ 25%]
-vm/inside/fq.py::test_spacing[2ms] PASSED                       [ 25%]
-vm/inside/fq.py::test_lost[stop] FAILED                         [ 50%]
-test_order.py::test_nothing_overtakes[fq] qemu-system-x86_64: terminating on signal 15
+vm/inside/nft.py::test_spacing[2ms] RERUN                       [ 25%]
+vm/inside/nft.py::test_spacing[2ms] PASSED                      [ 25%]
+vm/inside/nft.py::test_lost[stop] FAILED                        [ 50%]
+test_order.py::test_nothing_overtakes[htb] qemu-system-x86_64: terminating on signal 15
 """
     assert outcomes(printed) == {
-        "fq": {"test_spacing[2ms]": "passed", "test_lost[stop]": "failed"},
-        "test_order": {"test_nothing_overtakes[fq]": "unfinished"},
+        "nft": {"test_spacing[2ms]": "passed", "test_lost[stop]": "failed"},
+        "test_order": {"test_nothing_overtakes[htb]": "unfinished"},
     }
 
 

@@ -48,8 +48,9 @@ static inline bool down_data(struct packet *p)
 	if (at->first_ns == 0)
 		take_handshake(at, p);
 	stored = p->settings->copies && p->ip_bytes + 14 <= 1664 && p->in->segments == 1;
-	p->departure_ns = mp_endpoint_down_departure_ns(at, p->settings->pace, p->settings->stamp,
-							p->ready_ns, p->now_ns, p->in->segments);
+	if (p->settings->stamp)
+		p->departure_ns = mp_endpoint_down_departure_ns(at, p->settings->pace, true, p->ready_ns,
+								p->now_ns, p->in->segments);
 	mp_endpoint_down_data(at, &segment, p->departure_ns, stored, p->charged);
 	return true;
 }
@@ -65,7 +66,10 @@ static inline void down_no_data(struct packet *p)
 			mp_handshake_answered(&handshake->known, p->now_ns);
 		return;
 	}
-	p->departure_ns = mp_endpoint_down_no_data_ns(&flow->state.at, &segment, p->departure_ns);
+	if (p->settings->stamp)
+		p->departure_ns = mp_endpoint_down_no_data_ns(&flow->state.at, &segment, p->departure_ns);
+	else if (p->in->flags & TRACE_FIN)
+		mp_endpoint_fin(&flow->state.at, p->in->seq);
 	if (mp_endpoint_is_answered(&flow->state.at, p->now_ns))
 		p->met = true;
 }

@@ -46,7 +46,7 @@ static inline void up_ack(struct packet *p)
 	if (mp_heard_lately(at->data_ns, p->now_ns))
 		p->met = true;
 	p->departure_ns = ack_departure(at, p);
-	if (is_pure_ack(p))
+	if (p->settings->stamp && is_pure_ack(p))
 		at->pacer.last_ns = p->departure_ns;
 	if (mp_endpoint_ack(at, &segment))
 		rtt_wired_us = mp_endpoint_up_sample(at, &segment, p->departure_ns);

@@ -4,10 +4,13 @@
  * what every other host must do. It does in order what linux/bpf/gateway.bpf.c does, with tables in place of
  * maps and one caller in place of locks.
  *
- * usage: replay-plain [-s] TRACE...    writes the traces with their outcomes; -s: with all states
+ * usage: replay-plain [-l] [-s] TRACE...    writes the traces with their outcomes; -s: with all states; -l: as on
+ * Linux, where no departure is fixed on arrival, whatever the trace sets
  */
 #include "plain-down.h"
 #include "plain-up.h"
+
+static bool is_on_linux;
 
 /* The two hooks. */
 
@@ -174,8 +177,10 @@ static void replay_configure(const struct trace_event *event)
 static void replay_packet(const struct trace_event *event, struct replay_outcome *outcome)
 {
 	const struct trace_packet *in = &event->packet;
-	struct packet p = { .in = in, .settings = &event->settings, .now_ns = event->now_ns };
+	struct trace_settings settings = event->settings;
+	struct packet p = { .in = in, .settings = &settings, .now_ns = event->now_ns };
 
+	settings.stamp = settings.stamp && !is_on_linux;
 	p.ready_ns = p.departure_ns = p.now_ns;
 	p.tcp_bytes = 20 + in->option_bytes;
 	p.ip_bytes = (in->flow.v6 ? 40 : 20) + (in->udp ? 8 : p.tcp_bytes) + in->len;
@@ -221,5 +226,6 @@ static void replay_look_at_host(const struct trace_flow *id, struct replay_host 
 
 int main(int argc, char **argv)
 {
-	return replay_arguments(argc, argv, 1);
+	is_on_linux = argc > 1 && strcmp(argv[1], "-l") == 0;
+	return replay_arguments(argc, argv, 1 + is_on_linux);
 }

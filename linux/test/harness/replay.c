@@ -36,7 +36,7 @@ static void wait_for_tick(void)
 static void replay_packet(const struct trace_event *event, struct replay_outcome *outcome)
 {
 	static uint8_t frame[FRAME_MAX], left[FRAME_MAX];
-	struct __sk_buff in = context_of(event), out = { 0 };
+	struct __sk_buff in = context_of(event);
 	bool down = event->kind != TRACE_UP;
 	uint32_t bytes = write_frame(frame, &event->packet, down);
 	union bpf_attr attr = { 0 };
@@ -50,8 +50,6 @@ static void replay_packet(const struct trace_event *event, struct replay_outcome
 	attr.test.data_size_out = sizeof(left);
 	attr.test.ctx_in = (uintptr_t)&in;
 	attr.test.ctx_size_in = sizeof(in);
-	attr.test.ctx_out = (uintptr_t)&out;
-	attr.test.ctx_size_out = sizeof(out);
 	if (bpf(BPF_PROG_TEST_RUN, &attr))
 		fail("BPF_PROG_TEST_RUN");
 	outcome->copy = take_events();
@@ -62,8 +60,6 @@ static void replay_packet(const struct trace_event *event, struct replay_outcome
 	if (!down && event->packet.sack_bytes && !has_sack(left, &event->packet))
 		outcome->verdict = REPLAY_PLAIN;
 	outcome->marked = is_marked(left, event->packet.flow.v6) && event->packet.ecn != 3;
-	if (down && out.tstamp > event->now_ns && event->settings.stamp)
-		outcome->wait_ns = out.tstamp - event->now_ns;
 	if (attr.test.data_size_out > bytes)
 		memcpy(outcome->feedback, left + bytes, MP_OPTION_BYTES);
 }
@@ -126,7 +122,6 @@ static void set_settings(const struct trace_settings *s)
 		.default_hops = s->hops,
 		.default_kbps = s->kbps,
 		.pace = s->pace,
-		.stamp = s->stamp,
 		.option = (uint8_t)s->option,
 		.local_retransmission = s->copies,
 		.aliases = aliases,

@@ -43,8 +43,11 @@ def build_plain(folder: Path) -> Path:
 
 
 def plain(program: Path) -> Replay:
-    """The gateway over core/ alone; with all states."""
-    return lambda trace: run(str(program), "-s", str(trace))
+    """
+    The gateway over core/ alone; with all states. As on Linux: that departures are fixed on
+    arrival, as most traces have it (stamp=1), is the simulator's alone.
+    """
+    return lambda trace: run(str(program), "-l", "-s", str(trace))
 
 
 def build_for_bpf(out: Path, *flags: str, compiler: str = "cc", checkout: Path = ROOT) -> Path:

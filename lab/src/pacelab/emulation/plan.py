@@ -19,6 +19,7 @@ from pacelab.scenario.schema import Table
 CONGESTION_CONTROLS = {"newreno": "reno", "cubic": "cubic", "bbr": "bbr"}
 GATEWAY_LAWS = ("off", "gap", "map", "even")
 SENDER_LAWS = ("off", "gap", "map", "even")
+RELEASES = ("nfqueue", "htb")
 BUFFER_PER_WINDOW = 4  # Linux at first takes half of a buffer for payload
 QUEUEINGS = ("fifo", "fq_codel")
 MAP_AS_PUBLISHED = {"positions": False, "least_h_cs": 1, "past_end": False}
@@ -99,6 +100,7 @@ def flow_plans(scenario: Scenario) -> list[FlowPlan]:
 def check(scenario: Scenario) -> None:
     """InputError, in one line, for what the simulation can do and real kernels cannot."""
     _one_of(scenario.gateway.law, GATEWAY_LAWS, "gateway.law", "meshpace gateway has")
+    _one_of(scenario.gateway.release, RELEASES, "gateway.release", "meshpace gateway has")
     gateways = [n.name for n in scenario.nodes if n.gateway]
     if len(gateways) > 1:
         raise InputError(

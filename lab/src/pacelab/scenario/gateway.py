@@ -41,7 +41,7 @@ class Gateway(Model):
     release: Literal["nfqueue", "htb", "fq"] = Field(
         default="nfqueue",
         description="how packets wait; htb: an interval in force is kept to the next departure; "
-        "fq fixes departures on arrival",
+        "fq fixes departures on arrival, simulated only",
     )
     delay_bound_s: float = Field(
         default=0.5, ge=0, le=60, description="RTT samples above are discarded; 0: none (papers)"

@@ -63,7 +63,7 @@ pub struct StatusArgs {
 
 #[derive(Args)]
 pub struct DoctorArgs {
-    /// The interface towards the mesh: its qdisc, offloads and sources are looked at too
+    /// The interface towards the mesh: it and its sources are looked at too
     #[arg(long, value_name = "IF")]
     pub mesh: Option<String>,
     /// Configuration in TOML, for what the law map lacks beside it

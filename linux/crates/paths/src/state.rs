@@ -15,7 +15,7 @@ pub struct InterfaceState {
     pub kind: String,
     /// `ARPHRD_...`: what kind of link-layer header it has.
     pub link_type: u16,
-    /// Kind of the root qdisc: "noqueue", "fq"...
+    /// Kind of the root qdisc: "noqueue", "tbf"...
     pub qdisc: String,
     pub is_up: bool,
     /// Bytes of an IP packet at most.

@@ -16,7 +16,7 @@ def found_hops(network: net.Network, start: StartGateway, source: str) -> dict[s
     would the default) and leave nothing behind. Returns the flow's status.
     """
     before = Traces.of(network.gateway)
-    gateway = start(network, release="fq")
+    gateway = start(network)
     limits = window(64 * 1024)
     with Transfer(network.wired, network.host, net.host4(0), options=limits) as transfer:
         port = transfer.receiver_port

@@ -92,7 +92,7 @@ def test_the_gateway_reads_what_iw_prints(mesh: net.Network, start: StartGateway
     """Power, frequency, signal, bit rate, slot and hops; the range follows from the signal."""
     station = Station(mesh.gateway, "mesh0")
     _radio(station, "set", "rts", str(RTS_BYTES))
-    gateway = start(mesh, release="fq", law="map", option="never")
+    gateway = start(mesh, law="map", option="never")
     with Transfer(mesh.wired, mesh.host, net.host4(0), options=window(16 * 1024)):
         told = agreed(_of_gateway(gateway), station, Station(mesh.host, "eth0").mac)
         hosts = {one["address"]: one for one in gateway.status()["hosts"]}

@@ -49,7 +49,7 @@ impl Owner<'_> {
     }
 
     /// Asks the holder to end; one that does not within half a minute is killed. It may take four
-    /// seconds for what waits in fq.
+    /// seconds for what the kernel holds.
     fn end(&self, file: &File, pid: i32) -> Result<()> {
         if pid <= 0 {
             bail!("{} already, in another container; stop it there", self.runs);

@@ -11,7 +11,7 @@ use nix::time::{clock_gettime, ClockId};
 
 use crate::base::errors::{anyhow, bail, usage, Context, Result};
 
-/// CLOCK_MONOTONIC in ns, the clock of the BPF programs and of sch_fq.
+/// CLOCK_MONOTONIC in ns, the clock of the BPF programs.
 pub fn now_ns() -> u64 {
     let time = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("this clock exists everywhere");
     Duration::from(time).as_nanos() as u64

@@ -102,18 +102,27 @@ impl std::fmt::Display for Fairness {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
+#[serde(try_from = "String")]
 pub enum ReleaseChoice {
-    /// nfqueue where it works, else observe
+    /// htb where it works, else nfqueue, else observe
     Auto,
     /// packets held by the kernel's HTB
     Htb,
-    /// departure times in the packets, released by the qdisc sch_fq
-    Fq,
     /// packets held in a netfilter queue
     Nfqueue,
     /// measure and show, touch nothing
     Observe,
+}
+
+impl TryFrom<String> for ReleaseChoice {
+    type Error = String;
+
+    fn try_from(text: String) -> std::result::Result<Self, String> {
+        <Self as clap::ValueEnum>::from_str(&text, false).map_err(|_| match &*text {
+            "fq" => "there is no release `fq` any more; use `htb`".into(),
+            _ => format!("`{text}` is no release; give `auto`, `htb`, `nfqueue` or `observe`"),
+        })
+    }
 }
 
 /// In which ACKs the gateway tells RTT_wired.

@@ -27,6 +27,15 @@ fn a_wrong_key_or_value_is_named() {
     assert!(address.contains("10.1.0.0/33"), "{address}");
     assert!(parse("[[host]]\naddress = '10.1.0.1'\nhops = 0").is_err());
     assert!(parse("[[host]]\naddress = '10.1.0.1'\nmbps = nan").is_err());
+    let release = parse("release = 'fast'").unwrap_err();
+    for word in ["fast", "auto", "htb", "nfqueue", "observe"] {
+        assert!(release.contains(&format!("`{word}`")), "{release}");
+    }
+    let gone = parse("release = 'fq'").unwrap_err();
+    assert!(
+        gone.contains("`fq`") && gone.contains("use `htb`"),
+        "{gone}"
+    );
     let fairness = parse("fairness = 'fair'").unwrap_err();
     for word in ["fair", "air", "rate"] {
         assert!(fairness.contains(&format!("`{word}`")), "{fairness}");

@@ -122,7 +122,6 @@ impl Gateway {
             choice,
             &mut SetUp {
                 mesh: task.mesh(),
-                wired: task.wired(),
                 programs: &mut programs,
                 changes: &mut changes,
                 serve_queue: &mut || holding.borrow_mut().serve_queue(task.config(), &maps),
@@ -201,24 +200,25 @@ impl Gateway {
         let by = self.machine.release();
         let in_kernel = by == Release::Htb && is_paced;
         let holds_here = matches!(by, Release::Nfqueue | Release::Htb) && is_paced && !self.ending;
+        let held_at = self.machine.held_at();
         mp_settings {
             law: config.parameters(config.law),
             default_hops: config.default_path.hops,
             default_kbps: (config.default_path.mbps * 1e3) as u32,
             default_link: self.hosts.default_link(),
             pace: (is_paced && !self.ending).into(),
-            stamp: (self.machine.release() == Release::Fq && is_paced).into(),
             option: self.option_policy() as u8,
             local_retransmission: (holds && config.local_retransmission).into(),
             aliases: (!shares.caps().is_empty() && !shares.aliases().is_empty()).into(),
             udp_waits: (!shares.caps().is_empty()).into(),
             silences: (holds_here && !shares.busy().hosts.is_empty()).into(),
             blanks: holds.into(),
-            holds: match (in_kernel, self.ending) {
-                (true, false) => intf::mp_holds_MP_HOLDS_ALL as u8,
+            holds: match held_at {
+                0 => intf::mp_holds_MP_HOLDS_NOTHING as u8,
+                _ if in_kernel && !self.ending => intf::mp_holds_MP_HOLDS_ALL as u8,
                 _ => intf::mp_holds_MP_HOLDS_ORDER as u8,
             },
-            held_at: self.machine.held_at(),
+            held_at,
             host_lines: (!shares.caps().is_empty() || self.holding.has_host_lines()).into(),
             shared: shares.air().is_shared().into(),
             // Where nothing is held, nothing is lost either.
@@ -336,7 +336,6 @@ impl Gateway {
         self.ending = true;
         self.write_settings()?;
         match self.machine.release() {
-            Release::Fq => release::drain(self.task.mesh(), || self.write_settings()),
             Release::Htb => self.drain_classes(),
             Release::Nfqueue => {
                 self.holding.wait_until_empty();
@@ -348,7 +347,7 @@ impl Gateway {
 }
 
 impl Drop for Gateway {
-    /// Puts everything back: what waits first, then programs, rules and qdiscs.
+    /// Puts everything back: what waits first, then programs, rules and the ifb.
     fn drop(&mut self) {
         if let Err(error) = self.end_pacing() {
             log::warn!("packets that waited may be lost: {error:#}");

@@ -10,7 +10,6 @@ pub mod flow_state;
 pub mod icmp;
 pub mod intf;
 pub mod law;
-pub mod offload;
 pub mod packet;
 pub mod port;
 pub mod programs;

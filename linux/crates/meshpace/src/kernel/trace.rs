@@ -224,10 +224,10 @@ fn blanked(options: &[u8]) -> Vec<u8> {
     kept
 }
 
-/// All settings that a trace has.
+/// All settings that a trace has. None of this host's departures is fixed on arrival (`stamp`).
 pub fn settings(settings: &mp_settings) -> String {
     format!(
-        "set law={} bound={} hops={} kbps={} shared={} unanswered={} pace={} stamp={} copies={} option={}",
+        "set law={} bound={} hops={} kbps={} shared={} unanswered={} pace={} stamp=0 copies={} option={}",
         law::name(&settings.law),
         settings.law.delay_bound_ns,
         settings.default_hops,
@@ -235,7 +235,6 @@ pub fn settings(settings: &mp_settings) -> String {
         settings.shared,
         settings.unanswered_bytes_per_s,
         settings.pace,
-        settings.stamp,
         settings.local_retransmission,
         settings.option,
     )

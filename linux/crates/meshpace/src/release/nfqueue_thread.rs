@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Release where there is no sch_fq: the thread that takes packets from a netfilter queue, keeps them there
+//! Release by nfqueue: the thread that takes packets from a netfilter queue, keeps them there
 //! until the pacer lets them go, and sleeps in between. Killed, the rule's --queue-bypass lets packets pass.
 use std::cell::RefCell;
 use std::rc::Rc;

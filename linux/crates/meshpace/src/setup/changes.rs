@@ -8,26 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::errors::{Context, Result};
 use crate::base::system;
-use crate::kernel::offload;
 use crate::setup::clsact;
 use crate::setup::ifb;
 use crate::setup::iptables;
 use crate::setup::nftables;
-use crate::setup::release;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "lowercase")]
 pub enum Change {
-    /// An offload of an interface was switched off.
-    Offload {
-        interface: String,
-        offload: offload::Offload,
-    },
-    /// The root qdisc became fq. `was`: the arguments of an fq that was there before.
-    Fq {
-        interface: String,
-        was: Option<Vec<String>>,
-    },
     /// An ifb behind which the kernel holds packets.
     Ifb { name: String },
     /// A netfilter rule; `command` is iptables or ip6tables, `rule` what follows -A or -D.
@@ -50,10 +38,7 @@ pub enum Change {
 macro_rules! interface_of {
     ($change:expr) => {
         match $change {
-            Self::Offload { interface, .. }
-            | Self::Fq { interface, .. }
-            | Self::GsoSegs { interface, .. }
-            | Self::Filters { interface, .. } => Some(interface),
+            Self::GsoSegs { interface, .. } | Self::Filters { interface, .. } => Some(interface),
             Self::Ifb { .. }
             | Self::Rule { .. }
             | Self::Table { .. }
@@ -67,22 +52,6 @@ macro_rules! interface_of {
 impl Change {
     fn undo(&self) -> Result<()> {
         match self {
-            Self::Offload { interface, offload } => offload::set(interface, *offload, true),
-            Self::Fq {
-                interface,
-                was: None,
-            } => {
-                release::drain(interface, || Ok(()))?;
-                system::run("tc", &["qdisc", "del", "dev", interface, "root"]).map(drop)
-            }
-            Self::Fq {
-                interface,
-                was: Some(was),
-            } => {
-                let mut arguments = vec!["qdisc", "change", "dev", interface, "root", "fq"];
-                arguments.extend(was.iter().map(String::as_str));
-                system::run("tc", &arguments).map(drop)
-            }
             Self::Ifb { name } => ifb::remove(name),
             Self::Rule { command, rule } => iptables::remove(command, rule),
             Self::Table { table } => nftables::delete(table),

@@ -81,7 +81,7 @@ impl Machine {
         self.watch.attached()
     }
 
-    /// Hooks and qdiscs that were put back, so often.
+    /// Hooks and the ifb, put back so often.
     pub fn times_put_back(&self) -> u64 {
         self.watch.put_back
     }

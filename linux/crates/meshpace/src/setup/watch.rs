@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The mesh interface, and what was set up on it: others delete it and make it anew, rename it, put it
-//! into a bridge, take the programs off it or give it another qdisc. All of that is looked for a few
+//! into a bridge, or take the programs off it. All of that is looked for a few
 //! times a second; what can be put back is, and what cannot [`Watch::fault`] tells.
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use crate::kernel::programs::{Programs, SharedMap};
 use crate::setup::changes::{Change, Changes};
 use crate::setup::clsact;
 use crate::setup::ifb::Ifb;
-use crate::setup::release::{self, Release};
+use crate::setup::release::Release;
 
 /// What could not be put back is tried again so often; some of it runs other programs.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
@@ -30,8 +30,6 @@ pub enum Fault {
     PortOf(String),
     /// the programs are not attached, and why they cannot be
     Unhooked(String),
-    /// the root qdisc is not fq any more, and why it cannot be
-    NotFq(String),
     /// there is nothing behind which packets could wait, and why it cannot be made
     NotHeld(String),
 }
@@ -45,7 +43,6 @@ impl Fault {
             Self::PortOf(master) => port_of(mesh, master),
             Self::Unhooked(why) => format!("{mesh}: the programs are not attached: {why}"),
             Self::NotHeld(why) => format!("{mesh}: packets have no place to wait: {why}"),
-            Self::NotFq(why) => format!("{mesh}: the qdisc is not fq any more: {why}"),
         }
     }
 }
@@ -83,7 +80,7 @@ pub struct Watch {
     ifb: Option<Arc<Ifb>>,
     fault: Option<Fault>,
     try_again: Instant,
-    /// hooks and qdiscs, so often
+    /// hooks and the ifb, so often
     pub put_back: u64,
 }
 
@@ -220,12 +217,10 @@ impl Watch {
         if let Err(fault) = self.keep_hooks(changes) {
             return Some(fault);
         }
-        match (&found.port_of, release) {
-            (_, Release::Observe) => None,
-            (Some(master), _) => Some(Fault::PortOf(master.clone())),
-            (None, Release::Fq) if found.qdisc != "fq" => self.keep_fq(changes),
-            (None, _) => None,
-        }
+        let master = found.port_of.clone();
+        master
+            .filter(|_| release != Release::Observe)
+            .map(Fault::PortOf)
     }
 
     /// Whether it is too early to try again what failed a moment ago; if not, the next time it is.
@@ -316,23 +311,5 @@ impl Watch {
         let held_at = self.held_at();
         self.attachment = Some(self.hooks.attach_clsact(self.ifindex, held_at)?);
         Ok(())
-    }
-
-    fn keep_fq(&mut self, changes: &mut Changes) -> Option<Fault> {
-        let waits = self.waits(|fault| matches!(fault, Fault::NotFq(_)));
-        if waits.is_some() {
-            return waits;
-        }
-        match release::put_fq(&self.mesh, changes) {
-            Ok(was) => {
-                self.put_back += 1;
-                log::warn!(
-                    "{}: something else took qdisc fq away ({was} came); put back",
-                    self.mesh
-                );
-                None
-            }
-            Err(error) => Some(Fault::NotFq(words(error))),
-        }
     }
 }

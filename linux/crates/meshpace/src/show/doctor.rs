@@ -11,13 +11,10 @@ use crate::base::system;
 use crate::cli::DoctorArgs;
 use crate::config::{Config, Radio};
 use crate::hosts::radio::Ranges;
-use crate::hosts::routes;
 use crate::kernel::intf::mp_limits;
-use crate::kernel::offload::{self, Offload};
 use crate::kernel::programs::Programs;
 use crate::setup::clsact;
 use crate::setup::ifb::Ifb;
-use crate::setup::release;
 use crate::setup::watch;
 
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
@@ -61,11 +58,9 @@ pub fn run(arguments: &DoctorArgs) -> Result<()> {
     if let Some(mesh) = mesh {
         system::interface_index(mesh)?;
     }
-    let mut findings = vec![permission(), programs(), htb(mesh), netfilter(), fq()];
+    let mut findings = vec![permission(), programs(), htb(mesh), netfilter()];
     if let Some(mesh) = mesh {
         findings.push(interface(mesh));
-        findings.push(root_qdisc(mesh));
-        findings.extend(receive_offloads(mesh));
         let (sources, found) = Sources::survey(mesh);
         findings.extend(hop_sources(found));
         findings.extend(law_map(&config, &sources));
@@ -74,7 +69,7 @@ pub fn run(arguments: &DoctorArgs) -> Result<()> {
             "mesh interface",
             Grade::Note,
             "not named",
-            "--mesh IF looks at its qdisc, offloads and hop sources too",
+            "--mesh IF looks at it and its hop sources too",
         ));
     }
     findings.push(flow_offload());
@@ -194,22 +189,6 @@ fn htb(mesh: Option<&str>) -> Finding {
     }
 }
 
-/// Whether a namespace of its own takes an fq: nothing of the host's is touched.
-fn fq() -> Finding {
-    let what = "release fq";
-    match in_own_namespace(|| {
-        system::run("tc", &["qdisc", "add", "dev", "lo", "root", "fq"]).map(drop)
-    }) {
-        Ok(()) => finding(what, Grade::Ok, "sch_fq is there, for who asks for it", ""),
-        Err(error) => finding(
-            what,
-            Grade::Ok,
-            format!("not available, not needed: {error:#}"),
-            "",
-        ),
-    }
-}
-
 fn netfilter() -> Finding {
     let what = "release nfqueue";
     let add = |command: &str| {
@@ -284,35 +263,6 @@ fn interface(mesh: &str) -> Finding {
         ),
         Err(error) => finding(what, Grade::Note, format!("not known: {error}"), ""),
     }
-}
-
-fn root_qdisc(mesh: &str) -> Finding {
-    let what = "qdisc of the mesh";
-    match release::root_qdisc(mesh) {
-        Ok(root) => finding(what, Grade::Ok, root.kind, ""),
-        Err(error) => finding(
-            what,
-            Grade::Note,
-            format!("unknown: {error:#}"),
-            "install iproute2 (tc)",
-        ),
-    }
-}
-
-fn receive_offloads(mesh: &str) -> Vec<Finding> {
-    let check = |interface: &String| {
-        let on: Vec<_> = [Offload::Gro, Offload::Lro]
-            .into_iter()
-            .filter(|offload| offload::is_on(interface, *offload))
-            .map(|offload| format!("{offload:?}").to_uppercase())
-            .collect();
-        match on.is_empty() {
-            true => finding("offloads (wired)", Grade::Ok, format!("{interface}: no GRO, no LRO"), ""),
-            false => finding("offloads (wired)", Grade::Note, format!("{interface}: {}", on.join(", ")),
-                "releases htb and nfqueue take joined segments apart; release fq switches this off while the gateway runs"),
-        }
-    };
-    routes::default_interfaces(mesh).iter().map(check).collect()
 }
 
 fn hop_sources(findings: Vec<meshpace_paths::Finding>) -> Vec<Finding> {
