@@ -32,11 +32,6 @@ impl Asks {
         });
     }
 
-    /// Likewise hosts, by the addresses that stand for them.
-    pub fn hosts_by_turns(&self, due: &mut [Address]) {
-        due.sort_by_key(|host| (self.hosts.get(host).map_or(0, |host| host.latest_ns), *host));
-    }
-
     /// Whether the host, by the address that stands for it, may be asked now; then it counts as asked.
     pub fn spend(&mut self, host: &Address, now_ns: u64) -> bool {
         let mut budget = self

@@ -5,13 +5,15 @@ use std::collections::HashMap;
 
 use crate::hosts::identity::{Address, Aliases};
 use crate::kernel::echo::{Answer, Echo};
-use crate::kernel::intf::{mp_direction_MP_DOWN as DOWN, mp_host_key, mp_opaque, MP_OPAQUE_PATH_NS};
+use crate::kernel::intf::{
+    mp_direction_MP_DOWN as DOWN, mp_host_key, mp_opaque, MP_OPAQUE_PATH_NS,
+};
 use crate::kernel::law;
 use crate::policy::asks::Asks;
 use crate::policy::news::{AllNews, Member, News};
 
 /// By now nothing is known any more of a host that got no datagram.
-const REMEMBERED_NS: u64 = MP_OPAQUE_PATH_NS as u64;
+const REMEMBERED_NS: u64 = MP_OPAQUE_PATH_NS;
 
 #[derive(Default)]
 struct Host {
@@ -20,6 +22,7 @@ struct Host {
     datagrams: HashMap<Address, u64>,
     latest: Option<Address>,
     came_ns: u64,
+    asked_ns: u64,
     wait_ns: u64,
     /// of the latest ask, and of the latest answer
     number: u16,
@@ -48,7 +51,8 @@ impl Host {
     }
 
     /// Whom to ask next, and by which number: an answer that comes twice, or behind a later one's, tells nothing.
-    fn next(&mut self) -> Option<(Address, u16)> {
+    fn next(&mut self, now_ns: u64) -> Option<(Address, u16)> {
+        self.asked_ns = now_ns;
         law::opaque_asked(&mut self.state, self.wait_ns);
         self.number = self.number.wrapping_add(1);
         self.latest.map(|address| (address, self.number))
@@ -91,7 +95,8 @@ impl Opaque {
         known: impl Fn(&Address) -> Option<Known>,
         now_ns: u64,
     ) {
-        self.hear(aliases);
+        let answers = self.echo.as_ref().map_or_else(Vec::new, Echo::answers);
+        self.take(&answers, aliases);
         let due = self.count(others, aliases, known, now_ns);
         if due.is_empty() && self.hosts.values().all(|host| !host.state.many) {
             self.echo = None;
@@ -100,9 +105,8 @@ impl Opaque {
         self.ask(&due, now_ns);
     }
 
-    fn hear(&mut self, aliases: &Aliases) {
-        let answers = self.echo.as_ref().map_or_else(Vec::new, Echo::answers);
-        for answer in &answers {
+    fn take(&mut self, answers: &[Answer], aliases: &Aliases) {
+        for answer in answers {
             if let Some(host) = self.hosts.get_mut(&aliases.standing(answer.address)) {
                 host.hear(answer);
             }
@@ -131,7 +135,7 @@ impl Opaque {
             }
         }
         self.asks.forget(now_ns);
-        self.asks.hosts_by_turns(&mut due);
+        due.sort_by_key(|address| (self.hosts[address].asked_ns, *address));
         due
     }
 
@@ -140,10 +144,11 @@ impl Opaque {
             if !self.asks.spend(address, now_ns) {
                 continue;
             }
-            let next = self.hosts.get_mut(address).and_then(Host::next);
+            let host = self.hosts.get_mut(address);
+            let next = host.and_then(|host| host.next(now_ns));
             let echo = self.echo.get_or_insert_with(Echo::open);
             if let Some((to, number)) = next {
-                self.asked += u64::from(echo.ask(&to, number, now_ns));
+                self.asked += u64::from(echo.ask(&to, number));
             }
         }
     }
@@ -172,7 +177,10 @@ impl Opaque {
     /// Who is held by what it answers where no share of the air bounds it, bytes/s.
     pub fn held(&self) -> impl Iterator<Item = (Member, u64)> + '_ {
         let held = |host: &Host| law::opaque_cap(&host.state, 0);
-        let all = self.hosts.iter().map(move |(a, host)| ((*a, DOWN), held(host)));
+        let all = self
+            .hosts
+            .iter()
+            .map(move |(a, host)| ((*a, DOWN), held(host)));
         all.filter(|(_, held)| *held > 0)
     }
 }

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::*;
+use crate::kernel::intf::{mp_direction_MP_UP as UP, MP_ASKS_PER_S};
+
+const MS: u64 = 1_000_000;
+const STEP_MS: u64 = 100;
+const A: Address = [1; 16];
+
+/// A gateway whose hosts' datagrams are counted by the step, and whose asks are answered by the test.
+#[derive(Default)]
+struct Gateway {
+    opaque: Opaque,
+    aliases: Aliases,
+    bytes: HashMap<Address, u64>,
+    now_ns: u64,
+}
+
+impl Gateway {
+    /// A step in which each of these gets so many bytes; returns who was asked.
+    fn step(&mut self, bytes: u64, of: &[Address]) -> Vec<(Address, u16)> {
+        self.now_ns += STEP_MS * MS;
+        for address in of {
+            *self.bytes.entry(*address).or_default() += bytes;
+        }
+        let key = |address: &Address, direction| mp_host_key {
+            address: *address,
+            direction,
+        };
+        let down = self.bytes.iter().map(|(a, bytes)| (key(a, DOWN), *bytes));
+        let up = self.bytes.keys().map(|a| (key(a, UP), 1 << 40));
+        let others: Vec<_> = down.chain(up).collect();
+        let due = self
+            .opaque
+            .count(&others, &self.aliases, |_| None, self.now_ns);
+        due.iter()
+            .filter(|host| self.opaque.asks.spend(host, self.now_ns))
+            .filter_map(|host| self.opaque.hosts.get_mut(host)?.next(self.now_ns))
+            .collect()
+    }
+
+    fn answer(&mut self, address: Address, number: u16, rtt_ms: u64) {
+        let answer = Answer {
+            address,
+            number,
+            rtt_ns: rtt_ms * MS,
+            at_ns: self.now_ns,
+        };
+        self.opaque.take(&[answer], &self.aliases);
+    }
+
+    /// So many steps, each ask answered after so long; returns how many there were.
+    fn run(&mut self, steps: usize, bytes: u64, rtt_ms: u64) -> usize {
+        let mut count = 0;
+        for _ in 0..steps {
+            for (address, number) in self.step(bytes, &[A]) {
+                self.answer(address, number, rtt_ms);
+                count += 1;
+            }
+        }
+        count
+    }
+
+    fn held(&self) -> Option<u64> {
+        self.opaque.held().next().map(|(member, held)| {
+            assert_eq!(member, (A, DOWN));
+            held
+        })
+    }
+}
+
+#[test]
+fn who_gets_few_is_asked_once() {
+    let mut gateway = Gateway::default();
+    assert_eq!(gateway.run(100, 500, 5), 1, "for T");
+    assert_eq!(gateway.held(), None);
+}
+
+#[test]
+fn who_fills_the_path_is_held() {
+    let mut gateway = Gateway::default();
+    gateway.run(5, 500, 5);
+    gateway.run(30, 100_000, 5);
+    assert_eq!(gateway.held(), None, "nothing waits");
+    let mut news = AllNews::new();
+    gateway.opaque.tell(&mut news, gateway.now_ns);
+    assert_eq!(news[&(A, DOWN)].flows, 1);
+    assert_eq!(news[&(A, DOWN)].wanting_flows, 0);
+    gateway.run(30, 100_000, 100);
+    let held = gateway.held().expect("a long wait");
+    assert!((500_000..1_000_000).contains(&held), "{held}");
+    gateway.opaque.tell(&mut news, gateway.now_ns);
+    assert_eq!(news[&(A, DOWN)].wanting_flows, 1);
+    // Pauses for longer than who is still there.
+    gateway.run(60, 0, 5);
+    assert_eq!(gateway.held(), None);
+}
+
+#[test]
+fn an_answer_that_comes_twice_or_late_tells_nothing() {
+    let mut gateway = Gateway::default();
+    let mut numbers = Vec::new();
+    for _ in 0..10 {
+        numbers.extend(gateway.step(100_000, &[A]));
+    }
+    assert!(numbers.len() >= 3, "{numbers:?}");
+    let count = |gateway: &Gateway| gateway.opaque.hosts[&A].state.count;
+    gateway.answer(A, numbers[1].1, 5);
+    let once = count(&gateway);
+    gateway.answer(A, numbers[1].1, 5);
+    gateway.answer(A, numbers[0].1, 900);
+    gateway.answer([9; 16], numbers[2].1, 900);
+    assert_eq!(count(&gateway), once);
+    gateway.answer(A, numbers[2].1, 5);
+    assert_eq!(count(&gateway), once + 1);
+}
+
+/// Hundreds that fill their paths share the budget, and each is asked in its turn.
+#[test]
+fn all_together_have_one_budget() {
+    let hosts: Vec<Address> = (0..600_u16)
+        .map(|n| {
+            let mut address = [0; 16];
+            address[..2].copy_from_slice(&n.to_be_bytes());
+            address
+        })
+        .collect();
+    let mut gateway = Gateway::default();
+    let mut asked = HashMap::<Address, u32>::new();
+    let steps = 900;
+    for _ in 0..steps {
+        for (address, _) in gateway.step(100_000, &hosts) {
+            *asked.entry(address).or_default() += 1;
+        }
+    }
+    let seconds = steps * STEP_MS / 1000;
+    assert_eq!(asked.len(), 600);
+    assert!(asked.values().all(|times| *times <= 2));
+    assert!(u64::from(asked.values().sum::<u32>()) <= (seconds + 1) * u64::from(MP_ASKS_PER_S));
+}
+
+/// Of a host's addresses it is asked by the one that gets something; the others are its own.
+#[test]
+fn a_host_is_asked_where_it_gets_something() {
+    let mut gateway = Gateway::default();
+    let other = [2; 16];
+    gateway.aliases = Aliases(HashMap::from([(other, A)]));
+    gateway.step(500, &[A, other]);
+    let asked: Vec<_> = (0..10)
+        .flat_map(|_| gateway.step(100_000, &[other]))
+        .collect();
+    assert!(!asked.is_empty());
+    assert!(asked.iter().all(|(address, _)| *address == other));
+    assert_eq!(gateway.opaque.hosts.len(), 1);
+}

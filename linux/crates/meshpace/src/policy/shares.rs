@@ -9,8 +9,8 @@ use crate::kernel::flow_state::Table;
 use crate::kernel::intf::mp_host_key;
 use crate::policy::airtime::{Airtime, Busy};
 use crate::policy::news::Delivered;
-use crate::policy::opaque::Opaque;
 pub use crate::policy::news::Member;
+use crate::policy::opaque::Opaque;
 
 /// Bytes/s of those that have a cap.
 pub type Caps = HashMap<Member, u64>;
@@ -109,7 +109,8 @@ impl Shares {
             return;
         };
         let known = |address: &Address| self.air.known(address);
-        self.opaque.step(others, self.delivered.aliases(), known, now_ns);
+        self.opaque
+            .step(others, self.delivered.aliases(), known, now_ns);
     }
 
     pub fn hosts_asked(&self) -> u64 {
