@@ -11,10 +11,10 @@
  *       own queues hold (RFC 8290), and waits for what is in the air and what the card has taken.
  *   e = (T + D* - D) / D*, cut to [-1, 1]
  *
- * As long as no share of the air bounds it (airtime.h), the host is held to a rate of its own. That begins with the first
- * e < 0, at what it gets then, and changes from round to round by e/10 of it, the term that damps search.h: what a small
- * packet waits answers a rate at once and does not gather, so that this is the whole loop. Far below the target it grows by
- * e/3. It grows only where it is what bounds the host, who then gets three quarters of it.
+ * As long as no share of the air bounds it (airtime.h), the host is held to a rate of its own. That begins once half of D*
+ * has waited, at what the host gets then, and changes from round to round by e/10 of it, the term that damps search.h: what
+ * a small packet waits answers a rate at once and does not gather, so that this is the whole loop. Far below the target it
+ * grows by e/3. It grows only where it is what bounds the host, who then gets three quarters of it.
  */
 #ifndef MESHPACE_OPAQUE_H
 #define MESHPACE_OPAQUE_H
@@ -113,6 +113,12 @@ MP_INLINE int64_t mp_opaque_error_q16(const struct mp_opaque *opaque, uint64_t w
 	return mp_search_error_q16(opaque->base_ns + wait_ns, opaque->mean_ns, wait_ns);
 }
 
+/* Whether the host would get more if the mesh carried more: half of what may wait does. */
+MP_INLINE bool mp_opaque_wants(const struct mp_opaque *opaque, uint64_t wait_ns)
+{
+	return opaque->many && opaque->mean_ns && mp_opaque_error_q16(opaque, wait_ns) < (int64_t)(MP_ONE_Q16 / 2);
+}
+
 /* rate (1 + e gain), of a rate of at most MP_AIR_MAX_BYTES_PER_S. */
 MP_INLINE uint64_t mp_opaque_changed(uint64_t bytes_per_s, int64_t error_q16)
 {
@@ -133,7 +139,7 @@ MP_INLINE void mp_opaque_round(struct mp_opaque *opaque, uint64_t wait_ns)
 	opaque->sum_ns = 0;
 	opaque->count = 0;
 	error_q16 = mp_opaque_error_q16(opaque, wait_ns);
-	if (error_q16 >= 0 && (!held || !binds))
+	if (held ? error_q16 >= 0 && !binds : !mp_opaque_wants(opaque, wait_ns))
 		return;
 	held = mp_opaque_changed(held && binds ? held : rate, error_q16);
 	opaque->held_bytes_per_s = mp_max_u64(held, mp_opaque_least_bytes_per_s(opaque->base_ns + wait_ns));
@@ -190,12 +196,6 @@ MP_INLINE uint64_t mp_opaque_heard_ns(const struct mp_opaque *opaque)
 MP_INLINE uint64_t mp_opaque_waits_ns(const struct mp_opaque *opaque)
 {
 	return (opaque->mean_ns - mp_min_u64(opaque->base_ns, opaque->mean_ns)) * MP_OPAQUE_PART;
-}
-
-/* Whether the host would get more if the mesh carried more: half of what may wait does. */
-MP_INLINE bool mp_opaque_wants(const struct mp_opaque *opaque, uint64_t wait_ns)
-{
-	return opaque->many && opaque->mean_ns && mp_opaque_error_q16(opaque, wait_ns) < (int64_t)(MP_ONE_Q16 / 2);
 }
 
 /* What the host is held to: its share of the air, else by what its answers say; bytes/s, 0: nothing. */
