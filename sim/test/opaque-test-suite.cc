@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 
-// Hosts that get datagrams only, as by QUIC: the gateway asks them what waits on their paths, and holds them by their answers.
+// Hosts that get datagrams only, as by QUIC: the gateway asks them what waits on their paths, and holds them by
+// their answers.
 
 #include "test-scenarios.h"
 
@@ -156,7 +157,7 @@ FarAlone(const std::string& variant, const std::string& omit)
     return scenario;
 }
 
-/** Alone it is held to a rate at which less waits, and has nearly all that it had; who is to ask nobody asks nobody. */
+/** Alone it is held to a rate at which less waits, and has nearly all that it had; by the part that is left out. */
 class AloneTestCase : public TestCase
 {
   public:
@@ -182,7 +183,7 @@ class AloneTestCase : public TestCase
     }
 };
 
-/** Near and far, by QUIC both: the far one gets about half of what it has alone, and the near one no less for it. */
+/** Near and far, by QUIC both: the far one gets about half of what it has alone. */
 class NearFarTestCase : public TestCase
 {
   public:
