@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A host that gets many datagrams, on a model path: when it is asked, and what its answers hold it to. */
+#include "check.h"
+
+#include <meshpace/endpoint/budget.h>
+#include <meshpace/endpoint/opaque.h>
+#include <meshpace/law/law.h>
+
+#define MS (MP_NS_PER_S / 1000)
+#define HOPS 4u
+#define ALL 1e12          /* what a sender wants that wants all */
+#define FEW 20e3          /* bytes/s, which no path of two packets a round trip is so slow for */
+#define CARRIES 875e3     /* bytes/s, 7 Mbit/s: four hops of 802.11n */
+#define SMALL_WAIT_S .054 /* what a small packet waits when the path carries all it can */
+
+/* A path, and the host at its end. */
+struct model {
+	struct mp_opaque at;
+	struct mp_budget host, all;
+	uint64_t wait_ns;                   /* D* */
+	uint64_t now_ns;
+	uint64_t datagram_bytes, tcp_bytes; /* so far */
+	double carries;                     /* bytes/s */
+	double wants, tcp;                  /* bytes/s of datagrams, and beside them */
+	double full_s;                      /* what a small packet waits when the path is full */
+	double queue_s;                     /* where it waits behind large ones, the longest queue; 0: it does not */
+	double queued_s;                    /* and what waits in it */
+	uint64_t answers_ns;                /* after so long it answers in any case; 0: after what waits */
+	bool mute;
+	uint32_t asks;
+};
+
+static struct model new_model(double wants)
+{
+	return (struct model){
+		.wait_ns = mp_opaque_wait_ns(HOPS, mp_law_even().hop_wait_ns),
+		.now_ns = 1000 * MP_NS_PER_S,
+		.carries = CARRIES,
+		.wants = wants,
+		.full_s = SMALL_WAIT_S,
+	};
+}
+
+static double held(const struct model *model)
+{
+	return (double)model->at.held_bytes_per_s;
+}
+
+static double sends(const struct model *model)
+{
+	return fmin(model->wants + model->tcp, model->at.held_bytes_per_s ? held(model) : ALL);
+}
+
+/* By how much of what the path carries is used: of what waits when all is used, a third at four fifths. */
+static double waits_s(const struct model *model)
+{
+	double used = fmin(sends(model) / model->carries, 1);
+
+	return model->queue_s > 0 ? model->queued_s : model->full_s * used / (1 + 7 * (1 - used));
+}
+
+/* The host answers after the empty path's 4 ms, and half to three halves of what waits. */
+static void answers(struct model *model)
+{
+	double rtt_s = .004 + (.5 + random_unit()) * waits_s(model);
+	uint64_t rtt_ns = model->answers_ns ? model->answers_ns : (uint64_t)(rtt_s * 1e9);
+
+	if (!model->mute)
+		mp_opaque_answered(&model->at, model->wait_ns, rtt_ns, model->now_ns);
+}
+
+static void step(struct model *model)
+{
+	double step_s = (double)MP_AIR_STEP_NS / 1e9;
+	double bytes = fmin(sends(model), model->carries) * step_s;
+	double part = model->wants / fmax(model->wants + model->tcp, 1);
+
+	model->now_ns += MP_AIR_STEP_NS;
+	model->queued_s += (sends(model) / model->carries - 1) * step_s;
+	model->queued_s = fmin(fmax(model->queued_s, 0), model->queue_s);
+	model->datagram_bytes += (uint64_t)(bytes * part);
+	model->tcp_bytes += (uint64_t)(bytes * (1 - part));
+	if (mp_opaque_step(&model->at, model->datagram_bytes, model->datagram_bytes + model->tcp_bytes,
+			   model->wait_ns, model->now_ns) &&
+	    mp_ask_spend(&model->host, &model->all, model->now_ns)) {
+		model->asks++;
+		answers(model);
+	}
+}
+
+/* Means of some time. */
+struct means {
+	double used;    /* of what the path carries */
+	double waits_s; /* for a small packet */
+	double shown_s; /* D - T */
+	double least, most; /* of what the host was held to, the extremes */
+};
+
+static struct means run(struct model *model, double seconds)
+{
+	uint32_t steps = (uint32_t)lround(seconds * MP_AIR_STEPS_PER_S), i;
+	struct means means = { .least = ALL };
+
+	for (i = 0; i < steps; i++) {
+		step(model);
+		means.used += fmin(sends(model) / model->carries, 1) / steps;
+		means.waits_s += waits_s(model) / steps;
+		means.shown_s += ((double)model->at.mean_ns - (double)model->at.base_ns) / 1e9 / steps;
+		means.least = fmin(means.least, held(model));
+		means.most = fmax(means.most, held(model));
+	}
+	return means;
+}
+
+/* Steps until something is so, as many as there are in a minute at most. */
+#define UNTIL(model, condition)                                                      \
+	({                                                                           \
+		uint32_t until_steps = 0;                                            \
+		while (!(condition) && until_steps < 60 * MP_AIR_STEPS_PER_S) {      \
+			step(model);                                                 \
+			until_steps++;                                               \
+		}                                                                    \
+		until_steps;                                                         \
+	})
+
+/* A host that began with little, so that the empty path is known, and has wanted all for a minute. */
+static struct model settled(void)
+{
+	struct model model = new_model(CARRIES / 4);
+
+	run(&model, 10);
+	model.wants = ALL;
+	run(&model, 60);
+	CHECK(model.at.held_bytes_per_s, "it is held");
+	return model;
+}
+
+/* Two packets in the time that a small one may wait: fewer do not fill the path. */
+static void test_who_gets_few_is_not_asked(void)
+{
+	double least = (double)mp_opaque_least_bytes_per_s(mp_opaque_wait_ns(HOPS, mp_law_even().hop_wait_ns));
+	struct model few = new_model(.97 * least), many = new_model(1.03 * least);
+
+	CHECK_NEAR(least, 2 * 1500 / .0329, .001, 0);
+	few.full_s = few.queue_s = .9;
+	few.carries = least / 2; /* whatever waits */
+	few.tcp = ALL;           /* and whatever comes beside them */
+	few.wants = 0;
+	run(&few, 30);
+	CHECK_EQUAL(few.asks, 0);
+	few = new_model(.97 * least);
+	few.tcp = CARRIES;
+	few.wants = few.tcp * .97 * least / (CARRIES - .97 * least);
+	run(&few, 30);
+	CHECK_EQUAL(few.asks, 0);
+	CHECK_EQUAL(few.at.held_bytes_per_s, 0);
+	run(&many, 30);
+	CHECK(many.asks > 90 && many.asks <= 120, "%u asks", many.asks);
+	CHECK_EQUAL(many.at.held_bytes_per_s, 0); /* nothing waits */
+	/* A near host's path is filled by more packets in the same time. */
+	CHECK_EQUAL(mp_opaque_wait_ns(HOPS, 8 * MS), 4 * mp_opaque_wait_ns(1, 8 * MS));
+	CHECK_EQUAL(mp_opaque_wait_ns(0, 8 * MS), 4 * MS);
+}
+
+/* A second after it wants all it is asked, four times a second; D* waits then, and the path is nearly full. */
+static void test_settles(void)
+{
+	struct model model = new_model(ALL);
+	struct means means;
+
+	CHECK(UNTIL(&model, model.asks) <= 2, "asked late");
+	model = settled();
+	model.asks = 0;
+	means = run(&model, 120);
+	CHECK(model.asks >= 470 && model.asks <= 481, "%u asks in two minutes", model.asks);
+	CHECK_NEAR(means.shown_s, (double)model.wait_ns / 1e9, .05, 0);
+	CHECK_NEAR(means.waits_s, (double)model.wait_ns / 1e9, .15, 0);
+	CHECK(means.used > .9 && means.used < .97, "%.3f of the path", means.used);
+	CHECK(means.least > .75 * CARRIES, "%.0f at the least", means.least);
+}
+
+/* By a third a round of about a second while little waits, and back by a tenth of what it gets. */
+static void test_follows(void)
+{
+	struct model model = settled();
+	struct means means;
+	uint32_t steps;
+
+	model.carries *= 2;
+	steps = UNTIL(&model, sends(&model) > .9 * model.carries);
+	CHECK(steps > 15 && steps < 100, "%u steps to grow to twice as much", steps);
+	run(&model, 30);
+	model.carries /= 2;
+	steps = UNTIL(&model, sends(&model) < model.carries);
+	CHECK(steps < 150, "%u steps to fall to half", steps);
+	means = run(&model, 60);
+	CHECK_NEAR(means.shown_s, (double)model.wait_ns / 1e9, .1, 0);
+	CHECK(means.used > .88, "%.3f of the path", means.used);
+}
+
+/*
+ * Where a small packet waits behind large ones what waits gathers, and this rule does not find its rest: it swings about
+ * what the path carries, by two thirds at most, and half of the longest queue waits.
+ */
+static void test_queues_that_gather(void)
+{
+	struct model model = new_model(CARRIES / 4);
+	struct means means;
+
+	run(&model, 10);
+	model.queue_s = .7;
+	model.wants = ALL;
+	run(&model, 60);
+	means = run(&model, 300);
+	CHECK(means.least > .5 * CARRIES && means.most < 1.8 * CARRIES, "%.2f to %.2f of it", means.least / CARRIES,
+	      means.most / CARRIES);
+	CHECK(means.used > .83, "%.3f of the path", means.used);
+	CHECK(means.waits_s < .6 * model.queue_s, "%.0f ms wait", 1e3 * means.waits_s);
+}
+
+/* Who sends less than it is held to is held to no more for it, and who has never been held is not. */
+static void test_what_does_not_bind(void)
+{
+	struct model model = new_model(CARRIES / 2);
+	double before;
+
+	run(&model, 60);
+	CHECK(model.at.mean_ns, "it answers");
+	CHECK_EQUAL(model.at.held_bytes_per_s, 0);
+	model = settled();
+	before = held(&model);
+	model.wants = before / 2;
+	model.carries *= 2; /* little waits */
+	run(&model, 3);     /* until the mean of a second shows it */
+	before = held(&model);
+	run(&model, 60);
+	CHECK_EQUAL(model.at.held_bytes_per_s, before);
+	model.wants = before * .8;
+	run(&model, 10);
+	CHECK(held(&model) > before, "who uses four fifths may have more");
+}
+
+/* It begins with the first round in which too much waits, at what the host gets then. */
+static void test_begins_at_what_it_gets(void)
+{
+	struct model model = new_model(CARRIES / 4);
+	uint32_t steps;
+	double before;
+
+	run(&model, 10);
+	model.answers_ns = 5 * MP_NS_PER_S / 100 + model.wait_ns;
+	/* From 6 ms to more than 37: D at most doubles in a round of a second. */
+	steps = UNTIL(&model, model.at.held_bytes_per_s);
+	CHECK(steps > 20 && steps <= 45, "%u steps", steps);
+	CHECK(held(&model) >= .89 * CARRIES / 4 && held(&model) < CARRIES / 4, "%.0f", held(&model));
+	/* A tenth less, of that. */
+	before = held(&model);
+	CHECK(UNTIL(&model, held(&model) != before) <= 11, "the next round");
+	CHECK_NEAR(held(&model), .9 * before, .01, 0);
+}
+
+static void test_what_is_no_answer(void)
+{
+	struct model model = new_model(CARRIES / 4);
+
+	run(&model, 10);
+	model.at.heard_ns = 1;
+	mp_opaque_answered(&model.at, model.wait_ns, 0, model.now_ns);
+	mp_opaque_answered(&model.at, model.wait_ns, MP_NS_PER_S + 1, model.now_ns);
+	CHECK_EQUAL(model.at.heard_ns, 1);
+	mp_opaque_answered(&model.at, model.wait_ns, MP_NS_PER_S, model.now_ns);
+	CHECK_EQUAL(model.at.heard_ns, model.now_ns);
+	/* Nor is what comes of an ask that was sent before few came. */
+	model = new_model(FEW);
+	run(&model, 1);
+	mp_opaque_answered(&model.at, model.wait_ns, 20 * MS, model.now_ns);
+	CHECK_EQUAL(model.at.base_ns, 0);
+}
+
+/* Who answers no more is held no longer, and is held anew when he does. */
+static void test_who_answers_no_more(void)
+{
+	struct model model = settled();
+	uint64_t base_ns = model.at.base_ns;
+	uint32_t steps;
+
+	model.mute = true;
+	run(&model, 2.7);
+	CHECK(model.at.held_bytes_per_s, "an answer may be lost");
+	steps = UNTIL(&model, !model.at.held_bytes_per_s);
+	CHECK(steps <= 5, "%u steps beyond 2.7 s", steps);
+	CHECK(!mp_opaque_wants(&model.at, model.wait_ns), "nothing is known");
+	CHECK_EQUAL(mp_opaque_waits_ns(&model.at), 0);
+	CHECK_EQUAL(model.at.sum_ns + model.at.count, 0);
+	model.asks = 0;
+	run(&model, 60);
+	CHECK_EQUAL(model.at.held_bytes_per_s, 0);
+	CHECK(model.asks > 200, "it is asked all the same");
+	CHECK_EQUAL(model.at.base_ns, base_ns);
+	model.mute = false;
+	CHECK(UNTIL(&model, model.at.held_bytes_per_s) < 50, "it is held anew");
+	/* Who answers each time a second late does not answer. */
+	model = settled();
+	model.answers_ns = MP_NS_PER_S + MS;
+	run(&model, 4);
+	CHECK_EQUAL(model.at.held_bytes_per_s, 0);
+	/* Nor does anybody hold a host that has never answered. */
+	model = new_model(ALL);
+	model.mute = true;
+	run(&model, 60);
+	CHECK_EQUAL(model.at.held_bytes_per_s, 0);
+	CHECK_EQUAL(model.at.mean_ns, 0);
+}
+
+/* Who gets few for three seconds is held no longer; the path is as long as it was. */
+static void test_who_pauses(void)
+{
+	struct model model = settled();
+	uint32_t steps, asks;
+
+	model.wants = 0;
+	steps = UNTIL(&model, !model.at.many);
+	/* The mean of a second falls to an eighth of it within two. */
+	CHECK(steps >= MP_AIR_PRESENT && steps < MP_AIR_PRESENT + 30, "%u steps", steps);
+	CHECK_EQUAL(model.at.held_bytes_per_s, 0);
+	CHECK_EQUAL(model.at.mean_ns, 0);
+	CHECK_EQUAL(model.at.base_ns, 4 * MS); /* which answers still told, with nothing before them */
+	asks = model.asks;
+	run(&model, 10);
+	CHECK_EQUAL(model.asks, asks);
+	/* A pause of a second is none. */
+	model = settled();
+	model.wants = 0;
+	run(&model, 1);
+	model.wants = ALL;
+	run(&model, 3);
+	CHECK(model.at.many && model.at.held_bytes_per_s, "after a second it is as it was");
+}
+
+/* One answer, of whatever length, counts as one of twice the mean. */
+static void test_an_outlier(void)
+{
+	struct mp_opaque opaque = settled().at, late;
+	uint64_t wait_ns = new_model(0).wait_ns, mean_ns = opaque.mean_ns, now_ns = 2000 * MP_NS_PER_S;
+	uint32_t i;
+
+	opaque.sum_ns = opaque.count = 0;
+	late = opaque;
+	mp_opaque_answered(&late, wait_ns, mp_min_u64(100 * mean_ns, MP_NS_PER_S), now_ns);
+	for (i = 0; i < MP_OPAQUE_ROUND - 1; i++) {
+		mp_opaque_answered(&late, wait_ns, mean_ns, now_ns);
+		CHECK_EQUAL(late.count, (i + 2) % MP_OPAQUE_ROUND);
+	}
+	CHECK_EQUAL(late.mean_ns, (2 + 3) * mean_ns / 4);
+	for (i = 0; i < MP_OPAQUE_ROUND; i++)
+		mp_opaque_answered(&opaque, wait_ns, mp_min_u64(100 * mean_ns, MP_NS_PER_S), now_ns);
+	CHECK_EQUAL(opaque.mean_ns, 2 * mean_ns);
+}
+
+/* Twice what a small packet waits; it wants more as soon as half of what may wait does; its share comes first. */
+static void test_what_is_told_to_the_shares(void)
+{
+	struct mp_opaque opaque = { .many = true, .base_ns = 5 * MS, .mean_ns = 20 * MS, .held_bytes_per_s = 1000 };
+
+	CHECK_EQUAL(mp_opaque_waits_ns(&opaque), 30 * MS);
+	CHECK(mp_opaque_wants(&opaque, 29 * MS), "more than half waits");
+	CHECK(!mp_opaque_wants(&opaque, 31 * MS), "less than half waits");
+	opaque.mean_ns = 0;
+	CHECK(!mp_opaque_wants(&opaque, 29 * MS) && mp_opaque_waits_ns(&opaque) == 0, "no round yet");
+	opaque.mean_ns = 20 * MS;
+	opaque.many = false;
+	CHECK(!mp_opaque_wants(&opaque, 29 * MS), "few come");
+	CHECK_EQUAL(mp_opaque_cap(&opaque, 0), 1000);
+	CHECK_EQUAL(mp_opaque_cap(&opaque, 5000), 5000);
+	CHECK_EQUAL(mp_opaque_cap(&opaque, 500), 500);
+}
+
+/* What waits may be of others' making: two packets are on the path all the same. */
+static void test_least(void)
+{
+	struct model model = settled();
+	double least = (double)mp_opaque_least_bytes_per_s(model.at.base_ns + model.wait_ns), fell;
+
+	model.answers_ns = 500 * MS;
+	/* Until it is held no longer: it gets few. */
+	for (fell = ALL; model.at.held_bytes_per_s; step(&model))
+		fell = fmin(fell, held(&model));
+	CHECK_NEAR(fell, least, 0, 1);
+}
+
+/* Whatever comes: no overflow, and a rate within bounds. */
+static void test_anything(void)
+{
+	struct mp_opaque opaque = { 0 };
+	uint64_t now_ns = 0, wait_ns = 0;
+	uint32_t i;
+
+	CHECK_EQUAL(mp_opaque_least_bytes_per_s(0), 3000000000u);
+	for (i = 0; i < 200000; i++) {
+		uint32_t hops = random_below(256);
+
+		if (random_one_in(1000))
+			opaque = (struct mp_opaque){ 0 };
+		if (random_one_in(20))
+			wait_ns = mp_opaque_wait_ns(hops, random_one_in(4) ? 0 : random_extreme_u64() >> 34);
+		now_ns += random_extreme_u64() >> 20;
+		now_ns = now_ns >> 63 ? 0 : now_ns;
+		/* Counters that jump and shrink. */
+		if (mp_opaque_step(&opaque, random_extreme_u64(), random_extreme_u64(), wait_ns, now_ns))
+			mp_opaque_answered(&opaque, wait_ns, random_one_in(8) ? 0 : random_extreme_u64() >> random_below(40),
+					   now_ns);
+		CHECK(opaque.held_bytes_per_s <= MP_AIR_MAX_BYTES_PER_S / 3 * 4ull + 2, "%" PRIu64, opaque.held_bytes_per_s);
+		CHECK(opaque.mean_ns <= MP_OPAQUE_MOST_NS, "%" PRIu64 " ns", opaque.mean_ns);
+		CHECK(opaque.count < MP_OPAQUE_ROUND, "%u", opaque.count);
+		mp_opaque_waits_ns(&opaque);
+		mp_opaque_wants(&opaque, wait_ns);
+	}
+	/* Counters that shrink are no bytes. */
+	opaque = (struct mp_opaque){ .datagram_bytes = 1000, .delivered_bytes = 1000 };
+	mp_opaque_step(&opaque, 10, 10, 0, MP_NS_PER_S);
+	CHECK_EQUAL(opaque.datagram_rate + opaque.rate_bytes_per_s, 0);
+	mp_opaque_step(&opaque, 1010, 2010, 0, MP_NS_PER_S);
+	CHECK_EQUAL(opaque.datagram_rate, 1000);
+	CHECK_EQUAL(opaque.rate_bytes_per_s, 2000);
+}
+
+int main(int argc, char **argv)
+{
+	check_begin(argc, argv);
+	test_who_gets_few_is_not_asked();
+	test_settles();
+	test_follows();
+	test_queues_that_gather();
+	test_what_does_not_bind();
+	test_begins_at_what_it_gets();
+	test_what_is_no_answer();
+	test_who_answers_no_more();
+	test_who_pauses();
+	test_an_outlier();
+	test_what_is_told_to_the_shares();
+	test_least();
+	test_anything();
+	return check_end();
+}
