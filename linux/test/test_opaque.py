@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Hosts that get datagrams of which nothing can be read (core's opaque.h): they are asked what waits on their paths, and held
-by what they answer.
+Hosts that get datagrams of which nothing can be read (core's opaque.h): they are asked what waits
+on their paths, and held by what they answer.
 """
 
 import math
@@ -17,8 +17,6 @@ from harness.gateway import PATIENCE_S, Gateway, host, until
 from test_shares import Flood
 
 KBPS = 5000
-# Of which 1200 bytes' datagrams are this part, with their headers.
-PAYLOAD_KBPS = KBPS * 1200 / 1242
 # A queue of 150 ms, as unmanaged ones are.
 RADIO = air.Radio(delay_ms=2.0, kbps=KBPS, queue=75)
 SETTLING_S, MEASURED_S = 15.0, 6.0
@@ -41,18 +39,24 @@ def asked(gateway: Gateway) -> int:
 
 
 def ping_ms(network: net.Network, seconds: float) -> float:
-    """What most packets of somebody else to the host, and back, take at most; endless, where most are lost."""
+    """What most packets of others take to the host and back at most; endless, where most are lost."""
     count = int(seconds / 0.1)
     command = ["ping", "-c", str(count), "-i", "0.1", net.host4(0)]
     done = subprocess.run(
-        ["ip", "netns", "exec", network.wired.name, *command], capture_output=True, text=True, check=False
+        ["ip", "netns", "exec", network.wired.name, *command],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     times = [float(ms) for ms in re.findall(r"time=([\d.]+)", done.stdout)]
     return statistics.median(times + [math.inf] * (count - len(times)))
 
 
 def beside(start: StartGateway, asks: bool) -> tuple[float, float]:
-    """Beside more datagrams than the radio carries: what others' packets wait, ms, and what the host gets, kbit/s."""
+    """
+    Beside more datagrams than the radio carries: what others' packets wait, ms, and what the host
+    gets, kbit/s.
+    """
     with net.over_radio(RADIO) as network:
         gateway = begin(start, network, asks)
         with Flood(network.wired, network.host, net.host4(0), QUIET_KBPS) as flood:
@@ -62,7 +66,7 @@ def beside(start: StartGateway, asks: bool) -> tuple[float, float]:
             before, began = flood.received, time.monotonic()
             wait_ms = ping_ms(network, MEASURED_S)
             kbps = (flood.received - before) * 8e-3 / (time.monotonic() - began)
-        print(f"asks {asks}: {wait_ms:.0f} ms, {kbps:.0f} kbit/s, cap {cap_kbps(gateway)}, {asked(gateway)} asked")
+        print(f"asks {asks}: {wait_ms:.0f} ms, {kbps:.0f} kbit/s, cap {cap_kbps(gateway)}")
         gateway.end()
     return wait_ms, kbps
 

@@ -171,7 +171,7 @@ MP_INLINE void mp_opaque_asked(struct mp_opaque *opaque, uint64_t wait_ns)
 {
 	opaque->unanswered = (uint32_t)mp_min_u64(opaque->unanswered + 1ull, MP_OPAQUE_MUTE);
 	if (opaque->many && opaque->base_ns && opaque->unanswered > MP_OPAQUE_ROUND && opaque->unanswered < MP_OPAQUE_MUTE)
-		mp_opaque_sample(opaque, wait_ns, opaque->base_ns + 2 * wait_ns);
+		mp_opaque_sample(opaque, wait_ns, mp_min_u64(opaque->base_ns + 2 * wait_ns, MP_OPAQUE_MOST_NS));
 }
 
 /* The host has answered after rtt_ns. */
