@@ -75,6 +75,7 @@ ALLOWED = {
     ],
     "linux/crates/meshpace/src/kernel/record.rs": [("*time_ns < before_ns", RECORDED)],
     "linux/crates/meshpace/src/policy/asks.rs": [("host.latest_ns) < REMEMBERED_NS", UPKEEP)],
+    "linux/crates/meshpace/src/policy/opaque.rs": [("host.came_ns < REMEMBERED_NS", UPKEEP)],
     "linux/crates/meshpace/src/policy/goodput.rs": [
         (">= self.law.step_ns", "the law's step has come"),
         ("< STARVED * self.mean_bytes_per_s", "which flows `status` calls starved"),

@@ -39,7 +39,7 @@ def asked(gateway: Gateway) -> int:
 
 
 def ping_ms(network: net.Network, seconds: float) -> float:
-    """What most packets of others take to the host and back at most; endless, where most are lost."""
+    """What most packets of others take to the host and back; endless, where most are lost."""
     count = int(seconds / 0.1)
     command = ["ping", "-c", str(count), "-i", "0.1", net.host4(0)]
     done = subprocess.run(

@@ -100,7 +100,7 @@ class Watched
             Simulator::Schedule(Seconds(atS), [&, atS] {
                 const bool isHeld = simulation.Gateways().at(0)->Hosts().CapBps(key) > 0;
                 held += isHeld;
-                heldMute += isHeld && atS > muteAtS + 4;
+                heldMute += isHeld && atS > muteAtS + 12;
             });
         }
         simulation.Run();
@@ -177,7 +177,6 @@ class AloneTestCase : public TestCase
         NS_TEST_EXPECT_MSG_GT(with.asks, 3 * SECONDS, "it is asked");
         NS_TEST_EXPECT_MSG_LT(with.asks, MP_HOST_ASKS_PER_S * (SECONDS + 1) + 1, "by its budget");
         NS_TEST_EXPECT_MSG_GT(with.held, 0.6, "and held most of the time");
-        // Seeds 3 to 7: .94 to 1.02 of the goodput, .67 to .91 of the round trip.
         NS_TEST_EXPECT_MSG_GT(with.kbps[0], 0.88 * without.kbps[0], "goodput");
         NS_TEST_EXPECT_MSG_LT(with.pingS, 0.97 * without.pingS, "pings");
     }
@@ -200,9 +199,8 @@ class NearFarTestCase : public TestCase
         const auto alone = Watched(scenario).Of().kbps[0];
         scenario.flows = {Quic("RL3", m_variant), Quic("A", m_variant)};
         const auto both = Watched(scenario).Of();
-        // Seeds 3 to 7: 1.14 to 1.48 of it (with BBR .93 to 1.04).
         NS_TEST_EXPECT_MSG_GT(both.kbps[1], 0.75 * alone / 2, "the far one");
-        // Seeds 3 to 7: 10.2 to 12 Mbit/s; of nobody who is asked it has 3.9 to 7.4.
+        // Where nobody is asked it has 3.9 to 7.4 Mbit/s, by seeds 3 to 7.
         NS_TEST_EXPECT_MSG_GT(both.kbps[0], 8500, "the near one");
         NS_TEST_EXPECT_MSG_GT(both.held, 0.6, "by what they are held to");
     }
@@ -228,10 +226,10 @@ class MuteTestCase : public TestCase
         NS_TEST_EXPECT_MSG_GT(mute.asks, 20, "it is asked");
         NS_TEST_EXPECT_MSG_EQ(mute.held, 0, "and never held");
         NS_TEST_EXPECT_MSG_GT(mute.kbps[0], 3000, "it gets what it gets");
-        scenario.duration_s = 18;
+        scenario.duration_s = 26;
         const auto later = Watched(scenario, 10).Of();
         NS_TEST_EXPECT_MSG_GT(later.held, 0.2, "while it answered");
-        NS_TEST_EXPECT_MSG_EQ(later.heldMute, 0, "and no longer than 3 s after that");
+        NS_TEST_EXPECT_MSG_EQ(later.heldMute, 0, "and no longer than forty asks after that");
     }
 };
 

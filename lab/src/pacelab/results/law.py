@@ -31,7 +31,7 @@ DIGITS = 12
 
 LAWS = ("off", "gap", "ap", "map", "shaper", "even")
 # Headers that only some laws compute with. All others count for all laws; so would a new one.
-_EVEN = """active air airtime alone budget demand echo feedback hostpace police probe
+_EVEN = """active air airtime alone budget demand echo feedback hostpace opaque police probe
 queueing sack search silence turn"""
 GONE = "hosts presence share trial"  # of `even`, in commits of before
 OWN = {
