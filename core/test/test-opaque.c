@@ -190,7 +190,7 @@ static void test_follows(void)
 
 	model.carries *= 2;
 	steps = UNTIL(&model, sends(&model) > .9 * model.carries);
-	CHECK(steps > 15 && steps < 100, "%u steps to grow to twice as much", steps);
+	CHECK(steps > 5 && steps < 150, "%u steps to grow to twice as much", steps);
 	run(&model, 30);
 	model.carries /= 2;
 	steps = UNTIL(&model, sends(&model) < model.carries);
@@ -254,7 +254,7 @@ static void test_begins_at_what_it_gets(void)
 	/* From 6 ms to more than 20: D at most doubles in a round of a second. */
 	steps = UNTIL(&model, model.at.held_bytes_per_s);
 	CHECK(steps > 10 && steps <= 35, "%u steps", steps);
-	CHECK(held(&model) >= CARRIES / 4 && held(&model) < 1.05 * CARRIES / 4, "%.0f", held(&model));
+	CHECK(held(&model) >= .97 * CARRIES / 4 && held(&model) < 1.05 * CARRIES / 4, "%.0f", held(&model));
 	/* When twice what may wait does, a tenth less a round. */
 	run(&model, 3);
 	before = held(&model);
@@ -307,10 +307,11 @@ static void test_who_answers_no_more(void)
 	model.asks = 0;
 	run(&model, 60);
 	CHECK_EQUAL(model.at.held_bytes_per_s, 0);
-	CHECK(model.asks > 200, "it is asked all the same");
+	CHECK_EQUAL(model.asks, 0); /* others have the budget */
 	CHECK_EQUAL(model.at.base_ns, base_ns);
 	model.mute = false;
-	CHECK(UNTIL(&model, model.at.held_bytes_per_s) < 50, "it is held anew");
+	run(&model, (double)(MP_OPAQUE_PATH_NS / MP_NS_PER_S) - 60);
+	CHECK(UNTIL(&model, model.at.held_bytes_per_s) < 80, "it is asked and held anew");
 	/* Who answers each time a second late does not answer. */
 	model = settled();
 	model.answers_ns = MP_NS_PER_S + MS;
@@ -391,13 +392,14 @@ static void test_what_is_told_to_the_shares(void)
 static void test_least(void)
 {
 	struct model model = settled();
-	double least = (double)mp_opaque_least_bytes_per_s(model.at.base_ns + model.wait_ns), fell;
+	double least = (double)mp_opaque_least_bytes_per_s(model.wait_ns);
+	struct means means;
 
 	model.answers_ns = 500 * MS;
-	/* Until it is held no longer: it gets few. */
-	for (fell = ALL; model.at.held_bytes_per_s; step(&model))
-		fell = fmin(fell, held(&model));
-	CHECK_NEAR(fell, least, 0, 1);
+	run(&model, 60);
+	means = run(&model, 120);
+	CHECK_NEAR(means.least, least, 0, 1);
+	CHECK_NEAR(means.most, least, 0, 1); /* and it is not taken for one who gets few */
 }
 
 /* Whatever comes: no overflow, and a rate within bounds. */

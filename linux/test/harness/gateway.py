@@ -15,8 +15,8 @@ from typing import Any
 
 from harness.namespace import Namespace
 
-# What takes longer will never come, on a busy machine either; an emulated one asks for a multiple:
-# its kernel checks the programs for 5 s alone, and for 14 s and more while a transfer keeps it busy.
+# What takes longer will never come, on a busy machine either. An emulated one asks for a multiple:
+# its kernel checks the programs for 5 s alone, for 14 s and more while a transfer keeps it busy.
 PATIENCE_S = 40.0 * float(os.environ.get("MESHPACE_TEST_PATIENCE", "1"))
 PROGRAM = Path(__file__).parents[3] / "bin" / "meshpace"
 Table = Mapping[str, object]

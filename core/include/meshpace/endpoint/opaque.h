@@ -29,7 +29,10 @@
 #define MP_OPAQUE_MOST_NS MP_NS_PER_S /* an answer that is later is of no path that carries anything */
 /* A path is as it was for so long; then it has to be learnt again, as what hosts get alone (airtime.h). */
 #define MP_OPAQUE_PATH_NS (240 * MP_NS_PER_S)
-/* Who has not answered so many in a row does not any more: ten seconds of asks. Of eight asks seven may be lost meanwhile. */
+/*
+ * Who has not answered so many in a row, ten seconds of asks, does not any more, and is not asked for as long as a path
+ * lasts. Of eight asks seven may be lost meanwhile.
+ */
 #define MP_OPAQUE_MUTE 40u
 
 struct mp_opaque {
@@ -47,6 +50,7 @@ struct mp_opaque {
 	uint64_t sum_ns;           /* of this round's answers */
 	uint32_t count;            /* of them */
 	uint32_t unanswered;       /* asks in a row, so far */
+	uint64_t mute_ns;          /* since when they are MP_OPAQUE_MUTE; 0: they are not */
 	uint32_t few;              /* steps in a row in which few came */
 	bool many;                 /* datagrams enough to fill the path */
 };
@@ -69,6 +73,20 @@ MP_INLINE uint64_t mp_opaque_rate(uint64_t before, uint64_t now, uint64_t elapse
 	uint64_t bytes = mp_min_u64(mp_max_u64(now, before) - before, 1ull << 44);
 
 	return mp_min_u64(bytes * 1000000 / elapsed_us, MP_AIR_MAX_BYTES_PER_S);
+}
+
+/* Whether nothing more is to be hoped for from asking, for the time being. */
+MP_INLINE bool mp_opaque_is_mute(struct mp_opaque *opaque, uint64_t now_ns)
+{
+	if (opaque->unanswered < MP_OPAQUE_MUTE) {
+		opaque->mute_ns = 0;
+		return false;
+	}
+	if (!opaque->mute_ns)
+		opaque->mute_ns = mp_max_u64(now_ns, 1);
+	if (now_ns > opaque->mute_ns + MP_OPAQUE_PATH_NS)
+		opaque->unanswered = 0;
+	return true;
 }
 
 /*
@@ -95,7 +113,8 @@ MP_INLINE bool mp_opaque_step(struct mp_opaque *opaque, uint64_t datagram_bytes,
 	opaque->before_ns = now_ns;
 	opaque->datagram_bytes = datagram_bytes;
 	opaque->delivered_bytes = delivered_bytes;
-	enough = opaque->datagram_rate >= least;
+	/* Half keeps it: who is held to the least is not taken for one who gets few. */
+	enough = opaque->datagram_rate >= (opaque->many ? least / 2 : least);
 	opaque->few = enough ? 0 : (uint32_t)mp_min_u64((uint64_t)opaque->few + steps, MP_AIR_PRESENT);
 	opaque->many = enough || (opaque->many && opaque->few < MP_AIR_PRESENT);
 	if (!opaque->many || opaque->unanswered >= MP_OPAQUE_MUTE) {
@@ -104,6 +123,8 @@ MP_INLINE bool mp_opaque_step(struct mp_opaque *opaque, uint64_t datagram_bytes,
 		opaque->sum_ns = 0;
 		opaque->count = 0;
 	}
+	if (mp_opaque_is_mute(opaque, now_ns))
+		return false;
 	return opaque->many || latest >= least || (latest && !opaque->base_ns);
 }
 
@@ -142,7 +163,7 @@ MP_INLINE void mp_opaque_round(struct mp_opaque *opaque, uint64_t wait_ns)
 	if (held ? error_q16 >= 0 && !binds : !mp_opaque_wants(opaque, wait_ns))
 		return;
 	held = mp_opaque_changed(held && binds ? held : rate, error_q16);
-	opaque->held_bytes_per_s = mp_max_u64(held, mp_opaque_least_bytes_per_s(opaque->base_ns + wait_ns));
+	opaque->held_bytes_per_s = mp_max_u64(held, mp_opaque_least_bytes_per_s(wait_ns));
 }
 
 /* T, with one round trip more. Of two windows, lest what was true once be true for ever. */
