@@ -122,7 +122,7 @@ MeshpaceHosts::OpaqueStep(uint32_t address, uint32_t hops, uint64_t nowNs)
                                      host.share.delivered_bytes,
                                      host.opaqueWaitNs,
                                      nowNs);
-    if (asks)
+    if (host.opaque.many)
     {
         host.share.flows++;
         host.share.wanting_flows += mp_opaque_wants(&host.opaque, host.opaqueWaitNs);

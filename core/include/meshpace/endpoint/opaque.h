@@ -92,8 +92,8 @@ MP_INLINE bool mp_opaque_is_mute(struct mp_opaque *opaque, uint64_t now_ns)
 /*
  * A step, MP_AIR_STEP_NS after the one before, or later: what the host got so far, of datagrams and in all.
  * Returns whether it is to be asked, as its budget allows (budget.h): with the first burst already, for when its mean shows
- * it the path is not empty any more; and with any datagram, as long as T is not known. Who gets few for as long as who is not there any more
- * (MP_AIR_PRESENT), or who does not answer any more, is held no longer; T is of the path, and stays.
+ * it the path is not empty any more; and with any datagram, as long as T is not known. Who gets few for as long as somebody
+ * who is not there any more (MP_AIR_PRESENT), or does not answer any more, is held no longer; T is of the path, and stays.
  */
 MP_INLINE bool mp_opaque_step(struct mp_opaque *opaque, uint64_t datagram_bytes, uint64_t delivered_bytes, uint64_t wait_ns,
 			      uint64_t now_ns)
@@ -137,7 +137,7 @@ MP_INLINE int64_t mp_opaque_error_q16(const struct mp_opaque *opaque, uint64_t w
 /* Whether the host would get more if the mesh carried more: half of what may wait does. */
 MP_INLINE bool mp_opaque_wants(const struct mp_opaque *opaque, uint64_t wait_ns)
 {
-	return opaque->many && opaque->mean_ns && mp_opaque_error_q16(opaque, wait_ns) < (int64_t)(MP_ONE_Q16 / 2);
+	return opaque->many && mp_opaque_error_q16(opaque, wait_ns) < (int64_t)(MP_ONE_Q16 / 2);
 }
 
 /* rate (1 + e gain), of a rate of at most MP_AIR_MAX_BYTES_PER_S. */

@@ -41,9 +41,10 @@ impl Host {
     /// Returns whether it is to be asked.
     fn step(&mut self, known: Option<Known>, now_ns: u64) -> bool {
         let datagrams = self.datagrams.values().sum();
+        // Of one that is not there nothing was delivered.
         let known = known.unwrap_or(Known {
             hops: 0,
-            delivered_bytes: datagrams,
+            delivered_bytes: self.state.delivered_bytes,
         });
         self.wait_ns = law::opaque_wait_ns(known.hops, law::even().hop_wait_ns);
         let delivered = known.delivered_bytes;
@@ -73,7 +74,7 @@ pub struct Opaque {
     /// by the address that stands for each
     hosts: HashMap<Address, Host>,
     asks: Asks,
-    /// open while somebody is asked: the kernel then notes when packets come
+    /// open while somebody gets datagrams: the kernel then notes when packets come
     echo: Option<Echo>,
     pub asked: u64,
 }
@@ -98,11 +99,14 @@ impl Opaque {
         let answers = self.echo.as_ref().map_or_else(Vec::new, Echo::answers);
         self.take(&answers, aliases);
         let due = self.count(others, aliases, known, now_ns);
-        if due.is_empty() && self.hosts.values().all(|host| !host.state.many) {
+        if self.hosts.is_empty() {
             self.echo = None;
-            return;
+        } else if self.echo.is_some() {
+            self.ask(&due, now_ns);
+        } else {
+            // Whom it concerns is asked in the next step: what comes just after bears no time of its own yet.
+            self.echo = Some(Echo::open());
         }
-        self.ask(&due, now_ns);
     }
 
     fn take(&mut self, answers: &[Answer], aliases: &Aliases) {
@@ -146,8 +150,7 @@ impl Opaque {
             }
             let host = self.hosts.get_mut(address);
             let next = host.and_then(|host| host.next(now_ns));
-            let echo = self.echo.get_or_insert_with(Echo::open);
-            if let Some((to, number)) = next {
+            if let (Some((to, number)), Some(echo)) = (next, &self.echo) {
                 self.asked += u64::from(echo.ask(&to, number));
             }
         }

@@ -29,9 +29,16 @@ impl Gateway {
         let down = self.bytes.iter().map(|(a, bytes)| (key(a, DOWN), *bytes));
         let up = self.bytes.keys().map(|a| (key(a, UP), 1 << 40));
         let others: Vec<_> = down.chain(up).collect();
+        let known = |address: &Address| {
+            let delivered_bytes = *self.bytes.get(address)?;
+            Some(Known {
+                hops: 1,
+                delivered_bytes,
+            })
+        };
         let due = self
             .opaque
-            .count(&others, &self.aliases, |_| None, self.now_ns);
+            .count(&others, &self.aliases, known, self.now_ns);
         due.iter()
             .filter(|host| self.opaque.asks.spend(host, self.now_ns))
             .filter_map(|host| self.opaque.hosts.get_mut(host)?.next(self.now_ns))
