@@ -4,6 +4,7 @@ Hosts that get datagrams of which nothing can be read (core's opaque.h): they ar
 on their paths, and held by what they answer.
 """
 
+import contextlib
 import math
 import re
 import statistics
@@ -12,7 +13,7 @@ import time
 
 import pytest
 from conftest import StartGateway
-from harness import air, net
+from harness import air, hang, net
 from harness.gateway import PATIENCE_S, Gateway, host, until
 from test_shares import Flood
 
@@ -101,3 +102,24 @@ def test_nobody_is_held_without_need(start: StartGateway, why: str) -> None:
             before = asked(gateway)
             time.sleep(2)
             assert asked(gateway) == before, "nothing comes any more"
+
+
+@pytest.mark.parametrize("how", ["stopped", "killed"])
+def test_a_dead_daemon_holds_nobody(start: StartGateway, how: str) -> None:
+    """Who is held by answers is held no longer than somebody hears them."""
+    with net.over_radio(RADIO) as network:
+        gateway = begin(start, network)
+        with Flood(network.wired, network.host, net.host4(0), QUIET_KBPS) as flood:
+            time.sleep(QUIET_S)
+            flood.kbps = 1.5 * KBPS
+            until(lambda: cap_kbps(gateway) is not None, PATIENCE_S, gateway)
+            with hang.stopped(gateway.pid) if how == "stopped" else contextlib.nullcontext():
+                if how == "killed":
+                    gateway.kill()
+                time.sleep(2)
+                before = flood.received
+                time.sleep(4)
+                kbps = (flood.received - before) * 8e-3 / 4
+            assert kbps > 0.85 * KBPS, "what the radio carries"
+            if how == "stopped":
+                until(lambda: cap_kbps(gateway) is not None, PATIENCE_S, gateway)
