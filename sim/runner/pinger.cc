@@ -4,13 +4,7 @@
 
 #include "pinger.h"
 
-#include "ns3/icmpv4.h"
-#include "ns3/icmpv4-l4-protocol.h"
-#include "ns3/inet-socket-address.h"
-#include "ns3/ipv4-header.h"
-#include "ns3/ipv4-raw-socket-factory.h"
 #include "ns3/simulator.h"
-#include "ns3/uinteger.h"
 
 #include <algorithm>
 
@@ -42,56 +36,23 @@ Pinger::Install()
 void
 Pinger::Start()
 {
-    m_socket = Socket::CreateSocket(m_node, Ipv4RawSocketFactory::GetTypeId());
-    m_socket->SetAttribute("Protocol", UintegerValue(Icmpv4L4Protocol::PROT_NUMBER));
-    m_socket->SetRecvCallback(MakeCallback(&Pinger::Receive, this));
-    m_socket->Bind();
+    m_socket = std::make_unique<EchoSocket>(m_node,
+                                            m_identifier,
+                                            MakeCallback(&Pinger::Answered, this));
     Send();
 }
 
 void
 Pinger::Send()
 {
-    Icmpv4Echo echo;
-    echo.SetIdentifier(m_identifier);
-    echo.SetSequenceNumber(m_requests.size());
-    echo.SetData(Create<Packet>(DATA_BYTES));
-    Icmpv4Header header;
-    header.SetType(Icmpv4Header::ICMPV4_ECHO);
-    auto packet = Create<Packet>();
-    packet->AddHeader(echo);
-    packet->AddHeader(header);
+    const auto sequence = static_cast<uint16_t>(m_requests.size());
     m_requests.push_back({Simulator::Now(), Time()});
-    // One that finds no route is lost like any other.
-    m_socket->SendTo(packet, 0, InetSocketAddress(m_receiver, 0));
+    m_socket->Ask(m_receiver, sequence, DATA_BYTES);
     Simulator::Schedule(Seconds(m_config.interval_s), &Pinger::Send, this);
 }
 
-/** A raw socket gets all of the node's ICMP, answers to others too. */
 void
-Pinger::Receive(Ptr<Socket> socket)
-{
-    while (auto packet = socket->Recv())
-    {
-        Ipv4Header ip;
-        Icmpv4Header header;
-        packet->RemoveHeader(ip);
-        packet->RemoveHeader(header);
-        if (header.GetType() != Icmpv4Header::ICMPV4_ECHO_REPLY)
-        {
-            continue;
-        }
-        Icmpv4Echo echo;
-        packet->RemoveHeader(echo);
-        if (echo.GetIdentifier() == m_identifier)
-        {
-            Answered(echo.GetSequenceNumber());
-        }
-    }
-}
-
-void
-Pinger::Answered(uint16_t sequence)
+Pinger::Answered(Ipv4Address, uint16_t sequence)
 {
     // Numbers on the wire are modulo 65536: the latest request of that number it is.
     const auto latest = m_requests.size() - 1;

@@ -7,12 +7,14 @@
 
 #include "scenario.h"
 
+#include "../model/icmp/echo-socket.h"
+
 #include "ns3/ipv4-address.h"
 #include "ns3/node.h"
 #include "ns3/nstime.h"
-#include "ns3/socket.h"
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace ns3
@@ -74,15 +76,14 @@ class Pinger
 
     void Start();
     void Send();
-    void Receive(Ptr<Socket> socket);
-    void Answered(uint16_t sequence);
+    void Answered(Ipv4Address receiver, uint16_t sequence);
 
     const PingConfig m_config;
     const Ptr<Node> m_node;
     const Ipv4Address m_receiver;
     const uint16_t m_identifier;
     const Time m_warmup;
-    Ptr<Socket> m_socket;
+    std::unique_ptr<EchoSocket> m_socket;
     std::vector<Request> m_requests; //!< all, in the order of their numbers
 };
 

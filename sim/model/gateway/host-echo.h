@@ -5,14 +5,15 @@
 #ifndef HOST_ECHO_H
 #define HOST_ECHO_H
 
+#include "../icmp/echo-socket.h"
+
 #include "ns3/callback.h"
-#include "ns3/ipv4-address.h"
 #include "ns3/node.h"
 #include "ns3/nstime.h"
-#include "ns3/socket.h"
 
 #include <cstdint>
 #include <map>
+#include <memory>
 
 namespace ns3
 {
@@ -30,7 +31,6 @@ class HostEcho
      * @param answered takes a host's address and the round trip
      */
     HostEcho(Ptr<Node> node, Callback<void, uint32_t, Time> answered);
-    ~HostEcho();
 
     /** @param host address of a host that is asked now */
     void Ask(uint32_t host);
@@ -43,12 +43,11 @@ class HostEcho
         std::map<uint16_t, Time> open; //!< when, by sequence number
     };
 
-    void Receive(Ptr<Socket> socket);
-    void Answered(uint32_t host, uint16_t sequence);
+    void Answered(Ipv4Address host, uint16_t sequence);
 
     Ptr<Node> m_node;
     Callback<void, uint32_t, Time> m_answered;
-    Ptr<Socket> m_socket; //!< made with the first ask
+    std::unique_ptr<EchoSocket> m_socket; //!< made with the first ask
     std::map<uint32_t, Asked> m_asked; //!< by address
 };
 
