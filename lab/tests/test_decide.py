@@ -114,7 +114,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _decide(budget_s: float = 600.0, jobs: int = 2) -> Table:
-    (outcome,) = decide.decide(
+    (outcome,), _ = decide.decide(
         catalogue.find_experiments(["own"], quick=False), Workers(jobs), budget_s
     )
     return outcome

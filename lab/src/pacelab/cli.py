@@ -121,7 +121,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     again.add_argument("--out", type=Path, default=OUT, metavar="DIR")
     again.add_argument(
-        "--keep", metavar="GROUP[/NAME]", help="write results/GROUP/ID.json, or NAME.json, too"
+        "--keep",
+        metavar="GROUP[/NAME]",
+        help="write results/GROUP/ID.json, or NAME.json, too; with --until-decided the runs, too, "
+        "from which a later call goes on",
     )
     again.set_defaults(act=_reproduce)
 
@@ -286,12 +289,13 @@ def _print_cost(experiments: Sequence[Experiment]) -> None:
 
 
 def _reproduce(arguments: argparse.Namespace) -> int:
+    from pacelab.experiment import archive
     from pacelab.experiment.catalogue import find_experiments
     from pacelab.experiment.decide import decide
     from pacelab.experiment.part import Part, parse_value
     from pacelab.experiment.reproduce import Workers, reproduce
     from pacelab.results.keep import keep, target
-    from pacelab.results.pages import write_pages
+    from pacelab.results.pages import RESULTS, write_pages
     from pacelab.results.report import write_outcome, write_report
 
     if arguments.until_decided and arguments.seeds:
@@ -314,7 +318,12 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     out = _folder(arguments.out)
     workers = Workers(arguments.jobs, arguments.scheduler)
     if arguments.until_decided:
-        outcomes = decide(experiments, workers, arguments.budget or BUDGET_S)
+        stored = RESULTS / kept[0] / archive.NAME if kept else None
+        if stored and stored.exists():
+            archive.take(stored, workers)
+        outcomes, jobs = decide(experiments, workers, arguments.budget or BUDGET_S)
+        if stored:
+            archive.write(stored, jobs)
     elif arguments.emulated:
         from pacelab.emulation.experiment import reproduce_emulated
 

@@ -135,11 +135,15 @@ class _Board:
     def _plain(self) -> list[_Check]:
         return [c for c in self.checks if is_judged(c.table) and not has_runs(c.table)]
 
+    def jobs(self) -> set[Job]:
+        """All runs that it has, those of its search too."""
+        return {job for point in self.points for job in point.jobs()} | self.searches
+
     def result(self) -> Table:
         """What came out, judged."""
         results = [point.result() for point in self.points]
         found = list(zip(self.searched, results, strict=True))
-        jobs = {job for point in self.points for job in point.jobs()} | self.searches
+        jobs = self.jobs()
         outcome = outcome_of(self.experiment, found, cost_of(jobs))
         self.outcome = outcome
         sequential = self._sequential()
@@ -248,8 +252,11 @@ def _note(boards: Sequence[_Board]) -> None:
         sys.stderr.flush()
 
 
-def decide(experiments: Sequence[Experiment], workers: Workers, budget_s: float) -> list[Table]:
-    """The outcomes of experiments, whose seeds are added until each check is decided.
+def decide(
+    experiments: Sequence[Experiment], workers: Workers, budget_s: float
+) -> tuple[list[Table], set[Job]]:
+    """The outcomes of experiments, whose seeds are added until each check is decided, and the runs
+    that they are of.
 
     ``budget_s``: wall-clock time after which nothing more is begun; what was begun is finished, and
     searches, and one run of each point, are made in any case.
@@ -261,4 +268,4 @@ def decide(experiments: Sequence[Experiment], workers: Workers, budget_s: float)
     while time.monotonic() < end_s:
         if next(rounds, StopIteration) is StopIteration:
             break
-    return [board.result() for board in boards]
+    return [board.result() for board in boards], {job for b in boards for job in b.jobs()}

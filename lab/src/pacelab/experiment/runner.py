@@ -94,11 +94,19 @@ def _store(file: Path, text: str) -> None:
         os.replace(part.name, file)
 
 
-def keep(job: Job, result: Run) -> None:
-    """Caches here what a run gave elsewhere, so that a later call finds it, whoever then works."""
+def _store_cost(file: Path, cpu_s: float) -> None:
+    _store(file.with_suffix(COST), f"{cpu_s:.3f}\n")
+
+
+def keep(job: Job, result: Run, cpu_s: float | None = None) -> None:
+    """Caches here what a run gave elsewhere, so that a later call finds it, whoever then works;
+    and what it cost, where that is known.
+    """
     file = _cache_file(job)
     if job.use_cache and not file.exists():
         _store(file, json.dumps(result))
+        if cpu_s is not None:
+            _store_cost(file, cpu_s)
 
 
 def execute(job: Job) -> Run:
@@ -123,7 +131,7 @@ def execute(job: Job) -> Run:
         raise RunError(f'"{title}", seed {job.seed}: the simulator failed: {reason}')
     result: Run = json.loads(done.output)
     _store(_cache_file(job), done.output)
-    _store(_cache_file(job).with_suffix(COST), f"{done.cpu_s:.3f}\n")
+    _store_cost(_cache_file(job), done.cpu_s)
     return result
 
 

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs that a campaign keeps with its figures, from which a later call goes on, elsewhere too.
+
+The cache names a run by the program that made it, and each build is another program. Here a run
+stands with its scenario, and those of another program are taken on trial: of each *kind* (law,
+congestion control, radio, people or none, opaque flows or none) one, drawn by lot, is simulated
+again. Where it comes out the same, the kind is taken; where not, its runs are made anew, as if they
+were not there. What changes one run of a kind in a thousand passes this; a change of a law, of a
+sender or of the radio does not.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import random
+import sys
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+
+from pacelab.errors import InputError
+from pacelab.experiment.campaign import run_all
+from pacelab.experiment.reproduce import Workers
+from pacelab.experiment.runner import Job, cached, cost_s, keep
+from pacelab.results.runs import Run
+from pacelab.scenario.schema import Table
+from pacelab.simulator import program_hash
+
+NAME = "runs.xz"  # in a group's folder
+SCHEMA = 1
+
+Kept = Mapping[Job, tuple[Run, float | None]]
+
+
+def write(file: Path, jobs: Collection[Job]) -> None:
+    """Writes the runs of jobs, and those that the file has of others and the cache too."""
+    found: dict[Job, tuple[Run, float | None]] = {}
+    for job in {*jobs, *(_read(file)[1] if file.exists() else ())}:
+        run = cached(job)
+        if run is not None:
+            found[job] = run, cost_s(job)
+    text = json.dumps(_document(found), sort_keys=True)
+    file.write_bytes(lzma.compress(text.encode()))
+
+
+def take(file: Path, workers: Workers) -> None:
+    """Puts a file's runs into the cache, those of kinds that come out the same again.
+
+    Raises InputError when the file is no archive.
+    """
+    program, kept = _read(file)
+    known: Kept = {job: found for job, found in kept.items() if cached(job) is None}
+    if program != program_hash():
+        known = _trusted(known, workers)
+    for job, (run, cpu_s) in known.items():
+        keep(job, run, cpu_s)
+
+
+def _trusted(kept: Kept, workers: Workers) -> Kept:
+    """Of runs of another program those whose kinds come out the same here."""
+    kinds: dict[str, list[Job]] = defaultdict(list)
+    for job in kept:
+        kinds[_kind(json.loads(job.scenario))].append(job)
+    lot = random.Random(program_hash())
+    drawn = {kind: lot.choice(sorted(jobs, key=repr)) for kind, jobs in sorted(kinds.items())}
+    again = run_all(list(drawn.values()), workers.jobs, workers.scheduler)
+    trusted: dict[Job, tuple[Run, float | None]] = {}
+    for (kind, job), run in zip(drawn.items(), again, strict=True):
+        if run == kept[job][0]:
+            trusted |= {one: kept[one] for one in kinds[kind]}
+        else:
+            count = len(kinds[kind])
+            sys.stderr.write(f"pacelab: {count} kept runs are made anew, by another law: {kind}\n")
+    return trusted
+
+
+def _kind(scenario: Table) -> str:
+    """What is likely to change a run when it changes: the words of its laws, senders, radio."""
+    flows = scenario["flows"]
+    words = [
+        scenario["gateway"]["law"],
+        *sorted({f"{flow['law']} {flow['variant']}" for flow in flows}),
+        *(["opaque"] if any(flow["opaque"] for flow in flows) else []),
+        *(["people"] if scenario["people"] else []),
+        str(scenario["radio"].get("standard", "")),
+        str(scenario["radio"].get("rate_control", "")),
+        scenario["routing"]["protocol"],
+    ]
+    return ", ".join(words)
+
+
+def _document(found: Kept) -> Table:
+    """Scenarios, each once, with their runs; in an order that does not depend on the campaign's."""
+    scenarios: dict[str, list[Table]] = defaultdict(list)
+    for job in sorted(found, key=lambda job: (job.scenario, job.seed)):
+        run, cpu_s = found[job]
+        scenarios[job.scenario].append({"seed": job.seed, "cpu_s": cpu_s, "run": run})
+    listed = [{"scenario": json.loads(text), "runs": runs} for text, runs in scenarios.items()]
+    return {"schema": SCHEMA, "program": program_hash(), "scenarios": listed}
+
+
+def _read(file: Path) -> tuple[str, Kept]:
+    """The program that made a file's runs, and the runs."""
+    try:
+        document = json.loads(lzma.decompress(file.read_bytes()))
+        if document["schema"] != SCHEMA:
+            raise ValueError
+        return str(document["program"]), dict(_runs_of(document))
+    except (OSError, ValueError, KeyError, TypeError, lzma.LZMAError):
+        raise InputError(
+            f"{file}: holds no runs that this pacelab reads; delete it, and they are made again"
+        ) from None
+
+
+def _runs_of(document: Table) -> Iterator[tuple[Job, tuple[Run, float | None]]]:
+    for of in document["scenarios"]:
+        scenario = json.dumps(of["scenario"], sort_keys=True)
+        for own in of["runs"]:
+            yield Job(scenario, own["seed"]), (own["run"], own["cpu_s"])

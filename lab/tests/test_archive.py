@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Kept runs: who goes on from them, and when they are not believed."""
+
+import lzma
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pacelab.errors import InputError
+from pacelab.experiment import archive, catalogue, decide, definition, runner
+from pacelab.experiment.reproduce import Workers
+from pacelab.experiment.runner import Job, cost_s
+from pacelab.scenario.schema import Table
+from test_decide import EXPERIMENT, NOISY
+
+WORKERS = Workers(2)
+KINDS = 4  # of the experiment's systems: NewReno, Vegas, GAP, even
+# Another build, of the same runs; and one in which the law even is another.
+REBUILT = NOISY + "# built again\n"
+CHANGED = NOISY.replace('"even": 1.04', '"even": 1.05')
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A catalogue with one experiment of the test's own."""
+    (tmp_path / "own.toml").write_text(EXPERIMENT)
+    monkeypatch.setattr(definition, "SCENARIOS", tmp_path)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Where runs are kept."""
+    return tmp_path / archive.NAME
+
+
+def _decide() -> tuple[Table, set[Job]]:
+    found = catalogue.find_experiments(["own"], quick=False)
+    (outcome,), jobs = decide.decide(found, WORKERS, 600.0)
+    return outcome, jobs
+
+
+def _elsewhere() -> None:
+    """As on a machine that has made no run yet."""
+    for cached in runner.cache_folder().glob("*/*"):
+        cached.unlink()
+
+
+@pytest.fixture
+def kept(own: None, stand_in: Callable[[str], Callable[[], int]], file: Path) -> Table:
+    """What a campaign came to that kept its runs, on a machine that is gone."""
+    del own
+    stand_in(NOISY)
+    outcome, jobs = _decide()
+    archive.write(file, jobs)
+    _elsewhere()
+    return outcome
+
+
+def test_the_same_program_makes_nothing_again(
+    kept: Table, stand_in: Callable[[str], Callable[[], int]], file: Path
+) -> None:
+    """Else a campaign would begin anew with each machine."""
+    ran = stand_in(NOISY)
+    before = ran()
+    archive.take(file, WORKERS)
+    outcome, jobs = _decide()
+    assert outcome == kept  # what it cost, too
+    assert ran() == before
+    assert all(cost_s(job) for job in jobs)
+
+
+def test_of_another_program_one_of_each_kind_is_made_again(
+    kept: Table, stand_in: Callable[[str], Callable[[], int]], file: Path
+) -> None:
+    """Else each build would begin anew, or what another law gave would pass for this one's."""
+    ran = stand_in(REBUILT)
+    before = ran()
+    archive.take(file, WORKERS)
+    outcome, _ = _decide()
+    assert outcome["checks"] == kept["checks"]
+    assert ran() == before + KINDS
+
+
+def test_what_comes_out_otherwise_is_made_anew(
+    kept: Table,
+    stand_in: Callable[[str], Callable[[], int]],
+    file: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Else figures of two laws would stand in one table."""
+    ran = stand_in(CHANGED)
+    before = ran()
+    archive.take(file, WORKERS)
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert "even" in told
+    outcome, jobs = _decide()
+    of_even = sum('"law": "even"' in job.scenario for job in jobs)
+    assert of_even > 1
+    assert ran() == before + KINDS + of_even - 1  # the one by which it was noticed is kept
+    gains = [outcome["checks"][2], kept["checks"][2]]
+    assert gains[0]["measured"] != gains[1]["measured"]
+    assert outcome["checks"][0]["measured"] == kept["checks"][0]["measured"]
+
+
+def test_a_part_of_a_campaign_leaves_the_rest_there(
+    kept: Table, stand_in: Callable[[str], Callable[[], int]], file: Path
+) -> None:
+    """Else who runs one experiment of a group would lose the runs of all others."""
+    stand_in(NOISY)
+    archive.take(file, WORKERS)
+    _, jobs = _decide()
+    whole = file.read_bytes()
+    archive.write(file, sorted(jobs, key=repr)[:3])
+    assert file.read_bytes() == whole
+    assert kept["runs"] == len(jobs)
+
+
+@pytest.mark.parametrize("broken", [b"no archive", lzma.compress(b"[]"), lzma.compress(b"{}")])
+def test_what_is_no_archive_is_said(broken: bytes, file: Path) -> None:
+    """Else a file that a merge has broken would end in a traceback."""
+    file.write_bytes(broken)
+    with pytest.raises(InputError, match="delete it") as error:
+        archive.take(file, WORKERS)
+    assert "\n" not in str(error.value)
