@@ -264,7 +264,8 @@ CALL(hostpace)
 	uint64_t held_bytes_per_s = mp_held_bytes_per_s(p->us, p->len & 1);
 
 	(void)context;
-	p->out[12] = mp_datagram_fits(&p->pace, &p->turns, &p->turn, held_bytes_per_s, p->bytes, p->now_ns);
+	p->out[12] = mp_datagram_waits_ns(&p->pace, &p->turns, &p->turn, held_bytes_per_s, p->bytes, p->now_ns);
+	p->out[12] += mp_datagram_judge(&p->wait, p->out[12], p->us, p->len & 1, p->now_ns);
 	mp_host_leaves(&p->pace, held_bytes_per_s, p->now_ns, p->now_ns + p->rtt_ns, p->len, p->number);
 	p->out[13] = mp_host_departure_ns(&p->pace, held_bytes_per_s, p->now_ns, p->len, MP_CAP_WAIT_NS,
 					  MP_TOO_LONG_IS_REFUSED);

@@ -92,13 +92,90 @@ static void test_datagrams(void)
 	struct mp_turn flood = { 0 }, call = { 0 };
 	uint32_t taken;
 
-	for (taken = 0; mp_datagram_fits(&pace, &turns, &flood, CAP_BYTES_PER_S, 1, MS); taken++)
+	for (taken = 0; mp_datagram_waits_ns(&pace, &turns, &flood, CAP_BYTES_PER_S, 1, MS) <= MP_CAP_WAIT_NS; taken++)
 		mp_turn_take(&flood, mp_turn_tag(&turns, &flood), 1000);
 	CHECK_EQUAL(taken, 21);
-	CHECK_EQUAL(mp_datagram_fits(&pace, &turns, &call, CAP_BYTES_PER_S, 2, MS), true);
-	CHECK_EQUAL(mp_datagram_fits(&pace, &turns, &flood, 0, 1, MS), true);
+	CHECK_EQUAL(mp_datagram_waits_ns(&pace, &turns, &call, CAP_BYTES_PER_S, 2, MS), 0);
+	CHECK_EQUAL(mp_datagram_waits_ns(&pace, &turns, &flood, 0, 1, MS), 0);
 	mp_host_departed(&pace, 500 * MS, 1000);
-	CHECK_EQUAL(mp_datagram_fits(&pace, &turns, &call, CAP_BYTES_PER_S, 2, MS), false);
+	CHECK_EQUAL(mp_datagram_waits_ns(&pace, &turns, &call, CAP_BYTES_PER_S, 2, MS), 509 * MS);
+}
+
+/* A queue of a sender's, in packets of a millisecond. */
+struct queue {
+	struct mp_wait wait;
+	double window; /* packets under way, with those that wait */
+	double waiting;
+	double wait_ns; /* mean of the second half */
+	uint32_t told;
+	uint32_t least; /* packets in a round trip that left, of 1000 */
+};
+
+/*
+ * So many ms of a sender whose path takes 100 ms: it sends what its window allows, one packet more each round trip, and
+ * 0.7 of it when told (RFC 9438), once a round trip; heeds: else it goes on.
+ */
+static void send(struct queue *queue, uint32_t ms, bool ecn, bool heeds)
+{
+	double heard_ms = 0, sum = 0;
+	uint64_t now_ns;
+	uint32_t i;
+
+	for (i = 0; i < ms; i++) {
+		double arrivals = queue->window / (100 + queue->waiting);
+
+		now_ns = MS * (i + 1);
+		queue->waiting += arrivals;
+		switch (mp_datagram_judge(&queue->wait, (uint64_t)(queue->waiting * (double)MS), MS, ecn, now_ns)) {
+		case MP_HOLD_LOSES:
+			queue->waiting -= arrivals;
+			/* fall through */
+		case MP_HOLD_MARKS:
+			queue->told++;
+			if (heeds && i > heard_ms + 100 + queue->waiting) {
+				queue->window *= 0.7;
+				heard_ms = i;
+			}
+			break;
+		default:
+			break;
+		}
+		queue->window += 1 / (100 + queue->waiting);
+		queue->least += queue->waiting < 1 && i >= ms / 2;
+		queue->waiting = queue->waiting > 1 ? queue->waiting - 1 : 0;
+		sum += i >= ms / 2 ? queue->waiting : 0;
+	}
+	queue->wait_ns = sum / (ms - ms / 2) * (double)MS;
+}
+
+/* By marks and by losses alike who heeds them waits for about the target, and keeps the line busy; who does not, 200 ms. */
+static void test_codel(void)
+{
+	struct queue told = { .window = 300 }, lost = { .window = 300 }, deaf = { .window = 2000 };
+
+	send(&told, 100000, true, true);
+	CHECK(told.wait_ns < 1.5 * MP_DATAGRAM_TARGET_NS, "%.0f ms", told.wait_ns / (double)MS);
+	CHECK(told.least < 50000 / 20, "%u ms of nothing", told.least);
+	send(&lost, 100000, false, true);
+	CHECK(lost.wait_ns < 1.5 * MP_DATAGRAM_TARGET_NS, "%.0f ms", lost.wait_ns / (double)MS);
+	CHECK(lost.least < 50000 / 20, "%u ms of nothing", lost.least);
+	send(&deaf, 20000, true, false);
+	CHECK(deaf.wait_ns <= (double)MP_CAP_WAIT_NS, "%.0f ms", deaf.wait_ns / (double)MS);
+	CHECK(deaf.told > 1000, "%u", deaf.told);
+}
+
+/* Less than a call brings waits, and nothing is told: one burst of a tenth of a second is no queue. */
+static void test_bursts(void)
+{
+	struct mp_wait wait = { 0 };
+	uint32_t burst, i;
+
+	for (burst = 0; burst < 100; burst++)
+		for (i = 0; i < 100; i++)
+			CHECK_EQUAL(mp_datagram_judge(&wait, i * MS, MS, false, (burst * 1000 + i) * MS), MP_HOLD_WAITS);
+	/* Of a slow host eight packets wait in any case. */
+	for (i = 0; i < 1000; i++)
+		CHECK_EQUAL(mp_datagram_judge(&wait, 150 * MS, 20 * MS, false, (200000 + i) * MS), MP_HOLD_WAITS);
 }
 
 /* Flows are spread over all buckets, also those of one port to many, and of many to one. */
@@ -124,6 +201,8 @@ int main(int argc, char **argv)
 	test_fixed_on_arrival();
 	test_what_hosts_are_held_to();
 	test_datagrams();
+	test_codel();
+	test_bursts();
 	test_buckets();
 	return check_end();
 }

@@ -103,17 +103,25 @@ MP_INLINE enum mp_hold_verdict mp_hold_data(struct mp_class *class, const struct
 	return verdict;
 }
 
-/* What waits in a line of its host, by the host's cap alone; most_ns: not longer. */
-MP_INLINE enum mp_hold_verdict mp_hold_other(struct mp_class *class, struct mp_packet *p, uint64_t most_ns)
+/* Whether what waits by its host's cap alone may come to its line. The more ACKs wait, the faster they leave. */
+MP_INLINE enum mp_hold_verdict mp_judge_other(struct mp_hold *hold, const struct mp_packet *p)
+{
+	if (p->line == MP_LINE_ACKS)
+		return MP_HOLD_WAITS;
+	if (p->line == MP_LINE_NEW)
+		return mp_hold_has_room(hold, p->held_bytes_per_s) ? MP_HOLD_WAITS : MP_HOLD_LOSES;
+	return mp_hold_judge_datagram(hold, p->held_bytes_per_s, mp_units(p), mp_ecn_capable(p), p->segment.now_ns);
+}
+
+/* What waits in a line of its host, by the host's cap alone. */
+MP_INLINE enum mp_hold_verdict mp_hold_other(struct mp_class *class, struct mp_packet *p)
 {
 	enum mp_hold_verdict verdict = MP_HOLD_PASSES;
 
 	bpf_spin_lock(&class->lock);
 	if (mp_lets_go(class, p)) {
-		bool room = mp_hold_has_room(&class->hold, p->held_bytes_per_s, most_ns);
-
-		verdict = room ? MP_HOLD_WAITS : MP_HOLD_LOSES;
-		if (room)
+		verdict = mp_judge_other(&class->hold, p);
+		if (verdict != MP_HOLD_LOSES)
 			mp_take_place_in_line(class, p, mp_units(p));
 	}
 	bpf_spin_unlock(&class->lock);
@@ -144,7 +152,7 @@ __attribute__((noinline)) int mp_hold_new(struct mp_packet *p, uint32_t follows)
 		*mp_of_bucket(class, p) = 0;
 	if (follows && !*mp_of_bucket(class, p))
 		return MP_HOLD_PASSES;
-	verdict = follows ? mp_follows(class, p) : mp_hold_other(class, p, MP_HOLD_NEW_WAIT_NS);
+	verdict = follows ? mp_follows(class, p) : mp_hold_other(class, p);
 	if (verdict == MP_HOLD_WAITS)
 		__sync_fetch_and_add(mp_of_bucket(class, p), 1);
 	return (int)verdict;
@@ -252,7 +260,7 @@ __attribute__((noinline)) int mp_hold_ack(struct mp_packet *p)
 	}
 	mp_follow_interval(class, &key, mp_hold_ack_interval_ns(&class->hold, p->held_bytes_per_s, ack_bytes),
 			   p->segment.now_ns);
-	return mp_hold_other(class, p, ~0ull); /* the more wait, the faster they leave */
+	return mp_hold_other(class, p);
 }
 
 /* The line of what is not TCP: by fq_codel's rule (RFC 8290) sparse is of whose bucket nothing waits. */
@@ -293,8 +301,8 @@ __attribute__((noinline)) int mp_hold_datagram(struct mp_packet *p, uint32_t dra
 	class = sparse ? mp_other_line(p, sparse, &key) : NULL;
 	if (!class)
 		return MP_HOLD_PASSES;
-	verdict = follows ? mp_follows(class, p) : mp_hold_other(class, p, MP_CAP_WAIT_NS);
-	if (verdict == MP_HOLD_WAITS)
+	verdict = follows ? mp_follows(class, p) : mp_hold_other(class, p);
+	if (verdict == MP_HOLD_WAITS || verdict == MP_HOLD_MARKS)
 		__sync_fetch_and_add(mp_of_bucket(sparse, p), 1);
 	return (int)verdict;
 }

@@ -4,6 +4,8 @@
 
 #include "meshpace-hosts.h"
 
+#include "../tcp/tcp-wire.h"
+
 #include "ns3/ipv4-queue-disc-item.h"
 #include "ns3/packet.h"
 #include "ns3/udp-header.h"
@@ -280,9 +282,19 @@ MeshpaceHosts::Datagram(Ptr<QueueDiscItem> item,
     auto& bucket = host.buckets[BucketOf(item, true)];
     const auto flows = DatagramBuckets(address) + others + (bucket.waiting == 0);
     const auto heldBytesPerS = mp_held_bytes_per_s(host.share.cap_bytes_per_s, false);
-    if (!mp_datagram_fits(&host.pace, &host.turns, &bucket.turn, heldBytesPerS, flows, nowNs))
+    const auto waitNs =
+        mp_datagram_waits_ns(&host.pace, &host.turns, &bucket.turn, heldBytesPerS, flows, nowNs);
+    const auto apartNs = mp_turn_interval_ns(heldBytesPerS, bytes, flows);
+    const auto ecn = IsEcnCapable(item);
+    switch (mp_datagram_judge(&bucket.wait, waitNs, apartNs, ecn, nowNs))
     {
+    case MP_HOLD_LOSES:
         return Fate::DROPPED;
+    case MP_HOLD_MARKS:
+        item->Mark();
+        break;
+    default:
+        break;
     }
     const auto tag = mp_turn_tag(&host.turns, &bucket.turn);
     mp_turn_take(&bucket.turn, tag, bytes);

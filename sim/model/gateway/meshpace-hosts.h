@@ -269,6 +269,7 @@ class MeshpaceHosts
     struct DatagramBucket
     {
         mp_turn turn{};
+        mp_wait wait{};
         uint32_t waiting{0}; //!< datagrams
     };
 

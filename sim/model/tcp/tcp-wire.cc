@@ -326,10 +326,16 @@ InsertFeedback(Ptr<QueueDiscItem> item, const MeshpaceFeedback& feedback)
 }
 
 bool
+IsEcnCapable(Ptr<const QueueDiscItem> item)
+{
+    const auto ecn = StaticCast<const Ipv4QueueDiscItem>(item)->GetHeader().GetEcn();
+    return ecn == Ipv4Header::ECN_ECT0 || ecn == Ipv4Header::ECN_ECT1;
+}
+
+bool
 MarkIfCapable(Ptr<QueueDiscItem> item)
 {
-    const auto ecn = StaticCast<Ipv4QueueDiscItem>(item)->GetHeader().GetEcn();
-    return ecn != Ipv4Header::ECN_CE && item->Mark();
+    return IsEcnCapable(item) && item->Mark();
 }
 
 Ptr<QueueDiscItem>

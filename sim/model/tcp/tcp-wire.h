@@ -136,6 +136,14 @@ Ptr<QueueDiscItem> InsertFeedback(Ptr<QueueDiscItem> item, const MeshpaceFeedbac
 /**
  * @ingroup meshpace
  *
+ * @param item a packet, IP header not yet added
+ * @return whether its sender understands marks, and it has none yet (RFC 3168)
+ */
+bool IsEcnCapable(Ptr<const QueueDiscItem> item);
+
+/**
+ * @ingroup meshpace
+ *
  * Marks a packet by ECN, "congestion experienced", in place of its loss (RFC 3168).
  *
  * @param item the packet, IP header not yet added

@@ -182,9 +182,6 @@ MP_INLINE void mp_hold_leaves(struct mp_hold *hold, uint32_t units, uint32_t sto
 	hold->unit_ns = stood > units ? waited_ns / stood : 0;
 }
 
-/* What becomes of a packet. */
-enum mp_hold_verdict { MP_HOLD_PASSES, MP_HOLD_WAITS, MP_HOLD_MARKS, MP_HOLD_LOSES };
-
 /* What a flow's data waits for in its class: if its host has a cap, by the turns that the flow had of late. */
 MP_INLINE struct mp_waits_for mp_hold_waits_for(const struct mp_hold *hold, struct mp_waits_for flow, bool capped,
 						uint64_t turn_ns)
@@ -208,16 +205,29 @@ MP_INLINE enum mp_hold_verdict mp_hold_judge(struct mp_hold *hold, const struct 
 
 /*
  * Data of flows that nobody has answered waits no longer for its host's cap than until their senders take it for lost
- * (RFC 6298: 1 s before the first sample); what is not TCP, no longer than a conversation bears (MP_CAP_WAIT_NS).
+ * (RFC 6298: 1 s before the first sample).
  */
 #define MP_HOLD_NEW_WAIT_NS MP_NS_PER_S
 
-/* Whether a packet that comes now leaves within most_ns, of a host held to this, behind what waits in its line, in bytes. */
-MP_INLINE bool mp_hold_has_room(const struct mp_hold *hold, uint64_t held_bytes_per_s, uint64_t most_ns)
+/* How far apart bytes leave a line that counts them, of a host held to this: by its cap, or by the turns that it had. */
+MP_INLINE uint64_t mp_hold_byte_ns(const struct mp_hold *hold, uint64_t held_bytes_per_s)
 {
-	uint64_t byte_ns = mp_max_u64(hold->unit_ns, mp_rate_interval_ns(held_bytes_per_s, 1));
+	return mp_min_u64(mp_max_u64(hold->unit_ns, mp_rate_interval_ns(held_bytes_per_s, 1)), MP_NS_PER_S);
+}
 
-	return mp_hold_waiting(hold) * mp_min_u64(byte_ns, MP_NS_PER_S) <= most_ns;
+/* Whether data that comes now to the line of flows that nobody has answered leaves in time. */
+MP_INLINE bool mp_hold_has_room(const struct mp_hold *hold, uint64_t held_bytes_per_s)
+{
+	return mp_hold_waiting(hold) * mp_hold_byte_ns(hold, held_bytes_per_s) <= MP_HOLD_NEW_WAIT_NS;
+}
+
+/* What becomes of so many bytes that are not TCP, and come to their host's line. */
+MP_INLINE enum mp_hold_verdict mp_hold_judge_datagram(struct mp_hold *hold, uint64_t held_bytes_per_s, uint32_t bytes,
+						      bool ecn, uint64_t now_ns)
+{
+	uint64_t byte_ns = mp_hold_byte_ns(hold, held_bytes_per_s);
+
+	return mp_datagram_judge(&hold->wait, mp_hold_waiting(hold) * byte_ns, bytes * byte_ns, ecn, now_ns);
 }
 
 /*

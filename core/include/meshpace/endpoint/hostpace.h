@@ -12,6 +12,7 @@
 
 #include "police.h"
 #include "turn.h"
+#include "wait.h"
 
 /*
  * By its host's cap an ACK waits no longer, and what is not TCP is dropped that would. Linux's least
@@ -110,18 +111,41 @@ MP_INLINE uint64_t mp_turn_interval_ns(uint64_t held_bytes_per_s, uint32_t bytes
 }
 
 /*
- * Whether a datagram that comes now would leave in time, behind what its host has in line: of so many
- * flows, its own included.
+ * How long a datagram that comes now would wait, behind what its host has in line: of so many flows, its own
+ * included.
  */
-MP_INLINE bool mp_datagram_fits(const struct mp_host_pace *pace, const struct mp_turns *turns,
-				const struct mp_turn *turn, uint64_t held_bytes_per_s, uint32_t flows,
-				uint64_t now_ns)
+MP_INLINE uint64_t mp_datagram_waits_ns(const struct mp_host_pace *pace, const struct mp_turns *turns,
+					const struct mp_turn *turn, uint64_t held_bytes_per_s, uint32_t flows,
+					uint64_t now_ns)
 {
 	uint64_t ahead = mp_turns_ahead(turns, mp_turn_tag(turns, turn), flows);
 	uint32_t bytes = (uint32_t)mp_min_u64(ahead, 0xffffffffu);
-	uint64_t waits_ns = mp_host_due_ns(pace, held_bytes_per_s, now_ns) - now_ns;
+	uint64_t due_ns = mp_host_due_ns(pace, held_bytes_per_s, now_ns);
 
-	return waits_ns + mp_rate_interval_ns(held_bytes_per_s, bytes) <= MP_CAP_WAIT_NS;
+	return due_ns - now_ns + mp_rate_interval_ns(held_bytes_per_s, bytes);
+}
+
+/*
+ * By CoDel what is not TCP waits no longer in the mean: nobody knows its round trips, so one of MP_WAIT_ROUND_NS is
+ * reckoned with, as CoDel does (RFC 8289, 4.3), and who cuts his window to 0.7 (RFC 9438, QUIC's usual law) fills that
+ * with 3/7 of it still waiting. A packet of a slow host waits for eight before it in any case.
+ */
+#define MP_DATAGRAM_TARGET_NS (MP_WAIT_ROUND_NS * 3 / 7)
+
+/*
+ * What becomes of a datagram that comes to a line and would wait so long, where packets leave so far apart: what speaks
+ * ECN is marked first. Who heeds neither is held at what a conversation bears.
+ */
+MP_INLINE enum mp_hold_verdict mp_datagram_judge(struct mp_wait *wait, uint64_t wait_ns, uint64_t apart_ns,
+						 bool ecn, uint64_t now_ns)
+{
+	uint64_t target_ns = mp_max_u64(MP_DATAGRAM_TARGET_NS, MP_WAIT_PACKETS * apart_ns);
+
+	if (wait_ns > MP_CAP_WAIT_NS)
+		return MP_HOLD_LOSES;
+	if (!mp_wait_ends(wait, wait_ns, target_ns, MP_WAIT_ROUND_NS, now_ns))
+		return MP_HOLD_WAITS;
+	return ecn ? MP_HOLD_MARKS : MP_HOLD_LOSES;
 }
 
 /* The bucket of a UDP flow, by its wired IPv4 address, or the end of its IPv6 address, and its ports. */

@@ -8,6 +8,7 @@
 use crate::kernel::intf::{
     self, mp_air, mp_air_host, mp_air_way, mp_budget, mp_credit, mp_demand, mp_device, mp_endpoint,
     mp_estimate, mp_goodput, mp_goodput_bulk, mp_goodput_flow, mp_goodput_law, mp_hold,
+    mp_hold_verdict,
     mp_host_pace, mp_law, mp_opaque, mp_pacer, mp_path, mp_probe, mp_progress, mp_queueing,
     mp_radio, mp_range, mp_reach, mp_sack, mp_silence, mp_too_long, mp_turn, mp_turns,
     mp_unanswered, mp_unanswered_rate, mp_wait, mp_waits_for, mp_window,
@@ -64,7 +65,8 @@ safe! {
     host_due_ns = mp_host_due_ns(pace: &mp_host_pace, held_bytes_per_s: u64, ready_ns: u64) -> u64;
     host_leaves = mp_host_leaves(pace: &mut mp_host_pace, held_bytes_per_s: u64, ready_ns: u64, now_ns: u64, bytes: u32, clock_late_ns: u64);
     host_departure_ns = mp_host_departure_ns(pace: &mut mp_host_pace, held_bytes_per_s: u64, ready_ns: u64, bytes: u32, most_ns: u64, then: mp_too_long) -> u64;
-    datagram_fits = mp_datagram_fits(pace: &mp_host_pace, turns: &mp_turns, turn: &mp_turn, held_bytes_per_s: u64, flows: u32, now_ns: u64) -> bool;
+    datagram_waits_ns = mp_datagram_waits_ns(pace: &mp_host_pace, turns: &mp_turns, turn: &mp_turn, held_bytes_per_s: u64, flows: u32, now_ns: u64) -> u64;
+    datagram_judge = mp_datagram_judge(wait: &mut mp_wait, wait_ns: u64, apart_ns: u64, ecn: bool, now_ns: u64) -> mp_hold_verdict;
     udp_bucket = mp_udp_bucket(wired: u32, wired_port: u16, mesh_port: u16) -> u32;
     turn_interval_ns = mp_turn_interval_ns(held_bytes_per_s: u64, bytes: u32, flows: u32) -> u64;
     turn_tag = mp_turn_tag(turns: &mp_turns, turn: &mp_turn) -> u64;

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::hosts::identity::Address;
-use crate::kernel::intf::{self, mp_flow_key, mp_host_pace, mp_turn, mp_turns};
+use crate::kernel::intf::{self, mp_flow_key, mp_host_pace, mp_turn, mp_turns, mp_wait};
 use crate::kernel::law;
 use crate::policy::shares::Member;
 use crate::release::held::{Held, Published};
@@ -65,6 +65,7 @@ struct Ready {
 #[derive(Default)]
 struct Line {
     turn: mp_turn,
+    wait: mp_wait,
     waiting: u32,
 }
 
@@ -113,20 +114,17 @@ impl HostPace {
         Some(first)
     }
 
-    /// Whether UDP of this flow that comes now would leave in time.
-    fn has_room(&self, held_bytes_per_s: u64, flow: &mp_flow_key, now_ns: u64) -> bool {
-        let bucket = self.flows.get(&udp_bucket(flow));
-        let turn = bucket.map_or(mp_turn::default(), |bucket| bucket.turn);
-        let joins = u32::from(bucket.is_none_or(|bucket| bucket.waiting == 0));
-        let flows = self.in_line + joins;
-        law::datagram_fits(
-            &self.pace,
-            &self.turns,
-            &turn,
-            held_bytes_per_s,
-            flows,
-            now_ns,
-        )
+    /// Whether so many bytes of UDP that come now to this flow's bucket may wait. Marks are not made here: what would
+    /// be marked is lost.
+    fn takes(&mut self, held_bytes_per_s: u64, flow: &mp_flow_key, bytes: u32, now_ns: u64) -> bool {
+        let bucket = self.flows.entry(udp_bucket(flow)).or_default();
+        let flows = self.in_line + u32::from(bucket.waiting == 0);
+        let (pace, turns) = (&self.pace, &self.turns);
+        let wait_ns =
+            law::datagram_waits_ns(pace, turns, &bucket.turn, held_bytes_per_s, flows, now_ns);
+        let apart_ns = law::turn_interval_ns(held_bytes_per_s, bytes, flows);
+        law::datagram_judge(&mut bucket.wait, wait_ns, apart_ns, false, now_ns)
+            != intf::mp_hold_verdict_MP_HOLD_LOSES
     }
 }
 
@@ -211,10 +209,11 @@ impl HostPaces {
         line.is_none_or(|line| line.waiting < NEW_FLOWS)
     }
 
-    /// Whether UDP of this flow that comes now would leave within its time.
-    pub fn has_room(&self, member: &Member, flow: &mp_flow_key, now_ns: u64) -> bool {
-        let host = self.hosts.get(member);
-        host.is_none_or(|host| host.has_room(self.held.bytes_per_s(member), flow, now_ns))
+    /// Whether so many bytes of UDP of this flow that come now may wait.
+    pub fn takes(&mut self, member: &Member, flow: &mp_flow_key, bytes: u32, now_ns: u64) -> bool {
+        let held = self.held.bytes_per_s(member);
+        let host = self.hosts.get_mut(member);
+        host.is_none_or(|host| host.takes(held, flow, bytes, now_ns))
     }
 
     /// Whose turn it is; who leaves is taken off and paced by.

@@ -81,7 +81,7 @@ fn a_flood_from_ever_new_ports_is_sixteen_flows() {
     let mut paces = capped();
     let mut taken = 0;
     for port in 0..10_000 {
-        if paces.has_room(&HOST, &key(port), 0) {
+        if paces.takes(&HOST, &key(port), 1000, 0) {
             paces.wait(HOST, Who::Datagram(key(port), 0), 1000, 0);
             taken += 1;
         }
@@ -139,14 +139,14 @@ fn who_has_ended_is_forgotten() {
 fn udp_that_would_wait_too_long_has_no_room() {
     let mut paces = capped();
     let mut taken = 0;
-    while paces.has_room(&HOST, &key(1), 0) {
+    while paces.takes(&HOST, &key(1), 1000, 0) {
         paces.wait(HOST, Who::Datagram(key(1), taken), 1000, 0);
         taken += 1;
         assert!(taken < 100);
     }
     assert_eq!(taken, 21, "200 ms of 10 each, and the first");
-    assert!(paces.has_room(&HOST, &key(2), 0), "another flow");
-    assert!(paces.has_room(&([2; 16], 0), &key(1), 0), "another host");
+    assert!(paces.takes(&HOST, &key(2), 1000, 0), "another flow");
+    assert!(paces.takes(&([2; 16], 0), &key(1), 1000, 0), "another host");
     assert_eq!(paces.empty().len(), 21);
 }
 

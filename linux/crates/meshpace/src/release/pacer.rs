@@ -182,17 +182,14 @@ impl<W: World> Pacer<W> {
         if self.control.pass.load(Ordering::Relaxed) || !self.hosts.takes_turns(&member) {
             return self.world.decide(id, Verdict::Accept);
         }
-        if !self.hosts.has_room(&member, &datagram.key, now) {
+        let bytes = datagram.ip_bytes;
+        if !self.hosts.takes(&member, &datagram.key, bytes, now) {
             self.control.udp_dropped.fetch_add(1, Ordering::Relaxed);
             return self.world.decide(id, Verdict::Drop);
         }
         self.control.waiting.fetch_add(1, Ordering::Relaxed);
-        self.hosts.wait(
-            member,
-            Who::Datagram(datagram.key, id),
-            datagram.ip_bytes,
-            now,
-        );
+        self.hosts
+            .wait(member, Who::Datagram(datagram.key, id), bytes, now);
         self.release_host(member, now);
     }
 
