@@ -15,7 +15,7 @@ import pytest
 from conftest import StartGateway
 from harness import air, hang, net
 from harness.gateway import PATIENCE_S, Gateway, host, until
-from test_shares import Flood
+from test_shares import ECN_ECT0, Flood
 
 KBPS = 5000
 # A queue of 150 ms, as unmanaged ones are.
@@ -37,6 +37,10 @@ def cap_kbps(gateway: Gateway) -> float | None:
 
 def asked(gateway: Gateway) -> int:
     return int(gateway.fresh_status()["counters"]["hosts_asked"])
+
+
+def dropped(gateway: Gateway) -> int:
+    return int(gateway.fresh_status()["counters"]["udp_dropped"])
 
 
 def ping_ms(network: net.Network, seconds: float) -> float:
@@ -102,6 +106,22 @@ def test_nobody_is_held_without_need(start: StartGateway, why: str) -> None:
             before = asked(gateway)
             time.sleep(2)
             assert asked(gateway) == before, "nothing comes any more"
+
+
+@pytest.mark.parametrize("ecn", [0, ECN_ECT0])
+def test_who_sends_more_than_his_host_is_held_to_is_told(start: StartGateway, ecn: int) -> None:
+    """By marks, where they are understood and the kernel holds packets; else by losses alone."""
+    with net.over_radio(RADIO) as network:
+        gateway = begin(start, network)
+        with Flood(network.wired, network.host, net.host4(0), QUIET_KBPS, ecn) as flood:
+            time.sleep(QUIET_S)
+            flood.kbps = 1.5 * KBPS
+            until(lambda: dropped(gateway) > 0, PATIENCE_S, gateway)
+            time.sleep(1)
+        status = gateway.fresh_status()
+    marks = bool(ecn) and status["release"] == "htb"
+    assert (flood.marked > 0) == marks
+    assert (status["counters"]["wait_marked"] > 0) == marks
 
 
 @pytest.mark.parametrize("how", ["stopped", "killed"])

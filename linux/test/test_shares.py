@@ -25,6 +25,7 @@ PAYLOAD_KBPS = KBPS * 1448 / 1514
 RADIO = air.Radio(delay_ms=5.0, kbps=KBPS, queue=50)
 SETTLING_S, MEASURED_S = 25.0, 20.0
 UDP_PORT, UDP_BYTES = 9, 1200
+ECN_ECT0, ECN_CE = 2, 3
 
 
 @dataclass
@@ -38,11 +39,14 @@ class Flood:
     receiver: Namespace
     address: str
     kbps: float
+    ecn: int = 0  # of its IP headers
     received: int = 0
+    marked: int = 0  # datagrams that came with "congestion experienced"
     _over: threading.Event = field(default_factory=threading.Event)
 
     def _send(self) -> None:
         with self.sender.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
+            out.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, self.ecn)
             due = time.monotonic()
             while not self._over.is_set():
                 out.sendto(bytes(UDP_BYTES), (self.address, UDP_PORT))
@@ -53,8 +57,9 @@ class Flood:
         said = 0.0
         while not self._over.is_set():
             with contextlib.suppress(TimeoutError):
-                data, sender = into.recvfrom(2048)
+                data, control, _, sender = into.recvmsg(2048, socket.CMSG_SPACE(1))
                 self.received += len(data)
+                self.marked += any(value[0] & ECN_CE == ECN_CE for _, _, value in control)
                 if time.monotonic() > said + 0.5:
                     said = time.monotonic()
                     into.sendto(b"here", sender)
@@ -62,6 +67,7 @@ class Flood:
     def __enter__(self) -> "Flood":
         into = self.receiver.socket(socket.AF_INET, socket.SOCK_DGRAM)
         into.bind((self.address, UDP_PORT))
+        into.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)
         into.settimeout(0.2)
         self._threads = [
             threading.Thread(target=self._send, daemon=True),
