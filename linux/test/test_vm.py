@@ -156,6 +156,25 @@ def test_inside(
         pytest.skip(f"inconclusive: {len(skipped)} of {len(found)}")
 
 
+@pytest.mark.long
+@pytest.mark.alone
+def test_a_kernel_that_is_too_old_is_said() -> None:
+    """Debian 11's; else its users would read "Invalid argument"."""
+    prepare("5.10")
+    start = "ip link add m0 type dummy; ip link set m0 up; bin/meshpace gateway --mesh m0"
+    done = subprocess.run(
+        [VM / "run.sh", "-k", "5.10", "-t", "200", "sh", "-c", f"{start}; bin/meshpace doctor"],
+        cwd=HERE.parents[1],
+        capture_output=True,
+        text=True,
+        timeout=260,
+        check=False,
+    )
+    gateway, *doctor = (done.stderr + done.stdout).splitlines()
+    assert re.match(r"meshpace: Linux 5\.10\S* is too old .*; run Linux 5\.15 or newer", gateway)
+    assert any("MISSING eBPF programs" in line and "too old" in line for line in doctor)
+
+
 def test_what_ended_before_the_machine_counts() -> None:
     printed = """
 vm/inside/nft.py::test_spacing[2ms] RERUN                       [ 25%]

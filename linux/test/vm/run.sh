@@ -3,7 +3,7 @@
 # Runs a command inside a Debian kernel under QEMU (no KVM needed). The command sees this machine's
 # files (what it writes is forgotten), the same working folder, and is root. cgroup2, bpffs and tracefs
 # are mounted. Its output and exit status pass through.
-# usage: linux/test/vm/run.sh [-p] [-k 6.1|6.12] [-t SECONDS] [-m MIB] [-s CPUS] [-o FOLDER] COMMAND [ARG]...
+# usage: linux/test/vm/run.sh [-p] [-k 5.10|6.1|6.12] [-t SECONDS] [-m MIB] [-s CPUS] [-o FOLDER] COMMAND [ARG]...
 #   -k  kernel (6.1)        -t  time limit (120); exit status 124 when it is over
 #   -m  memory (1024)       -s  processors (1)
 #   -o  folder for results: read-write inside as $OUT, the only thing that stays
@@ -32,7 +32,7 @@ done
 shift $((OPTIND - 1))
 [ $# -gt 0 ] || usage
 command -v qemu-system-x86_64 >/dev/null || fail 125 'no qemu-system-x86_64; install qemu-system-x86'
-case $kernel in 6.1 | 6.12) ;; *) fail 2 "kernel '$kernel' unknown; expected 6.1 or 6.12" ;; esac
+case $kernel in 5.10 | 6.1 | 6.12) ;; *) fail 2 "kernel '$kernel' unknown; expected 5.10, 6.1 or 6.12" ;; esac
 [ -f "$store/$kernel/prepared" ] || fail 125 "kernel $kernel is not prepared; run ${here##*/}/setup.sh $kernel"
 
 control=$(mktemp -d)

@@ -23,6 +23,27 @@ pub fn thread_cpu() -> Duration {
     Duration::from(time)
 }
 
+/// The first Linux whose verifier takes functions with pointers to memory.
+const OLDEST: (u32, u32) = (5, 13);
+
+/// What to say when the kernel refuses programs: that it is too old, or else this.
+pub fn why_refused(else_say: &str) -> String {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    match version_of(&release) {
+        Some(version) if version < OLDEST => format!(
+            "Linux {} is too old for the BPF programs; run Linux 5.15 or newer",
+            release.trim()
+        ),
+        _ => else_say.into(),
+    }
+}
+
+fn version_of(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit());
+    let mut next = || numbers.next()?.parse().ok();
+    Some((next()?, next()?))
+}
+
 pub fn interface_index(name: &str) -> Result<i32> {
     let index = if_nametoindex(name).map_err(|_| {
         usage(format!(
@@ -166,5 +187,23 @@ pub fn notify_ready() {
     };
     if let Err(error) = send() {
         log::warn!("systemd was not told: {error}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_s_version_is_read_of_its_release() {
+        for (release, version) in [
+            ("5.10.0-46-amd64\n", Some((5, 10))),
+            ("6.12.30+deb13-arm64", Some((6, 12))),
+            ("6.18-rc3", Some((6, 18))),
+            ("", None),
+            ("mainline", None),
+        ] {
+            assert_eq!(version_of(release), version, "{release}");
+        }
     }
 }

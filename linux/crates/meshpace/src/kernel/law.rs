@@ -8,9 +8,8 @@
 use crate::kernel::intf::{
     self, mp_air, mp_air_host, mp_air_way, mp_budget, mp_credit, mp_demand, mp_device, mp_endpoint,
     mp_estimate, mp_goodput, mp_goodput_bulk, mp_goodput_flow, mp_goodput_law, mp_hold,
-    mp_hold_verdict,
-    mp_host_pace, mp_law, mp_opaque, mp_pacer, mp_path, mp_probe, mp_progress, mp_queueing,
-    mp_radio, mp_range, mp_reach, mp_sack, mp_silence, mp_too_long, mp_turn, mp_turns,
+    mp_hold_verdict, mp_host_pace, mp_law, mp_opaque, mp_pacer, mp_path, mp_probe, mp_progress,
+    mp_queueing, mp_radio, mp_range, mp_reach, mp_sack, mp_silence, mp_too_long, mp_turn, mp_turns,
     mp_unanswered, mp_unanswered_rate, mp_wait, mp_waits_for, mp_window,
 };
 

@@ -11,6 +11,7 @@ use libbpf_rs::{
 };
 
 use crate::base::errors::{anyhow, Context, Result};
+use crate::base::system;
 use crate::kernel::attach::Hooks;
 use crate::kernel::batch;
 use crate::kernel::flow_state::{FlowState, Table};
@@ -65,9 +66,10 @@ impl Programs {
                 _ => {}
             }
         }
-        let object = open
-            .load()
-            .context("loading the BPF programs (the verifier's reasons: MESHPACE_LOG=debug)")?;
+        let object = open.load().with_context(|| {
+            let else_say = "loading the BPF programs (the verifier's reasons: MESHPACE_LOG=debug)";
+            system::why_refused(else_say)
+        })?;
         let has_records = limits.records != 0;
         Ok(Self {
             object,

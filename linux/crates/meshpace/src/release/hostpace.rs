@@ -116,7 +116,13 @@ impl HostPace {
 
     /// Whether so many bytes of UDP that come now to this flow's bucket may wait. Marks are not made here: what would
     /// be marked is lost.
-    fn takes(&mut self, held_bytes_per_s: u64, flow: &mp_flow_key, bytes: u32, now_ns: u64) -> bool {
+    fn takes(
+        &mut self,
+        held_bytes_per_s: u64,
+        flow: &mp_flow_key,
+        bytes: u32,
+        now_ns: u64,
+    ) -> bool {
         let bucket = self.flows.entry(udp_bucket(flow)).or_default();
         let flows = self.in_line + u32::from(bucket.waiting == 0);
         let (pace, turns) = (&self.pace, &self.turns);

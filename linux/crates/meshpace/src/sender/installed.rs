@@ -71,10 +71,12 @@ fn load_for(links: bool) -> Result<Object> {
             map.set_map_flags(0)?;
         }
     }
-    open.load().context(
-        "loading the congestion control (Linux 5.15 with BTF and CONFIG_BPF_JIT is needed; \
-         the verifier's reasons: MESHPACE_LOG=debug)",
-    )
+    open.load().with_context(|| {
+        system::why_refused(
+            "loading the congestion control (Linux 5.15 with BTF and CONFIG_BPF_JIT is needed; \
+             the verifier's reasons: MESHPACE_LOG=debug)",
+        )
+    })
 }
 
 impl Installed {
