@@ -120,6 +120,12 @@ MP_INLINE enum mp_hold_verdict mp_hold_other(struct mp_class *class, struct mp_p
 	return verdict;
 }
 
+/* So many more of its bucket wait in a host's line: a super packet leaves in its segments, each of which is one less. */
+MP_INLINE void mp_joins_bucket(struct mp_class *class, const struct mp_packet *p)
+{
+	__sync_fetch_and_add(mp_of_bucket(class, p), p->segment.segments);
+}
+
 /*
  * In the host's line of flows that nobody has answered yet: their data, and what must not overtake data that waits there
  * although the flow has been answered meanwhile. follows: nothing else is to wait there.
@@ -146,7 +152,7 @@ __attribute__((noinline)) int mp_hold_new(struct mp_packet *p, uint32_t follows)
 		return MP_HOLD_PASSES;
 	verdict = follows ? mp_follows(class, p) : mp_hold_other(class, p, MP_HOLD_NEW_WAIT_NS);
 	if (verdict == MP_HOLD_WAITS)
-		__sync_fetch_and_add(mp_of_bucket(class, p), 1);
+		mp_joins_bucket(class, p);
 	return (int)verdict;
 }
 
@@ -295,11 +301,11 @@ __attribute__((noinline)) int mp_hold_datagram(struct mp_packet *p, uint32_t dra
 		return MP_HOLD_PASSES;
 	verdict = follows ? mp_follows(class, p) : mp_hold_other(class, p, MP_CAP_WAIT_NS);
 	if (verdict == MP_HOLD_WAITS)
-		__sync_fetch_and_add(mp_of_bucket(sparse, p), 1);
+		mp_joins_bucket(sparse, p);
 	return (int)verdict;
 }
 
-/* A packet leaves a host's line: one less of its bucket, which for what is not TCP the sparse line counts. */
+/* A packet leaves a host's line: so much less of its bucket, which for what is not TCP the sparse line counts. */
 MP_INLINE void mp_leaves_bucket(const struct mp_packet *p, struct mp_flow_key *key)
 {
 	struct mp_class *class;
@@ -307,8 +313,8 @@ MP_INLINE void mp_leaves_bucket(const struct mp_packet *p, struct mp_flow_key *k
 	key->mesh_port = p->line == MP_LINE_BULK ? MP_LINE_SPARSE : p->line;
 	class = bpf_map_lookup_elem(&mp_classes, key);
 	key->mesh_port = p->line;
-	if (class && *mp_of_bucket(class, p))
-		__sync_fetch_and_sub(mp_of_bucket(class, p), 1);
+	if (class && *mp_of_bucket(class, p) >= p->segment.segments)
+		__sync_fetch_and_sub(mp_of_bucket(class, p), p->segment.segments);
 }
 
 /* A packet leaves that waited. */
