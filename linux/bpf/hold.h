@@ -261,22 +261,26 @@ __attribute__((noinline)) int mp_hold_ack(struct mp_packet *p)
 	return mp_hold_other(class, p, ~0ull); /* the more wait, the faster they leave */
 }
 
-/* The line of what is not TCP: by fq_codel's rule (RFC 8290) sparse is of whose bucket nothing waits. */
-MP_INLINE struct mp_class *mp_other_line(struct mp_packet *p, struct mp_class *sparse, struct mp_flow_key *key)
+/*
+ * The line of what is not TCP: by fq_codel's rule (RFC 8290) sparse is of whose bucket nothing waits. Until there is a line
+ * for the others nothing begins to wait, or the next of its bucket would pass it.
+ */
+MP_INLINE struct mp_class *mp_other_line(struct mp_packet *p, struct mp_class *sparse, struct mp_flow_key *key, bool follows)
 {
 	struct mp_class *bulk;
 
 	p->line = key->mesh_port = MP_LINE_BULK;
 	bulk = bpf_map_lookup_elem(&mp_classes, key);
-	if (!mp_hold_waiting(&sparse->hold) && !(bulk && mp_hold_waiting(&bulk->hold)))
-		*mp_of_bucket(sparse, p) = 0;
-	if (!*mp_of_bucket(sparse, p)) {
-		p->line = MP_LINE_SPARSE;
-		return sparse;
-	}
-	if (!bulk)
+	if (!bulk && !follows)
 		mp_tell_line(key, 0);
-	return bulk;
+	if (!bulk && !mp_hold_waiting(&sparse->hold))
+		return NULL;
+	if (bulk && !mp_hold_waiting(&sparse->hold) && !mp_hold_waiting(&bulk->hold))
+		*mp_of_bucket(sparse, p) = 0;
+	if (bulk && *mp_of_bucket(sparse, p))
+		return bulk;
+	p->line = MP_LINE_SPARSE;
+	return sparse;
 }
 
 /* What is not TCP, likewise. drains: as above. */
@@ -296,7 +300,7 @@ __attribute__((noinline)) int mp_hold_datagram(struct mp_packet *p, uint32_t dra
 	sparse = bpf_map_lookup_elem(&mp_classes, &key);
 	if (!sparse && !follows)
 		mp_tell_line(&key, 0);
-	class = sparse ? mp_other_line(p, sparse, &key) : NULL;
+	class = sparse ? mp_other_line(p, sparse, &key, follows) : NULL;
 	if (!class)
 		return MP_HOLD_PASSES;
 	verdict = follows ? mp_follows(class, p) : mp_hold_other(class, p, MP_CAP_WAIT_NS);
