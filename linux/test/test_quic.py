@@ -32,8 +32,8 @@ RADIO = air.Radio(delay_ms=2.0, kbps=KBPS, queue=75)
 CONGESTION = ["cubic", "bbr"]
 # Look-ups before a download: the path is empty then, and the gateway learns what it takes.
 LOOK_UPS_KBPS = 50.0
-# Some 5 s of the path.
-SIZE = 3_000_000
+# Some 4 s of the path.
+SIZE = 2_500_000
 # Far more than lies behind the gateway.
 MORE_BYTES = 600_000
 # As they come by a wire, where nothing joins them.
@@ -47,7 +47,7 @@ GREASED = [bytes([first]) + bytes(40) for first in FIRST_BYTES] + [
     bytes([first]) + b"\x1a\x2a\x3a\x4a" + bytes(1195) for first in (0x80, 0xC0, 0xFF)
 ]
 GREASED_PORT = 9000
-SETTLING_S, MEASURED_S, PING_S = 5.0, 14.0, 0.05
+SETTLING_S, MEASURED_S, PING_S = 4.0, 12.0, 0.05
 LOST_MS = 1000.0
 # RFC 9002, 6.1.1: a sender takes for lost what so many later ones have overtaken.
 REORDERED = 3
@@ -168,10 +168,7 @@ def ports(capture: Capture) -> list[int]:
     return list(dict.fromkeys(one.ends[3] for one in sent if one.ends[1] == quic.PORT))
 
 
-@pytest.mark.parametrize("congestion", CONGESTION)
-def test_a_client_that_moves_stays_held(
-    start: StartGateway, tmp_path: Path, congestion: str
-) -> None:
+def test_a_client_that_moves_stays_held(start: StartGateway, tmp_path: Path) -> None:
     """It changes ports by itself (RFC 9000, 9): it is the same host's."""
     with net.over_radio(RADIO) as network:
         gateway = begin(start, network)
@@ -179,15 +176,14 @@ def test_a_client_that_moves_stays_held(
         moves = "--change-local-addr=2s"
         with (
             Capture(network.gateway, "mesh0", snap=128) as capture,
-            quic.Download(*ends, moves, congestion=congestion, size=SIZE) as run,
+            quic.Download(*ends, moves, congestion="bbr", size=SIZE) as run,
         ):
             until(lambda: len(ports(capture)) == 2, PATIENCE_S, gateway)
             is_held(gateway)
             assert run.intact
 
 
-@pytest.mark.parametrize("congestion", CONGESTION)
-def test_a_translator_that_forgets(start: StartGateway, tmp_path: Path, congestion: str) -> None:
+def test_a_translator_that_forgets(start: StartGateway, tmp_path: Path) -> None:
     """Somebody's NAT in the mesh gives the client another port: likewise."""
     with net.over_radio(RADIO) as network:
         gateway = begin(start, network)
@@ -195,9 +191,7 @@ def test_a_translator_that_forgets(start: StartGateway, tmp_path: Path, congesti
         with (
             Capture(network.gateway, "mesh0", snap=128) as capture,
             quic.Translator(network.host, net.host4(0), net.WIRED4) as translator,
-            quic.Download(
-                *ends, congestion=congestion, size=SIZE, dialled=translator.dialled
-            ) as run,
+            quic.Download(*ends, congestion="cubic", size=SIZE, dialled=translator.dialled) as run,
         ):
             is_held(gateway)
             translator.rebind()
@@ -206,10 +200,9 @@ def test_a_translator_that_forgets(start: StartGateway, tmp_path: Path, congesti
             assert run.intact
 
 
-@pytest.mark.parametrize("congestion", CONGESTION)
-def test_who_vanishes_is_forgotten(start: StartGateway, tmp_path: Path, congestion: str) -> None:
+def test_who_vanishes_is_forgotten(start: StartGateway, tmp_path: Path) -> None:
     """In the middle, without a word: nobody is asked for ever, and nobody held for him."""
-    with held(start, tmp_path, congestion, size=1 << 24) as (network, gateway, run):
+    with held(start, tmp_path, "cubic", size=1 << 24) as (network, gateway, run):
         run.vanish()
         network.host.ip("link", "set", "eth0", "down")
         until(lambda: cap_kbps(gateway) is None, PATIENCE_S, gateway)
@@ -358,7 +351,7 @@ def test_tcp_beside_it_has_as_much(
             quic.Download(*ends, congestion=congestion) as one,
             Transfer(network.wired, network.hosts[1], net.host4(1)) as other,
         ):
-            time.sleep(4 * SETTLING_S)
+            time.sleep(5 * SETTLING_S)
             before = one.received, other.received
             time.sleep(MEASURED_S)
             after = one.received, other.received
