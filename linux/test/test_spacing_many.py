@@ -126,7 +126,7 @@ def test_each_keeps_its_interval(
 
 @pytest.mark.measured
 @pytest.mark.alone
-@pytest.mark.parametrize(("count", "interval_ms"), [(100, 2.0), (500, 20.0)], ids=str)
+@pytest.mark.parametrize(("count", "interval_ms"), [(100, 4.0), (500, 20.0)], ids=str)
 def test_none_falls_behind(
     start: StartGateway, record: Recorder, count: int, interval_ms: float
 ) -> None:
