@@ -17,7 +17,8 @@ packages+=(iproute2 iptables iperf3 curl)
 # The sanitizers' run time; what the gateway's tests set up here, and in other kernels under QEMU; systemd
 # for its systemd-analyze, which judges the units without running.
 [ "${1:-build}" = test ] && packages+=(libclang-rt-14-dev bpftool
-    iputils-ping nftables systemd qemu-system-x86 busybox-static kmod cpio xz-utils iw batctl)
+    iputils-ping nftables systemd qemu-system-x86 busybox-static kmod cpio xz-utils iw batctl
+    ngtcp2-client openssl)
 # Debian's own cargo is too old; the one that it builds browsers with is not.
 cargo_works() { cargo --version 2>/dev/null | awk '{ split($2, v, "."); exit !(v[1] > 1 || v[2] >= 85) }'; }
 cargo_works || packages+=(cargo-web rustc-web)
@@ -27,8 +28,8 @@ for package in "${packages[@]}"; do
     dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' ||
         missing+=("$package")
 done
+as_root=()
 if [ ${#missing[@]} -gt 0 ]; then
-    as_root=()
     if [ "$(id -u)" != 0 ]; then
         command -v sudo >/dev/null ||
             fail "packages missing: ${missing[*]}; install them as root with apt-get, then run again"
@@ -56,4 +57,14 @@ if [ "$(cat .venv/installed 2>/dev/null)" != "$wanted" ]; then
     # pacelab itself runs from the source tree.
     echo "$PWD/lab/src" >"$(.venv/bin/python -c 'import site; print(site.getsitepackages()[0])')/pacelab.pth"
     echo "$wanted" >.venv/installed
+fi
+
+# QUIC's server, unpacked: the installed package would run it as a service. Its libraries are the client's.
+if [ "${1:-build}" = test ] && [ ! -x build/quic/usr/sbin/gtlsserver ]; then
+    echo "setup: unpacking ngtcp2-server into build/quic"
+    mkdir -p build/quic
+    (cd build/quic && { apt-get download -qq ngtcp2-server 2>/dev/null ||
+        { "${as_root[@]}" apt-get update -qq && apt-get download -qq ngtcp2-server; }; } &&
+        dpkg-deb -x ngtcp2-server_*.deb . && rm ngtcp2-server_*.deb) ||
+        fail "ngtcp2-server cannot be unpacked; see what 'apt-get download ngtcp2-server' says"
 fi

@@ -128,6 +128,12 @@ MP_INLINE enum mp_hold_verdict mp_hold_other(struct mp_class *class, struct mp_p
 	return verdict;
 }
 
+/* So many more of its bucket wait in a host's line: a super packet leaves in its segments, each of which is one less. */
+MP_INLINE void mp_joins_bucket(struct mp_class *class, const struct mp_packet *p)
+{
+	__sync_fetch_and_add(mp_of_bucket(class, p), p->segment.segments);
+}
+
 /*
  * In the host's line of flows that nobody has answered yet: their data, and what must not overtake data that waits there
  * although the flow has been answered meanwhile. follows: nothing else is to wait there.
@@ -154,7 +160,7 @@ __attribute__((noinline)) int mp_hold_new(struct mp_packet *p, uint32_t follows)
 		return MP_HOLD_PASSES;
 	verdict = follows ? mp_follows(class, p) : mp_hold_other(class, p);
 	if (verdict == MP_HOLD_WAITS)
-		__sync_fetch_and_add(mp_of_bucket(class, p), 1);
+		mp_joins_bucket(class, p);
 	return (int)verdict;
 }
 
@@ -263,22 +269,26 @@ __attribute__((noinline)) int mp_hold_ack(struct mp_packet *p)
 	return mp_hold_other(class, p);
 }
 
-/* The line of what is not TCP: by fq_codel's rule (RFC 8290) sparse is of whose bucket nothing waits. */
-MP_INLINE struct mp_class *mp_other_line(struct mp_packet *p, struct mp_class *sparse, struct mp_flow_key *key)
+/*
+ * The line of what is not TCP: by fq_codel's rule (RFC 8290) sparse is of whose bucket nothing waits. Until there is a line
+ * for the others nothing begins to wait, or the next of its bucket would pass it.
+ */
+MP_INLINE struct mp_class *mp_other_line(struct mp_packet *p, struct mp_class *sparse, struct mp_flow_key *key, bool follows)
 {
 	struct mp_class *bulk;
 
 	p->line = key->mesh_port = MP_LINE_BULK;
 	bulk = bpf_map_lookup_elem(&mp_classes, key);
-	if (!mp_hold_waiting(&sparse->hold) && !(bulk && mp_hold_waiting(&bulk->hold)))
-		*mp_of_bucket(sparse, p) = 0;
-	if (!*mp_of_bucket(sparse, p)) {
-		p->line = MP_LINE_SPARSE;
-		return sparse;
-	}
-	if (!bulk)
+	if (!bulk && !follows)
 		mp_tell_line(key, 0);
-	return bulk;
+	if (!bulk && !mp_hold_waiting(&sparse->hold))
+		return NULL;
+	if (bulk && !mp_hold_waiting(&sparse->hold) && !mp_hold_waiting(&bulk->hold))
+		*mp_of_bucket(sparse, p) = 0;
+	if (bulk && *mp_of_bucket(sparse, p))
+		return bulk;
+	p->line = MP_LINE_SPARSE;
+	return sparse;
 }
 
 /* What is not TCP, likewise. drains: as above. */
@@ -298,16 +308,16 @@ __attribute__((noinline)) int mp_hold_datagram(struct mp_packet *p, uint32_t dra
 	sparse = bpf_map_lookup_elem(&mp_classes, &key);
 	if (!sparse && !follows)
 		mp_tell_line(&key, 0);
-	class = sparse ? mp_other_line(p, sparse, &key) : NULL;
+	class = sparse ? mp_other_line(p, sparse, &key, follows) : NULL;
 	if (!class)
 		return MP_HOLD_PASSES;
 	verdict = follows ? mp_follows(class, p) : mp_hold_other(class, p);
 	if (verdict == MP_HOLD_WAITS || verdict == MP_HOLD_MARKS)
-		__sync_fetch_and_add(mp_of_bucket(sparse, p), 1);
+		mp_joins_bucket(sparse, p);
 	return (int)verdict;
 }
 
-/* A packet leaves a host's line: one less of its bucket, which for what is not TCP the sparse line counts. */
+/* A packet leaves a host's line: so much less of its bucket, which for what is not TCP the sparse line counts. */
 MP_INLINE void mp_leaves_bucket(const struct mp_packet *p, struct mp_flow_key *key)
 {
 	struct mp_class *class;
@@ -315,8 +325,8 @@ MP_INLINE void mp_leaves_bucket(const struct mp_packet *p, struct mp_flow_key *k
 	key->mesh_port = p->line == MP_LINE_BULK ? MP_LINE_SPARSE : p->line;
 	class = bpf_map_lookup_elem(&mp_classes, key);
 	key->mesh_port = p->line;
-	if (class && *mp_of_bucket(class, p))
-		__sync_fetch_and_sub(mp_of_bucket(class, p), 1);
+	if (class && *mp_of_bucket(class, p) >= p->segment.segments)
+		__sync_fetch_and_sub(mp_of_bucket(class, p), p->segment.segments);
 }
 
 /* A packet leaves that waited. */
