@@ -110,6 +110,9 @@ MP_INLINE uint64_t mp_turn_interval_ns(uint64_t held_bytes_per_s, uint32_t bytes
 	return mp_rate_interval_ns(held_bytes_per_s, (uint32_t)mp_min_u64(turn_bytes, 0xffffffffu));
 }
 
+/* What becomes of a packet. */
+enum mp_hold_verdict { MP_HOLD_PASSES, MP_HOLD_WAITS, MP_HOLD_MARKS, MP_HOLD_LOSES };
+
 /*
  * How long a datagram that comes now would wait, behind what its host has in line: of so many flows, its own
  * included.

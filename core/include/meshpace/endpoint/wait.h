@@ -18,9 +18,6 @@
 /* Who leaves frees half of the air at most: who was one of two may send twice as much, and needs the window for that. */
 #define MP_WAIT_FREED 2u
 
-/* What becomes of a packet. */
-enum mp_hold_verdict { MP_HOLD_PASSES, MP_HOLD_WAITS, MP_HOLD_MARKS, MP_HOLD_LOSES };
-
 struct mp_wait {
 	uint64_t above_ns; /* since when, plus a round trip, all waited too long; 0: not */
 	uint64_t next_ns;  /* when the next is to be lost */
