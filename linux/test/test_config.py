@@ -90,6 +90,11 @@ BAD = {
         '[[host]]\naddress = "10.1.0.2"\nway = ["10.1.0.3"]\n',
         "10.1.0.3",
     ),
+    "page without an address": ('[web]\ntoken_file = "/etc/meshpace/token"\n', "web.listen"),
+    "page for all without a token": ('[web]\nlisten = "0.0.0.0:9871"\n', "web.token_file"),
+    "page for others without a token": ('[web]\nlisten = "10.1.0.1:9871"\n', "web.token_file"),
+    "page of no address": ('[web]\nlisten = "gateway:9871"\n', "line 2"),
+    "unknown key of the page": ('[web]\nlisten = "127.0.0.1:1"\nuser = "x"\n', "user"),
     "hop of no length": ('[[host]]\naddress = "10.1.0.2"\nhop_m = [50, 0]\n', "hop_m"),
 }
 
