@@ -237,9 +237,11 @@ def test_top_is_a_table_that_is_renewed(network: net.Network, start: StartGatewa
     gateway = start(network, host=[host(net.host4(0), mbps_for(1))])
     with Transfer(network.wired, network.host, net.host4(0), options=window(64 * 1024)) as transfer:
         until(lambda: gateway.flow(transfer.receiver_port), PATIENCE_S, gateway)
-        shown = gateway.watch("top", "--mesh", "mesh0", until="RTT ms", times=3)
+        shown = gateway.watch("top", "--mesh", "mesh0", "--flows", until="RTT ms", times=3)
+        hosts = gateway.watch("top", "--mesh", "mesh0", until="bounded by", times=3)
     tables = shown.count("RTT ms")
     assert shown.count(f":{transfer.receiver_port}") == tables, shown
+    assert hosts.count(f"\n{net.host4(0)} ") == hosts.count("bounded by"), hosts
 
 
 def test_hops_from_the_ttl(network: net.Network, start: StartGateway) -> None:

@@ -103,7 +103,7 @@ def test_who_is_there_and_who_left(network: net.Network, start: StartGateway) ->
 
 
 def test_questions(network: net.Network, start: StartGateway) -> None:
-    """Who asks nothing has status as before; of questions only those that there are have an answer."""
+    """Who asks nothing has status as before; a question that is none has an error in one line."""
     gateway = start(network, "observe", law="even")
     path = gateway.directory / "run" / "mesh0.ask"
 
@@ -168,9 +168,7 @@ TOKENS = {
 
 
 @pytest.mark.parametrize("what", TOKENS)
-def test_a_token_that_is_none_is_refused(
-    network: net.Network, tmp_path: Path, what: str
-) -> None:
+def test_a_token_that_is_none_is_refused(network: net.Network, tmp_path: Path, what: str) -> None:
     """One line, exit 2, and nothing is left of the gateway that did not start."""
     text, says = TOKENS[what]
     file = tmp_path / "token"
@@ -189,9 +187,7 @@ def test_a_token_that_is_none_is_refused(
 
 
 def test_a_port_that_is_taken_is_told(network: net.Network, tmp_path: Path) -> None:
-    gateway = Gateway(
-        network.gateway, tmp_path, "observe", {"web": {"listen": "127.0.0.1:9871"}}
-    )
+    gateway = Gateway(network.gateway, tmp_path, "observe", {"web": {"listen": "127.0.0.1:9871"}})
     with network.gateway.socket(socket.AF_INET, socket.SOCK_STREAM) as other:
         other.bind(("127.0.0.1", 9871))
         other.listen()

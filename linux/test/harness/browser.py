@@ -18,11 +18,11 @@ from harness.namespace import Namespace
 
 PATIENCE_S = 60.0
 # It runs as root in a namespace, on a machine without a display; and asks nobody for updates.
-WORDS = """
-    --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run
-    --disable-background-networking --disable-component-update --disable-sync
-    --disable-default-apps --mute-audio --remote-debugging-pipe
-""".split()
+WORDS = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--mute-audio"),
+    *("--no-first-run", "--disable-default-apps", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync", "--remote-debugging-pipe"),
+)
 
 
 class Tab:

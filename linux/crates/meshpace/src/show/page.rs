@@ -126,7 +126,7 @@ fn row(out: &mut String, host: &Host) {
     let ms = |ms: Option<f64>| ms.map_or_else(|| "–".into(), |ms| format!("{ms:.0} ms"));
     let _ = write!(
         out,
-        "<td data-of=Latency>mesh {}<br>wires {}<td data-of=\"Bounded by\">{}",
+        "<td data-of=Latency>mesh {}, <br>wires {}<td data-of=\"Bounded by\">{}",
         ms(host.rtt_wireless_ms),
         ms(host.rtt_wired_ms),
         escape(&host.bounded_by)

@@ -10,7 +10,7 @@ const svg = (name, attributes, text) => {
 	return made;
 };
 const rate = kbps => kbps < 1000 ? kbps.toFixed(0) + " kbit/s" : (kbps / 1000).toFixed(1) + " Mbit/s";
-const ago = s => s < 7200 ? Math.round(s / 60) + " min" : Math.round(s / 3600) + " h";
+const ago = s => s < 120 ? s + " s" : s < 7200 ? Math.round(s / 60) + " min" : Math.round(s / 3600) + " h";
 
 async function get(path) {
 	const answer = await fetch(path, { cache: "no-store" });
@@ -41,8 +41,10 @@ function lines(picture, names) {
 }
 
 function draw(element, picture, names) {
-	const box = element.getBoundingClientRect(), width = box.width, height = box.height, low = height - 18;
 	const { shown, length } = lines(picture, names);
+	element.parentNode.hidden = length < 2;
+	if (length < 2) return; // no line yet
+	const box = element.getBoundingClientRect(), width = box.width, height = box.height, low = height - 18;
 	const most = Math.max(1, ...shown.flat());
 	element.setAttribute("viewBox", `0 0 ${width} ${height}`);
 	const x = i => length > 1 ? i / (length - 1) * width : 0, y = value => low - value / most * (low - 16);
