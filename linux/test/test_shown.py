@@ -2,8 +2,12 @@
 """What is told of a gateway is what documents, dashboards and operators rely on."""
 
 import json
+import os
+import pty
 import re
+import signal
 import socket
+import termios
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -64,7 +68,7 @@ def test_status_is_as_its_schema_says(
 
             def rows() -> dict[str, Any]:
                 hosts = valid(gateway.fresh_status())["hosts"]
-                return {row["address"]: row for row in hosts if row["goodput_down_kbps"] or 1}
+                return {row["address"]: row for row in hosts}
 
             def known() -> bool:
                 found = rows()
@@ -126,6 +130,35 @@ def test_questions(network: net.Network, start: StartGateway) -> None:
     gateway.stop()
     assert not path.exists()
     assert "no gateway is running" in one_line(gateway.call("report").stderr)
+
+
+def test_keys_of_top(network: net.Network, start: StartGateway) -> None:
+    """f shows flows, q ends, and the terminal is as it was: also after a signal."""
+    gateway = start(network, "observe", law="even")
+    with Transfer(network.wired, network.host, net.host4(0)):
+        until(lambda: gateway.status()["flows"], PATIENCE_S, gateway)
+        for end in (b"q", b"\x03"):
+            ours, theirs = pty.openpty()
+            before = termios.tcgetattr(theirs)
+            process = gateway.attach("top", terminal=theirs)
+            shown = b""
+
+            def shows(text: bytes, ours: int = ours) -> bool:
+                nonlocal shown
+                shown += os.read(ours, 1 << 16)
+                return text in shown
+
+            until(lambda: shows(b"bounded by"), PATIENCE_S, gateway)
+            os.write(ours, b"f")
+            until(lambda: shows(b"RTT ms"), PATIENCE_S, gateway)
+            if end == b"q":
+                os.write(ours, end)
+            else:
+                process.send_signal(signal.SIGINT)
+            assert process.wait(PATIENCE_S) == 0
+            assert termios.tcgetattr(theirs) == before
+            os.close(ours)
+            os.close(theirs)
 
 
 def scrape(gateway: Gateway) -> str:
