@@ -105,8 +105,8 @@ MP_INLINE bool mp_verdict_is_stalled(const struct mp_air_host *host)
 
 		if (way->present && way->quiet < MP_AIR_STALLED)
 			return false;
-		/* Of who never got anything nobody knows that it exists. */
-		stalled = stalled || (way->wanting_flows && way->delivered_bytes && way->quiet >= MP_AIR_STALLED);
+		/* Whatever its receiver's window is. Of who never got anything nobody knows that it exists. */
+		stalled = stalled || (way->flows && way->delivered_bytes && way->quiet >= MP_AIR_STALLED);
 	}
 	return stalled;
 }
@@ -175,7 +175,7 @@ MP_INLINE void mp_verdict_amounts(struct mp_verdict *verdict, const struct mp_ai
 	for (i = 0; i < 2; i++) {
 		uint64_t rate_bytes_per_s = host->way[i].rate_bytes_per_s, part_bytes_per_s = verdict->part_bytes_per_s[i];
 
-		if (verdict->underserved && host->way[i].wanting_flows)
+		if (verdict->underserved && host->way[i].flows)
 			verdict->lacks_bytes_per_s += mp_max_u64(part_bytes_per_s, rate_bytes_per_s) - rate_bytes_per_s;
 		if (held_bytes_per_s[i])
 			verdict->over_bytes_per_s += mp_max_u64(rate_bytes_per_s, held_bytes_per_s[i]) - held_bytes_per_s[i];
@@ -197,7 +197,7 @@ MP_INLINE void mp_verdict_step(struct mp_verdict *verdict, const struct mp_air *
 	mp_verdict_parts(verdict, air, host, level_q16);
 	is_short = mp_air_is_present(host) && air->present > 1 && !mp_verdict_begins(host) && verdict->part_q16 &&
 		   verdict->used_q16 * MP_VERDICT_SHORT_DEN < verdict->part_q16 * MP_VERDICT_SHORT_NUM;
-	if (!is_short || !(host->way[0].wanting_flows || host->way[1].wanting_flows))
+	if (!is_short || !(asks || host->way[0].wanting_flows || host->way[1].wanting_flows))
 		verdict->short_s = 0;
 	else if (asks)
 		verdict->short_s = (uint32_t)mp_min_u64((uint64_t)verdict->short_s + 1, MP_VERDICT_S);
