@@ -157,7 +157,11 @@ impl Server {
             Some(rest) => rest.split_once(']').unwrap_or_default(),
             None => host.split_at(host.find(':').unwrap_or(host.len())),
         };
-        if !port.trim_start_matches(':').bytes().all(|b| b.is_ascii_digit()) {
+        if !port
+            .trim_start_matches(':')
+            .bytes()
+            .all(|b| b.is_ascii_digit())
+        {
             return false;
         }
         let is_here = |address: IpAddr| {
