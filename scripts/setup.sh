@@ -15,10 +15,10 @@ packages+=(clang libclang1-14 libelf-dev zlib1g-dev pkg-config linux-libc-dev)
 # Emulated runs: network namespaces, and the programs whose flows are measured.
 packages+=(iproute2 iptables iperf3 curl)
 # The sanitizers' run time; what the gateway's tests set up here, and in other kernels under QEMU; systemd
-# for its systemd-analyze, which judges the units without running.
+# for its systemd-analyze, which judges the units without running; a browser for the page.
 [ "${1:-build}" = test ] && packages+=(libclang-rt-14-dev bpftool
     iputils-ping nftables systemd qemu-system-x86 busybox-static kmod cpio xz-utils iw batctl
-    ngtcp2-client openssl)
+    ngtcp2-client openssl chromium)
 # Debian's own cargo is too old; the one that it builds browsers with is not.
 cargo_works() { cargo --version 2>/dev/null | awk '{ split($2, v, "."); exit !(v[1] > 1 || v[2] >= 85) }'; }
 cargo_works || packages+=(cargo-web rustc-web)

@@ -76,6 +76,10 @@ ALLOWED = {
     "linux/crates/meshpace/src/kernel/record.rs": [("*time_ns < before_ns", RECORDED)],
     "linux/crates/meshpace/src/policy/asks.rs": [("host.latest_ns) < REMEMBERED_NS", UPKEEP)],
     "linux/crates/meshpace/src/policy/opaque.rs": [("host.came_ns < REMEMBERED_NS", UPKEEP)],
+    "linux/crates/meshpace/src/policy/served.rs": [
+        ("way.waits_ns as f64 / 1e6", SHOWN),
+        ("(now_ns.saturating_sub(self.before_ns) as f64 / 1e6)", SHOWN),
+    ],
     "linux/crates/meshpace/src/policy/goodput.rs": [
         (">= self.law.step_ns", "the law's step has come"),
         ("< STARVED * self.mean_bytes_per_s", "which flows `status` calls starved"),

@@ -90,6 +90,11 @@ BAD = {
         '[[host]]\naddress = "10.1.0.2"\nway = ["10.1.0.3"]\n',
         "10.1.0.3",
     ),
+    "page without an address": ('[web]\ntoken_file = "/etc/meshpace/token"\n', "web.listen"),
+    "page for all without a token": ('[web]\nlisten = "0.0.0.0:9871"\n', "web.token_file"),
+    "page for others without a token": ('[web]\nlisten = "10.1.0.1:9871"\n', "web.token_file"),
+    "page of no address": ('[web]\nlisten = "gateway:9871"\n', "line 2"),
+    "unknown key of the page": ('[web]\nlisten = "127.0.0.1:1"\nuser = "x"\n', "user"),
     "hop of no length": ('[[host]]\naddress = "10.1.0.2"\nhop_m = [50, 0]\n', "hop_m"),
 }
 
@@ -232,9 +237,11 @@ def test_top_is_a_table_that_is_renewed(network: net.Network, start: StartGatewa
     gateway = start(network, host=[host(net.host4(0), mbps_for(1))])
     with Transfer(network.wired, network.host, net.host4(0), options=window(64 * 1024)) as transfer:
         until(lambda: gateway.flow(transfer.receiver_port), PATIENCE_S, gateway)
-        shown = gateway.watch("top", "--mesh", "mesh0", until="RTT ms", times=3)
+        shown = gateway.watch("top", "--mesh", "mesh0", "--flows", until="RTT ms", times=3)
+        hosts = gateway.watch("top", "--mesh", "mesh0", until="bounded by", times=3)
     tables = shown.count("RTT ms")
     assert shown.count(f":{transfer.receiver_port}") == tables, shown
+    assert hosts.count(f"\n{net.host4(0)} ") == hosts.count("bounded by"), hosts
 
 
 def test_hops_from_the_ttl(network: net.Network, start: StartGateway) -> None:

@@ -32,6 +32,7 @@
 #include "law/air.h"
 #include "law/airtime.h"
 #include "law/alone.h"
+#include "law/verdict.h"
 #include "endpoint/feedback.h"
 #include "endpoint/signalled.h"
 #include "endpoint/silence.h"

@@ -116,6 +116,16 @@ class Gateway:
         patience.cancel()
         return shown
 
+    def attach(self, *words: str, terminal: int) -> "subprocess.Popen[bytes]":
+        """A command of meshpace that has a terminal."""
+        return subprocess.Popen(
+            self._command(*words),
+            env=self._environment,
+            stdin=terminal,
+            stdout=terminal,
+            stderr=terminal,
+        )
+
     @property
     def attached(self) -> str:
         """How the programs are attached, where the kernel can do either."""

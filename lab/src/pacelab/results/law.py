@@ -39,6 +39,7 @@ OWN = {
     "goodput.h": ("gap", "map"),
     "shaper.h": ("shaper",),
     "hold.h": (),  # the kernel's; no simulated gateway has it
+    "verdict.h": (),  # what is shown of hosts
     **{f"{name}.h": ("map",) for name in ("decibel", "oid", "radio")},
     "yang.h": ("off",),  # adaptive pacing of a node's queue, beside flows without a law
 }

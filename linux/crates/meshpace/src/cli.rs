@@ -20,10 +20,12 @@ pub struct Cli {
 pub enum Command {
     /// Pace the flows between the Internet and the mesh, on the mesh's Internet gateway
     Gateway(GatewayArgs),
-    /// Show the flows of a running gateway
+    /// Show who is there, who gets what part and who lacks something, of a running gateway
     Status(StatusArgs),
-    /// Show the flows of a running gateway, live
-    Top(MeshArg),
+    /// The same, live
+    Top(TopArgs),
+    /// Tell of the latest day: who was there, who lacked what, what pacing changed or would have
+    Report(ReportArgs),
     /// Pace this host's own flows from the mesh to the Internet (a congestion control)
     Sender {
         #[command(subcommand)]
@@ -54,6 +56,27 @@ pub struct MeshArg {
 
 #[derive(Args)]
 pub struct StatusArgs {
+    #[command(flatten)]
+    pub mesh: MeshArg,
+    /// Flows instead of hosts
+    #[arg(long)]
+    pub flows: bool,
+    /// One JSON document on standard output
+    #[arg(long, conflicts_with = "flows")]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct TopArgs {
+    #[command(flatten)]
+    pub mesh: MeshArg,
+    /// Flows instead of hosts at first; the key f changes
+    #[arg(long)]
+    pub flows: bool,
+}
+
+#[derive(Args)]
+pub struct ReportArgs {
     #[command(flatten)]
     pub mesh: MeshArg,
     /// One JSON document on standard output

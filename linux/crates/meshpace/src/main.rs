@@ -21,7 +21,7 @@ use base::output::print;
 use base::{logger, system};
 use cli::{Command, ConfigCommand, GatewayArgs, StatusArgs};
 use daemon::{Gateway, Order};
-use show::{control, doctor, status, top};
+use show::{control, doctor, report, tables, top};
 
 fn main() {
     logger::start();
@@ -46,7 +46,8 @@ fn dispatch(command: Command) -> Result<()> {
     match command {
         Command::Gateway(arguments) => gateway(&arguments),
         Command::Status(arguments) => show_status(&arguments),
-        Command::Top(arguments) => top::run(arguments.mesh.as_deref()),
+        Command::Top(arguments) => top::run(arguments.mesh.mesh.as_deref(), arguments.flows),
+        Command::Report(arguments) => report::run(arguments.mesh.mesh.as_deref(), arguments.json),
         Command::Sender { command } => sender::run(&command),
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Config {
@@ -85,8 +86,9 @@ fn gateway(arguments: &GatewayArgs) -> Result<()> {
 
 fn show_status(arguments: &StatusArgs) -> Result<()> {
     let status = control::ask(arguments.mesh.mesh.as_deref())?;
-    print(&match arguments.json {
-        true => serde_json::to_string_pretty(&status)? + "\n",
-        false => status::table(&status, usize::MAX),
+    print(&match (arguments.json, arguments.flows) {
+        (true, _) => serde_json::to_string_pretty(&status)? + "\n",
+        (false, true) => tables::flows(&status, usize::MAX),
+        (false, false) => tables::hosts(&status, usize::MAX),
     })
 }

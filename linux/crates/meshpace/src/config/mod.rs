@@ -8,6 +8,7 @@ mod rates;
 mod rights;
 #[cfg(test)]
 mod tests;
+mod web;
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -22,6 +23,7 @@ pub use places::{Node, NodeName};
 pub use radio::Radio;
 pub use rates::Rates;
 pub use rights::{Right, Rights};
+pub use web::Web;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
@@ -200,6 +202,8 @@ pub struct Config {
     pub queue: Option<u16>,
     /// where Prometheus may ask; none: nowhere
     pub metrics: Option<SocketAddr>,
+    /// the page for operators
+    pub web: Web,
     pub default_path: DefaultPath,
     pub host: Vec<Host>,
     /// law `even`: addresses that are one host
@@ -246,6 +250,7 @@ impl Default for Config {
             retransmit_cache_mib: 32,
             queue: None,
             metrics: None,
+            web: Web::default(),
             default_path: DefaultPath::default(),
             host: Vec::new(),
             group: Vec::new(),
@@ -304,6 +309,7 @@ impl Config {
             100_000.0,
         )?;
         self.radio.check()?;
+        self.web.check()?;
         places::check(&self.node)?;
         groups::check(&self.group)?;
         rights::check(self)?;
@@ -335,6 +341,11 @@ impl Config {
     /// What hosts that share evenly get; None: they do not.
     pub fn fairness(&self) -> Option<Fairness> {
         (self.shares && self.law == Law::Even).then_some(self.fairness)
+    }
+
+    /// What hosts would get that share evenly, where nothing is held: also of a law that only measures.
+    pub fn watched_fairness(&self) -> Option<Fairness> {
+        (self.shares && matches!(self.law, Law::Even | Law::Off)).then_some(self.fairness)
     }
 
     /// Whether goodput control is on.

@@ -27,6 +27,7 @@ use crate::setup::watch::{self, Watch};
 use crate::show::control;
 use crate::show::files::Files;
 use crate::show::metrics;
+use crate::show::web;
 use steps::Steps;
 pub use task::mesh_of;
 use task::Task;
@@ -86,6 +87,7 @@ impl Gateway {
     /// `record`: the file to write a trace into.
     pub fn start(source: Source, replace: bool, record: Option<&Path>) -> Result<Self> {
         let mut task = Task::read(source)?;
+        web::check(&task.config().web)?;
         let missing = system::missing_capabilities();
         if !missing.is_empty() {
             bail!("not permitted: {} missing; run as root", missing.join(", "));
@@ -173,6 +175,7 @@ impl Gateway {
         if let Some(address) = self.task.config().metrics {
             metrics::serve(address, self.files.shared())?;
         }
+        web::serve(&self.task.config().web, &self.files)?;
         for lack in self.hosts.lacks(self.task.config()) {
             log::info!("law map: {lack}");
         }
@@ -220,7 +223,7 @@ impl Gateway {
             },
             held_at,
             host_lines: (!shares.caps().is_empty() || self.holding.has_host_lines()).into(),
-            shared: shares.air().is_shared().into(),
+            shared: (holds && shares.air().is_shared()).into(),
             // Where nothing is held, nothing is lost either.
             unanswered_bytes_per_s: if holds {
                 self.policy.strangers_bytes_per_s()

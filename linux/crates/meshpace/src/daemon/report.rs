@@ -10,8 +10,11 @@ use crate::kernel::flow_state::{FlowState, Table};
 use crate::kernel::intf::{self, mp_flow_key};
 use crate::kernel::law;
 use crate::policy::goodput::GoodputControl;
-use crate::policy::shares::Shares;
+use crate::policy::served::Service;
+use crate::policy::shares::{Caps, Shares};
+use crate::show::history::Second;
 use crate::show::status::{Flow, Host, Status};
+use crate::show::why;
 
 /// Names of the kernel's counters (enum mp_counter).
 const COUNTERS: &[(&str, intf::mp_counter)] = &[
@@ -70,38 +73,146 @@ fn counters(gateway: &Gateway) -> BTreeMap<String, u64> {
     }
     add("flows_expired", gateway.hosts.expired());
     add("put_back", gateway.machine.times_put_back());
+    let [made_room, no_room] = gateway.files.forgotten();
+    add("history_made_room", made_room);
+    add("history_no_room", no_room);
+    all
+}
+
+/// Round trips of a host's flows.
+#[derive(Default)]
+struct RoundTrips {
+    wireless_ms: Vec<f64>,
+    wired_ms: Vec<f64>,
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}
+
+fn round_trips(gateway: &Gateway, table: &Table, flows: &[Flow]) -> HashMap<[u8; 16], RoundTrips> {
+    let mut all = HashMap::<_, RoundTrips>::new();
+    for ((key, _), flow) in table.iter().zip(flows) {
+        if flow.rtt_wireless_ms.is_none() && flow.rtt_wired_ms.is_none() {
+            continue;
+        }
+        let host = gateway.policy.shares().aliases().standing(key.mesh);
+        let of = all.entry(host).or_default();
+        of.wireless_ms.extend(flow.rtt_wireless_ms);
+        of.wired_ms.extend(flow.rtt_wired_ms);
+    }
     all
 }
 
 /// Each host by the address that stands for it, with those that are in use.
-fn hosts_of(gateway: &Gateway, paths: &HashMap<[u8; 16], HostPath>) -> Vec<Host> {
+fn hosts_of(
+    gateway: &Gateway,
+    paths: &HashMap<[u8; 16], HostPath>,
+    mut round_trips: HashMap<[u8; 16], RoundTrips>,
+) -> Vec<Host> {
     let mut hosts = BTreeMap::<[u8; 16], Vec<[u8; 16]>>::new();
     for address in paths.keys() {
         let standing = gateway.policy.shares().aliases().standing(*address);
         hosts.entry(standing).or_default().push(*address);
     }
-    let row = |(standing, mut addresses): ([u8; 16], Vec<[u8; 16]>)| {
+    let mut row = |(standing, mut addresses): ([u8; 16], Vec<[u8; 16]>)| {
         addresses.sort_unstable();
         // The address that stands for the host may be idle; the way there is of one that is not.
         let path = paths.get(&standing).unwrap_or(&paths[&addresses[0]]);
-        Host {
+        let RoundTrips {
+            wireless_ms,
+            wired_ms,
+        } = round_trips.remove(&standing).unwrap_or_default();
+        let host = Host {
             addresses: addresses
                 .iter()
                 .map(|a| address_of(a).to_string())
                 .collect(),
             group: gateway.hosts.group(&addresses[0]).map(String::from),
+            rtt_wireless_ms: median(wireless_ms),
+            rtt_wired_ms: median(wired_ms),
             ..host(&standing, path, gateway.policy.shares())
+        };
+        serve(host, gateway, &gateway.policy.served().service(&standing))
+    };
+    hosts.into_iter().map(&mut row).collect()
+}
+
+fn kbps(bytes_per_s: u64) -> f64 {
+    bytes_per_s as f64 * 8.0 / 1e3
+}
+
+/// What it got and what bounds that.
+fn serve(host: Host, gateway: &Gateway, service: &Service) -> Host {
+    let [goodput_down_kbps, goodput_up_kbps] = service.kbps;
+    let host = Host {
+        goodput_down_kbps,
+        goodput_up_kbps,
+        waits_ms: service.waits_ms,
+        bounded_by: why::NOT_JUDGED.into(),
+        ..host
+    };
+    let config = gateway.task.config();
+    if config.fairness().or(config.watched_fairness()).is_none() {
+        return host;
+    }
+    let verdict = service.verdict.unwrap_or_default();
+    let [part_down_kbps, part_up_kbps] = parts(service);
+    Host {
+        part_down_kbps,
+        part_up_kbps,
+        part: part_down_kbps.or(part_up_kbps).and(why::part(&verdict)),
+        bounded_by: service
+            .verdict
+            .map_or("not active", |v| why::words(v.bound))
+            .into(),
+        underserved: verdict.underserved,
+        why: why::sentence(&verdict, air(gateway), gateway.machine.holds()),
+        ..host
+    }
+}
+
+fn parts(service: &Service) -> [Option<f64>; 2] {
+    let parts = service.verdict.unwrap_or_default().part_bytes_per_s;
+    parts.map(|part| (part > 0).then(|| kbps(part)))
+}
+
+/// What there is of it, where hosts are held to their shares.
+fn air(gateway: &Gateway) -> Option<f64> {
+    let air = gateway.policy.shares().air().air();
+    air.filter(|_| gateway.machine.holds())
+}
+
+/// Of each host that is there, what it got in the latest second.
+pub fn seconds(gateway: &Gateway) -> Vec<Second> {
+    let shares = gateway.policy.shares();
+    let held = |address: &[u8; 16]| {
+        let of = |caps: &Caps, way| caps.get(&(*address, way)).copied().map(kbps);
+        let ways = [intf::mp_direction_MP_DOWN, intf::mp_direction_MP_UP];
+        let held = ways.map(|way| of(shares.caps(), way).or(of(shares.would(), way)));
+        held.into_iter().flatten().reduce(|down, up| down + up)
+    };
+    let second = |(address, service): ([u8; 16], Service)| {
+        let verdict = service.verdict.unwrap_or_default();
+        Second {
+            address: address_of(&address),
+            group: gateway.hosts.group(&address).map(String::from),
+            is_active: service.is_active || service.kbps != [0.0; 2],
+            is_underserved: verdict.underserved,
+            kbps: service.kbps,
+            part_kbps: parts(&service),
+            waits_ms: service.waits_ms,
+            held_kbps: held(&address),
+            over_kbps: kbps(verdict.over_bytes_per_s),
+            lacks_kbps: kbps(verdict.lacks_bytes_per_s),
         }
     };
-    hosts.into_iter().map(row).collect()
+    gateway.policy.served().seen().map(second).collect()
 }
 
 fn host(address: &[u8; 16], path: &HostPath, shares: &Shares) -> Host {
-    let kbps = |bytes_per_s: u64| bytes_per_s as f64 * 8.0 / 1e3;
-    let cap_kbps = |direction| {
-        let cap = shares.caps().get(&(*address, direction));
-        cap.copied().map(kbps)
-    };
+    let of = |caps: &Caps, direction| caps.get(&(*address, direction)).copied().map(kbps);
     let alone_kbps = |direction| {
         let alone = shares.air().alone_bytes_per_s(&(*address, direction));
         alone.map(kbps)
@@ -112,21 +223,22 @@ fn host(address: &[u8; 16], path: &HostPath, shares: &Shares) -> Host {
     Host {
         active_down: active(intf::mp_direction_MP_DOWN),
         active_up: active(intf::mp_direction_MP_UP),
-        cap_down_kbps: cap_kbps(intf::mp_direction_MP_DOWN),
-        cap_up_kbps: cap_kbps(intf::mp_direction_MP_UP),
+        cap_down_kbps: of(shares.caps(), intf::mp_direction_MP_DOWN),
+        cap_up_kbps: of(shares.caps(), intf::mp_direction_MP_UP),
+        would_cap_down_kbps: of(shares.would(), intf::mp_direction_MP_DOWN),
+        would_cap_up_kbps: of(shares.would(), intf::mp_direction_MP_UP),
         alone_down_kbps: alone_kbps(intf::mp_direction_MP_DOWN),
         alone_up_kbps: alone_kbps(intf::mp_direction_MP_UP),
         weight: (weight != 1.0).then_some(weight),
         least_kbps: (least > 0).then(|| kbps(least)),
         address: address_of(address).to_string(),
-        addresses: Vec::new(),
-        group: None,
         hops: path.hops,
         hops_source: path.hops_source.into(),
         mbps: path.mbps,
         mbps_source: path.mbps_source.into(),
         signal_dbm: path.signal_dbm,
         surroundings: path.surroundings.clone(),
+        ..Host::default()
     }
 }
 
@@ -178,14 +290,11 @@ pub fn status(
 ) -> Status {
     let flow = |entry| {
         let (key, _): &(mp_flow_key, _) = entry;
-        describe(
-            entry,
-            paths.get(&key.mesh),
-            gateway.hosts.meter(),
-            gateway.policy.goodput(),
-            now_ns,
-        )
+        let (meter, control) = (gateway.hosts.meter(), gateway.policy.goodput());
+        describe(entry, paths.get(&key.mesh), meter, control, now_ns)
     };
+    let flows: Vec<_> = table.iter().map(flow).collect();
+    let round_trips = round_trips(gateway, table, &flows);
     let config = gateway.task.config();
     Status {
         version: env!("CARGO_PKG_VERSION").into(),
@@ -199,10 +308,10 @@ pub fn status(
         goodput_control: config.controls_goodput(),
         shares: config.fairness().is_some(),
         fairness: config.fairness.to_string(),
-        air: gateway.policy.shares().air().air(),
+        air: air(gateway),
         uptime_s: gateway.started.elapsed().as_secs_f64(),
-        flows: table.iter().map(flow).collect(),
-        hosts: hosts_of(gateway, paths),
+        flows,
+        hosts: hosts_of(gateway, paths, round_trips),
         counters: counters(gateway),
     }
 }

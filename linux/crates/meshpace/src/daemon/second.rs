@@ -8,6 +8,7 @@ use crate::config::Law;
 use crate::hosts::registry::Seen;
 use crate::kernel::flow_state::{FlowState, Table};
 use crate::kernel::intf::{mp_direction_MP_DOWN, mp_host_key};
+use crate::policy::Sharing;
 use crate::release::cache::{Acked, Round};
 
 impl Gateway {
@@ -38,14 +39,19 @@ impl Gateway {
             self.policy.set_aliases(self.hosts.aliases().clone());
         }
         self.share(&table, &sums, regrouped, now_ns());
+        self.policy.judge(&table, &sums, now);
         let capped = self.policy.shares().caps().keys();
         let capped = capped.map(|(address, _)| *address);
+        // Who is there by datagrams alone has no flow, and is shown all the same.
+        let capped = capped.chain(self.policy.served().active());
         let config = self.task.config();
         let paths = self.hosts.find_paths(&self.maps, config, &table, capped);
         let known = paths.iter().filter(|(_, path)| path.is_known());
         let hops = known.map(|(address, path)| (*address, path.hops));
         self.policy.know_hops(hops);
         self.holding.set_round(self.round(&table, asks));
+        let seconds = report::seconds(self);
+        self.files.remember(seconds);
         self.files
             .renew(|| report::status(self, &table, &paths, now));
         Ok(())
@@ -69,7 +75,7 @@ impl Gateway {
 
     /// Whether there is something to do between seconds: who comes when nobody is there may wait for the next one.
     pub(super) fn shares_air(&self) -> bool {
-        self.task.config().fairness().is_some() && self.policy.shares().air().has_active()
+        !matches!(self.sharing(), Sharing::No) && self.policy.shares().air().has_active()
     }
 
     /// Between seconds: shares of the air follow who comes and goes.
@@ -84,6 +90,16 @@ impl Gateway {
         Ok(())
     }
 
+    fn sharing(&self) -> Sharing {
+        let config = self.task.config();
+        let holds = self.machine.holds();
+        match (config.fairness(), config.watched_fairness()) {
+            (Some(fairness), _) if holds => Sharing::Held(fairness),
+            (_, Some(fairness)) if !holds => Sharing::Watched(fairness),
+            _ => Sharing::No,
+        }
+    }
+
     /// What hosts that get many datagrams tell of their paths; `others`: bytes so far of what is not read as TCP.
     fn hear_opaque(&mut self, others: &[(mp_host_key, u64)]) {
         let config = self.task.config();
@@ -93,9 +109,8 @@ impl Gateway {
 
     /// Sets what hosts may get; the threads that hold packets hear of it. `regrouped`: other addresses are one host.
     fn share(&mut self, table: &Table, sums: &[(mp_host_key, u64)], regrouped: bool, now: u64) {
-        let config = self.task.config();
-        let fairness = config.fairness().filter(|_| self.machine.holds());
-        let shared = self.policy.share(&self.maps, table, sums, fairness, now);
+        let sharing = self.sharing();
+        let shared = self.policy.share(&self.maps, table, sums, sharing, now);
         if shared.changed || regrouped {
             let shares = self.policy.shares();
             let (caps, aliases) = (shares.caps().clone(), shares.aliases().clone());

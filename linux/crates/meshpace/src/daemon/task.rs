@@ -88,7 +88,7 @@ impl Task {
 }
 
 /// Keys that a running gateway does not take anew, and whether they were changed.
-fn fixed(old: &Config, new: &Config) -> [(&'static str, bool); 9] {
+fn fixed(old: &Config, new: &Config) -> [(&'static str, bool); 10] {
     [
         ("mesh", new.mesh != old.mesh),
         ("wired", new.wired != old.wired),
@@ -104,6 +104,7 @@ fn fixed(old: &Config, new: &Config) -> [(&'static str, bool); 9] {
         ),
         ("queue", new.queue != old.queue),
         ("metrics", new.metrics != old.metrics),
+        ("web", new.web != old.web),
         (
             "local_retransmission",
             new.local_retransmission && !old.local_retransmission,

@@ -10,7 +10,7 @@ use crate::kernel::intf::{
     mp_estimate, mp_goodput, mp_goodput_bulk, mp_goodput_flow, mp_goodput_law, mp_hold,
     mp_hold_verdict, mp_host_pace, mp_law, mp_opaque, mp_pacer, mp_path, mp_probe, mp_progress,
     mp_queueing, mp_radio, mp_range, mp_reach, mp_sack, mp_silence, mp_too_long, mp_turn, mp_turns,
-    mp_unanswered, mp_unanswered_rate, mp_wait, mp_waits_for, mp_window,
+    mp_unanswered, mp_unanswered_rate, mp_verdict, mp_wait, mp_waits_for, mp_window,
 };
 
 /// `name = mp_name(arguments) -> result`: the function of the headers by references.
@@ -140,6 +140,24 @@ pub fn airtime_step(air: &mut mp_air, host: &mut [mp_air_host], now_ns: u64) {
     let (count, hop_wait_ns) = (host.len() as u32, even().hop_wait_ns);
     // Safe: it goes through as many as it is told that there are.
     unsafe { intf::mp_airtime_step(air, host.as_mut_ptr(), count, hop_wait_ns, now_ns) };
+}
+
+/// `mp_verdict_level_q16` of all hosts there are.
+pub fn verdict_level_q16(air: &mp_air, host: &[mp_air_host]) -> u64 {
+    // Safe: it goes through as many as it is told that there are.
+    unsafe { intf::mp_verdict_level_q16(air, host.as_ptr(), host.len() as u32) }
+}
+
+/// `mp_verdict_step` of one of them; `held_bytes_per_s`: what its ways are held to, or would be.
+pub fn verdict_step(
+    verdict: &mut mp_verdict,
+    air: &mp_air,
+    host: &mp_air_host,
+    level_q16: u64,
+    held_bytes_per_s: [u64; 2],
+) {
+    // Safe: it reads one of each way.
+    unsafe { intf::mp_verdict_step(verdict, air, host, level_q16, held_bytes_per_s.as_ptr()) };
 }
 
 /// `mp_goodput_reset` on all flows there are.

@@ -172,6 +172,18 @@ impl Airtime {
         });
     }
 
+    /// Nobody is held to what the latest step says, nor was meanwhile: what it says is what the law would have held to.
+    pub fn let_go(&mut self) {
+        let ways = self.hosts.values_mut().flat_map(|host| &mut host.way);
+        ways.for_each(|way| way.cap_bytes_per_s = 0);
+    }
+
+    /// All of them, as core/ keeps them.
+    pub(super) fn all(&self) -> (&mp_air, Vec<Address>, Vec<mp_air_host>) {
+        let (addresses, hosts) = self.hosts.iter().map(|(a, h)| (*a, *h)).unzip();
+        (&self.state, addresses, hosts)
+    }
+
     pub fn busy(&self) -> Busy {
         let is_busy = |host: &mp_air_host| law::air_is_busy(&self.state, host);
         let hosts = self.hosts.iter().filter(|(_, host)| is_busy(host));

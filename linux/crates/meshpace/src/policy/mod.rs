@@ -5,6 +5,7 @@ pub mod asks;
 pub mod goodput;
 pub mod news;
 pub mod opaque;
+pub mod served;
 pub mod shares;
 pub mod strangers;
 pub mod wake_ups;
@@ -20,6 +21,7 @@ use crate::kernel::intf::mp_host_key;
 use crate::kernel::port::Port;
 use crate::kernel::programs::Maps;
 use goodput::GoodputControl;
+use served::Served;
 use shares::Shares;
 use strangers::Strangers;
 use wake_ups::WakeUps;
@@ -30,8 +32,20 @@ pub struct Policy {
     goodput: GoodputControl,
     shares: Shares,
     strangers: Strangers,
+    served: Served,
     /// where packets are held
     wake_ups: Option<WakeUps>,
+}
+
+/// How the air is shared out.
+#[derive(Clone, Copy)]
+pub enum Sharing {
+    /// hosts are held to their shares
+    Held(Fairness),
+    /// nothing is held here: what hosts get is seen, and what the law would hold them to
+    Watched(Fairness),
+    /// the law shares nothing out
+    No,
 }
 
 /// What came of sharing out.
@@ -48,6 +62,7 @@ impl Policy {
             goodput: GoodputControl::new(),
             shares: Shares::new(fairness, now_ns),
             strangers: Strangers::default(),
+            served: Served::default(),
             wake_ups: None,
         }
     }
@@ -101,20 +116,21 @@ impl Policy {
         self.shares.hear_opaque(others, now_ns);
     }
 
-    /// Sets what hosts may get; `fairness` None: nobody has a cap any more. `sums`: bytes so far of what is not
+    /// Sets what hosts may get; not held: nobody has a cap any more. `sums`: bytes so far of what is not
     /// in the table.
     pub fn share(
         &mut self,
         maps: &Maps,
         table: &Table,
         sums: &[(mp_host_key, u64)],
-        fairness: Option<Fairness>,
+        sharing: Sharing,
         now_ns: u64,
     ) -> Shared {
         let busy = self.shares.busy().clone();
-        let changed = match fairness {
-            Some(fairness) => self.shares.step(fairness, table, sums, now_ns),
-            None => self.shares.end(now_ns),
+        let changed = match sharing {
+            Sharing::Held(fairness) => self.shares.step(fairness, table, sums, now_ns),
+            Sharing::Watched(fairness) => self.shares.watch(fairness, table, sums, now_ns),
+            Sharing::No => self.shares.end(now_ns),
         };
         let caps = self.shares.caps();
         for member in changed.iter().filter(|member| !caps.contains_key(*member)) {
@@ -132,6 +148,15 @@ impl Policy {
 
     pub fn shares(&self) -> &Shares {
         &self.shares
+    }
+
+    /// Once a second, after sharing out: what each host got, and what bounds it.
+    pub fn judge(&mut self, table: &Table, sums: &[(mp_host_key, u64)], now_ns: u64) {
+        self.served.step(&self.shares, table, sums, now_ns);
+    }
+
+    pub fn served(&self) -> &Served {
+        &self.served
     }
 
     pub fn goodput(&self) -> &GoodputControl {

@@ -24,6 +24,8 @@ pub struct Shares {
     air: Airtime,
     opaque: Opaque,
     caps: Caps,
+    /// what they would be held to, where nothing is held
+    would: Caps,
     /// what each flow of those that have a cap is told, bytes/s
     feedback: Caps,
     /// as of the latest step
@@ -52,6 +54,7 @@ impl Shares {
             fairness,
             rights,
             caps: Caps::new(),
+            would: Caps::new(),
             feedback: Caps::new(),
             busy: Arc::default(),
         }
@@ -79,6 +82,11 @@ impl Shares {
 
     pub fn caps(&self) -> &Caps {
         &self.caps
+    }
+
+    /// What the law would hold hosts to, bytes/s, where nothing is held.
+    pub fn would(&self) -> &Caps {
+        &self.would
     }
 
     /// Those that have a cap.
@@ -127,6 +135,7 @@ impl Shares {
         now_ns: u64,
     ) -> Vec<Member> {
         self.fairness = fairness;
+        self.would.clear();
         self.air.set_fairness(fairness.of_core());
         let is_held = |member: &Member| self.caps.contains_key(member);
         let mut news = self.delivered.news(table, sums, is_held, now_ns);
@@ -151,7 +160,29 @@ impl Shares {
         )
     }
 
-    /// Nobody has a cap any more.
+    /// As a step, where nothing is held: what hosts get is seen and learnt, and nobody has a cap.
+    pub fn watch(
+        &mut self,
+        fairness: Fairness,
+        table: &Table,
+        sums: &[(mp_host_key, u64)],
+        now_ns: u64,
+    ) -> Vec<Member> {
+        self.fairness = fairness;
+        self.air.set_fairness(fairness.of_core());
+        let news = self.delivered.news(table, sums, |_| false, now_ns);
+        let parts = self.air.step(&news, now_ns);
+        self.air.let_go();
+        self.would = parts
+            .iter()
+            .map(|(member, cap, _)| (*member, *cap))
+            .collect();
+        self.feedback.clear();
+        self.busy = Arc::default();
+        self.change(Caps::new())
+    }
+
+    /// Nobody has a cap any more, and nothing is known of anybody.
     pub fn end(&mut self, now_ns: u64) -> Vec<Member> {
         let caps = std::mem::take(&mut self.caps);
         self.delivered = Delivered::new(self.aliases().clone());
@@ -162,6 +193,7 @@ impl Shares {
             now_ns,
         );
         self.opaque.end();
+        self.would.clear();
         self.feedback.clear();
         self.busy = Arc::default();
         caps.into_keys().collect()

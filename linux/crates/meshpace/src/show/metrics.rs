@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::base::errors::{anyhow, Result};
 use crate::show::control::{latest, Rendered, Shared};
+use crate::show::http;
 use crate::show::serve::{self, Answer};
 use crate::show::status::{Flow, Host, Status};
 
@@ -23,24 +24,14 @@ pub fn serve(address: SocketAddr, status: Shared) -> Result<()> {
     })
 }
 
-/// The little of HTTP that a scraper needs: one request, one answer, the connection ends.
+/// One request, one answer.
 fn respond(request: &[u8], full: bool, text: impl FnOnce() -> Arc<Vec<u8>>) -> Option<Answer> {
-    let ended = |end: &[u8]| request.windows(end.len()).any(|bytes| bytes == end);
-    if !ended(b"\r\n\r\n") && !ended(b"\n\n") {
-        return full.then(|| refusal("431 Request Header Fields Too Large"));
-    }
-    let line = request.split(|byte| *byte == b'\n').next().unwrap_or(&[]);
-    let words: Vec<_> = std::str::from_utf8(line)
-        .unwrap_or("")
-        .split_whitespace()
-        .collect();
-    let [method, target, version] = words[..] else {
-        return Some(refusal("400 Bad Request"));
+    let request = match http::read(request, full)? {
+        Ok(request) => request,
+        Err(status) => return Some(refusal(status)),
     };
-    let path = target.split('?').next();
-    Some(match (method, path) {
-        _ if !version.starts_with("HTTP/1.") => refusal("400 Bad Request"),
-        ("GET", Some("/metrics")) => answer("200 OK", text()),
+    Some(match (request.method, request.path) {
+        ("GET", "/metrics") => answer("200 OK", text()),
         ("GET", _) => answer("404 Not Found", Arc::new(b"ask for /metrics\n".to_vec())),
         _ => refusal("405 Method Not Allowed"),
     })
@@ -51,12 +42,7 @@ fn refusal(status: &str) -> Answer {
 }
 
 fn answer(status: &str, body: Arc<Vec<u8>>) -> Answer {
-    let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {CONTENT_TYPE}\r\nContent-Length: {}\r\n\
-         Connection: close\r\n\r\n",
-        body.len()
-    );
-    Answer { head, body }
+    http::answer(status, CONTENT_TYPE, "", body)
 }
 
 /// Name, kind, help and value of what is told of each flow.
@@ -139,6 +125,8 @@ fn render(status: &Status) -> String {
         }
     }
     render_hosts(&mut out, &status.hosts);
+    render_states(&mut out, &status.hosts);
+    render_ready(&mut out, status);
     render_air(&mut out, status.air);
     out
 }
@@ -146,7 +134,17 @@ fn render(status: &Status) -> String {
 /// A figure of hosts: its name, its help, its value down and up in kbit/s.
 type HostFigure = (&'static str, &'static str, fn(&Host) -> [Option<f64>; 2]);
 
-const HOST_FIGURES: [HostFigure; 2] = [
+const HOST_FIGURES: [HostFigure; 4] = [
+    (
+        "goodput",
+        "What the host got over the latest second",
+        |host| [Some(host.goodput_down_kbps), Some(host.goodput_up_kbps)],
+    ),
+    (
+        "part",
+        "What the host is promised, 1/n of what it gets alone",
+        |host| [host.part_down_kbps, host.part_up_kbps],
+    ),
     ("cap", "What the host may get (law even)", |host| {
         [host.cap_down_kbps, host.cap_up_kbps]
     }),
@@ -154,6 +152,33 @@ const HOST_FIGURES: [HostFigure; 2] = [
         "alone",
         "What the host gets when it is alone, as learnt (fairness air, rate)",
         |host| [host.alone_down_kbps, host.alone_up_kbps],
+    ),
+];
+
+/// A figure of hosts of both directions together: its name, its help, its value.
+type HostState = (&'static str, &'static str, fn(&Host) -> Option<f64>);
+
+const HOST_STATES: [HostState; 5] = [
+    (
+        "active",
+        "1: new data of it were acknowledged lately",
+        |host| Some(f64::from(u8::from(host.is_active()))),
+    ),
+    (
+        "underserved",
+        "1: it wants more and gets less than its part",
+        |host| Some(f64::from(u8::from(host.underserved))),
+    ),
+    ("hops", "Wireless hops to it", |host| Some(host.hops.into())),
+    (
+        "rtt_wireless_seconds",
+        "Median of its flows' RTT_wireless",
+        |host| Some(host.rtt_wireless_ms? / 1e3),
+    ),
+    (
+        "rtt_wired_seconds",
+        "Median of its flows' RTT_wired",
+        |host| Some(host.rtt_wired_ms? / 1e3),
     ),
 ];
 
@@ -174,6 +199,26 @@ fn render_hosts(out: &mut String, hosts: &[Host]) {
             }
         }
     }
+}
+
+fn render_states(out: &mut String, hosts: &[Host]) {
+    for (name, help, value) in HOST_STATES {
+        let name = format!("meshpace_host_{name}");
+        let _ = writeln!(out, "# HELP {name} {help}.\n# TYPE {name} gauge");
+        for host in hosts {
+            let Some(value) = value(host) else { continue };
+            let _ = writeln!(out, "{name}{{host=\"{}\"}} {value}", host.address);
+        }
+    }
+}
+
+/// Whether packets are paced as they are meant to be.
+fn render_ready(out: &mut String, status: &Status) {
+    let ready = u8::from(status.fault().is_none());
+    let _ = writeln!(
+        out,
+        "# HELP meshpace_ready 0: packets pass as without meshpace, for a fault.\n# TYPE meshpace_ready gauge\nmeshpace_ready {ready}"
+    );
 }
 
 /// The air that hosts share; nobody shares it: no series.
@@ -256,7 +301,13 @@ mod tests {
             "{told}"
         );
         assert!(told.contains("\nmeshpace_air 1.25\n"), "{told}");
-        assert!(!told.contains("direction=\"up\""), "{told}");
+        assert!(!told.contains(&of_host("cap", "up")), "{told}");
+        assert!(!told.contains(&of_host("part", "down")), "{told}");
+        assert!(
+            told.contains("meshpace_host_underserved{host=\"10.1.0.2\"} 0\n"),
+            "{told}"
+        );
+        assert!(told.contains("\nmeshpace_ready 1\n"), "{told}");
         status.air = None;
         assert!(
             !render(&status).contains("\nmeshpace_air "),

@@ -3,7 +3,14 @@
 pub mod control;
 pub mod doctor;
 pub mod files;
+pub mod history;
+mod http;
 pub mod metrics;
+mod page;
+pub mod report;
 pub mod serve;
 pub mod status;
+pub mod tables;
 pub mod top;
+pub mod web;
+pub mod why;

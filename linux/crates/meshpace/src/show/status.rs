@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a running gateway tells of itself: the document of `status --json`, and its table.
+//! What a running gateway tells of itself: the document of `status --json`, whose schema is docs/operate/status.schema.json.
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 
@@ -80,6 +79,41 @@ pub struct Host {
     pub alone_down_kbps: Option<f64>,
     #[serde(default)]
     pub alone_up_kbps: Option<f64>,
+    /// acknowledged payload over the latest second, and what is not TCP with its IP headers
+    #[serde(default)]
+    pub goodput_down_kbps: f64,
+    #[serde(default)]
+    pub goodput_up_kbps: f64,
+    /// what it is promised: 1/n of what it gets alone, beside what its other direction takes; None: not known
+    #[serde(default)]
+    pub part_down_kbps: Option<f64>,
+    #[serde(default)]
+    pub part_up_kbps: Option<f64>,
+    /// what it gets, of that: 1 is all of it; None: not known
+    #[serde(default)]
+    pub part: Option<f64>,
+    /// what waits of it in the mesh; None: nothing was heard
+    #[serde(default)]
+    pub waits_ms: Option<f64>,
+    /// medians of its flows'
+    #[serde(default)]
+    pub rtt_wireless_ms: Option<f64>,
+    #[serde(default)]
+    pub rtt_wired_ms: Option<f64>,
+    /// what bounds what it gets, in a word or two (`words` of why.rs)
+    #[serde(default)]
+    pub bounded_by: Word,
+    /// it wants more and has got less than its part for three seconds
+    #[serde(default)]
+    pub underserved: bool,
+    /// a sentence, where it is underserved or its route is lost
+    #[serde(default)]
+    pub why: Option<String>,
+    /// where nothing is held: what the law would hold it to
+    #[serde(default)]
+    pub would_cap_down_kbps: Option<f64>,
+    #[serde(default)]
+    pub would_cap_up_kbps: Option<f64>,
     /// of its first hop, under the law `map`
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub surroundings: Option<Box<Surroundings>>,
@@ -115,107 +149,38 @@ pub struct Status {
     pub counters: BTreeMap<String, u64>,
 }
 
-fn optional(value: Option<f64>, decimals: usize) -> String {
-    value.map_or_else(|| "-".into(), |value| format!("{value:.decimals$}"))
-}
-
-impl Flow {
-    fn mark(&self) -> &'static str {
-        match (self.throttled, self.starved) {
-            (_, true) => "starved",
-            (true, false) => "throttled",
-            _ => "",
-        }
+impl Host {
+    pub fn is_active(&self) -> bool {
+        self.active_down || self.active_up || self.goodput_kbps() > 0.0
     }
 
-    fn row(&self) -> [String; 10] {
-        let rtt = if self.direction == "down" {
-            self.rtt_wireless_ms
-        } else {
-            self.rtt_wired_ms
-        };
+    pub fn goodput_kbps(&self) -> f64 {
+        self.goodput_down_kbps + self.goodput_up_kbps
+    }
+
+    /// What its goodput is shown beside: what it is promised, else what it is held to; down and up.
+    pub fn parts_kbps(&self) -> [Option<f64>; 2] {
         [
-            format!(
-                "{} {} {}",
-                self.mesh,
-                if self.direction == "down" { "<-" } else { "->" },
-                self.wired
-            ),
-            self.direction.to_string(),
-            self.hops.to_string(),
-            self.hops_source.to_string(),
-            optional(rtt, 1),
-            format!("{:.2}", self.cov),
-            optional(self.rate_kbps, 0),
-            format!("{:.0}", self.goodput_kbps),
-            format!("{:.1}", self.acked_bytes as f64 / 1e6),
-            self.mark().into(),
+            self.part_down_kbps.or(self.cap_down_kbps),
+            self.part_up_kbps.or(self.cap_up_kbps),
         ]
     }
 }
 
-const HEADINGS: [&str; 10] = [
-    "flow",
-    "",
-    "hops",
-    "by",
-    "RTT ms",
-    "CoV",
-    "rate kbit/s",
-    "goodput",
-    "MB",
-    "",
-];
-
-/// The table of `status` and `top`: the fastest flows first, at most `most` of them.
-pub fn table(status: &Status, most: usize) -> String {
-    let mut flows: Vec<_> = status.flows.iter().collect();
-    flows.sort_by(|a, b| b.goodput_kbps.total_cmp(&a.goodput_kbps));
-    let rows: Vec<_> = flows.iter().take(most).map(|flow| flow.row()).collect();
-    let width = |i: usize| {
-        rows.iter()
-            .map(|row| row[i].chars().count())
-            .chain([HEADINGS[i].len()])
-            .max()
-            .unwrap_or(0)
-    };
-    let widths: Vec<_> = (0..HEADINGS.len()).map(width).collect();
-    let mut out = headline(status);
-    let mut line = |cells: &[String; 10]| {
-        for (i, cell) in cells.iter().enumerate() {
-            let width = widths[i];
-            // Names to the left, figures to the right.
-            let _ = match i {
-                0 | 1 | 3 | 9 => write!(out, "{cell:width$}  "),
-                _ => write!(out, "{cell:>width$}  "),
-            };
-        }
-        out.truncate(out.trim_end().len());
-        out.push('\n');
-    };
-    line(&HEADINGS.map(String::from));
-    rows.iter().for_each(&mut line);
-    if flows.len() > most {
-        let _ = writeln!(out, "... and {} more", flows.len() - most);
+impl Status {
+    /// Hosts as they are shown: who lacks something first, then who has most, then who is not there.
+    pub fn ordered(&self) -> Vec<&Host> {
+        let mut hosts: Vec<_> = self.hosts.iter().collect();
+        hosts.sort_by(|a, b| {
+            let rank = |host: &Host| (!host.underserved, host.why.is_none(), !host.is_active());
+            let most = || b.goodput_kbps().total_cmp(&a.goodput_kbps());
+            rank(a).cmp(&rank(b)).then_with(most)
+        });
+        hosts
     }
-    out
-}
 
-fn headline(status: &Status) -> String {
-    let total: f64 = status.flows.iter().map(|flow| flow.goodput_kbps).sum();
-    let air = status.air.map(|air| format!(" (air {air:.2})"));
-    format!(
-        "meshpace {} on {}, law {}{}, release {}, up {:.0} s: {} flows, {total:.0} kbit/s\n{}\n",
-        status.version,
-        status.mesh,
-        status.law,
-        air.unwrap_or_default(),
-        status.release,
-        status.uptime_s,
-        status.flows.len(),
-        match status.state.as_str() {
-            "" | "ready" => String::new(),
-            state => format!("packets pass as without meshpace: {state}\n"),
-        }
-    )
+    /// Why packets pass as without meshpace; None: they do not.
+    pub fn fault(&self) -> Option<&str> {
+        Some(self.state.as_str()).filter(|state| !matches!(*state, "" | "ready"))
+    }
 }
