@@ -38,6 +38,7 @@ OWN = {
     **{f"{name}.h": ("even",) for name in f"{_EVEN} {GONE}".split()},
     "goodput.h": ("gap", "map"),
     "shaper.h": ("shaper",),
+    "retreat.h": (),  # a gateway's whose operator tries it; no simulated one has it
     "hold.h": (),  # the kernel's; no simulated gateway has it
     **{f"{name}.h": ("map",) for name in ("decibel", "oid", "radio")},
     "yang.h": ("off",),  # adaptive pacing of a node's queue, beside flows without a law

@@ -20,6 +20,8 @@ pub struct Cli {
 pub enum Command {
     /// Pace the flows between the Internet and the mesh, on the mesh's Internet gateway
     Gateway(GatewayArgs),
+    /// Have a gateway that observes pace for a while; it observes again by itself
+    Try(TryArgs),
     /// Show the flows of a running gateway
     Status(StatusArgs),
     /// Show the flows of a running gateway, live
@@ -50,6 +52,38 @@ pub struct MeshArg {
     /// The interface towards the mesh; may be left out when there is one gateway only
     #[arg(long, value_name = "IF")]
     pub mesh: Option<String>,
+}
+
+#[derive(Args)]
+pub struct TryArgs {
+    /// For so long: 2m to 24h
+    #[arg(value_name = "TIME", default_value = "10m", value_parser = time_s, conflicts_with_all = ["stay", "stop"])]
+    pub time_s: u64,
+    /// Keep pacing: the configuration file says so from now on
+    #[arg(long, conflicts_with = "stop")]
+    pub stay: bool,
+    /// Observe again, at once
+    #[arg(long)]
+    pub stop: bool,
+    #[command(flatten)]
+    pub mesh: MeshArg,
+}
+
+/// 90s, 10m or 2h, in seconds.
+fn time_s(text: &str) -> std::result::Result<u64, String> {
+    let wrong = || format!("`{text}` is no time from 2m to 24h; write 10m or 2h");
+    let unit_s = match text.bytes().last() {
+        Some(b's') => 1,
+        Some(b'm') => 60,
+        Some(b'h') => 3600,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = text[..text.len() - 1].parse().map_err(|_| wrong())?;
+    let seconds = number.checked_mul(unit_s).ok_or_else(wrong)?;
+    match seconds {
+        120..=86_400 => Ok(seconds),
+        _ => Err(wrong()),
+    }
 }
 
 #[derive(Args)]
@@ -284,6 +318,13 @@ mod tests {
             ("meshpace sender on --mbps fast", &["--mbps", "no number"]),
             ("meshpace sender on --hop 3", &["--hop", "--hops"]),
             ("meshpace florw", &["florw"]),
+            ("meshpace try 10", &["10", "write 10m"]),
+            ("meshpace try 1m", &["2m to 24h"]),
+            ("meshpace try 25h", &["2m to 24h"]),
+            ("meshpace try 99999999999999999999h", &["2m to 24h"]),
+            ("meshpace try -3m", &["-3"]),
+            ("meshpace try --stay --stop", &["--stay", "--stop"]),
+            ("meshpace try 5m --stop", &["--stop"]),
         ] {
             let said = fault(words);
             assert!(!said.contains('\n') && !said.contains("Usage"), "{said}");

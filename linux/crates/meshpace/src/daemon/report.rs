@@ -204,5 +204,7 @@ pub fn status(
         flows: table.iter().map(flow).collect(),
         hosts: hosts_of(gateway, paths),
         counters: counters(gateway),
+        trying: gateway.tries.running(),
+        latest_try: gateway.tries.ended().cloned(),
     }
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The socket by which `status` and `top` ask a running gateway, and the lock that there is one.
 use std::io::Read;
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
@@ -11,29 +10,29 @@ use crate::base::errors::{anyhow, bail, usage, Context, Result};
 pub use crate::base::lock::Lock;
 use crate::base::lock::Owner;
 use crate::base::system;
+use crate::show::requests;
 use crate::show::serve::{self, Answer};
+use crate::show::socket::{self, Socket};
 use crate::show::status::Status;
 
 /// The latest status; a reader takes a reference and leaves, so that nobody waits for it.
 pub type Shared = Arc<Mutex<Arc<Status>>>;
+
+/// The ending of the socket's name.
+pub const NAME: &str = "sock";
 
 pub fn latest(shared: &Shared) -> Arc<Status> {
     shared.lock().expect("its holder ended the program").clone()
 }
 
 fn socket_path(mesh: &str) -> PathBuf {
-    system::run_folder().join(format!("{mesh}.sock"))
+    socket::path(mesh, NAME)
 }
 
-/// Answers each connection with one JSON document. The folder is root's (rundir.rs), and so is it.
-pub fn serve(mesh: &str, status: Shared) -> Result<()> {
-    let path = socket_path(mesh);
-    let _ = std::fs::remove_file(&path);
-    let listener = UnixListener::bind(&path).with_context(|| path.display().to_string())?;
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
-    listener.set_nonblocking(true)?;
+/// Answers each connection with one JSON document.
+pub fn serve(socket: &Socket, status: Shared) -> Result<()> {
     let mut document = Rendered::default();
-    serve::start("status", listener, move |_, _| {
+    serve::start("status", socket.listener()?, move |_, _| {
         let render = |status: &Status| serde_json::to_vec(status).unwrap_or_default();
         let body = document.of(&latest(&status), render);
         Some(Answer {
@@ -64,13 +63,11 @@ impl Rendered {
     }
 }
 
-/// Whether those who ask find the socket.
-pub fn is_served(mesh: &str) -> bool {
-    socket_path(mesh).exists()
-}
-
-pub fn remove_socket(mesh: &str) {
-    let _ = std::fs::remove_file(socket_path(mesh));
+/// Nobody is answered any more.
+pub fn remove_sockets(mesh: &str) {
+    for name in [NAME, requests::NAME] {
+        let _ = std::fs::remove_file(socket::path(mesh, name));
+    }
 }
 
 /// Mesh interfaces of the running gateways.
@@ -97,23 +94,26 @@ pub fn running() -> Result<Vec<String>> {
     Ok(found)
 }
 
-/// Asks the gateway on `mesh`, or the only one that there is.
-pub fn ask(mesh: Option<&str>) -> Result<Status> {
+/// `mesh`, or that of the only gateway that there is.
+pub fn chosen(mesh: Option<&str>) -> Result<String> {
     let running = match mesh {
         Some(_) => Vec::new(),
         None => running()?,
     };
-    let mesh = match (mesh, running.as_slice()) {
-        (Some(mesh), _) => mesh.to_string(),
-        (None, [only]) => only.clone(),
+    match (mesh, running.as_slice()) {
+        (Some(mesh), _) => Ok(mesh.to_string()),
+        (None, [only]) => Ok(only.clone()),
         (None, []) => bail!("no gateway is running; start one with: meshpace gateway --mesh IF"),
-        (None, several) => {
-            return Err(usage(format!(
-                "several gateways are running; choose: --mesh {}",
-                several.join("|")
-            )))
-        }
-    };
+        (None, several) => Err(usage(format!(
+            "several gateways are running; choose: --mesh {}",
+            several.join("|")
+        ))),
+    }
+}
+
+/// Asks the gateway on `mesh`, or the only one that there is.
+pub fn ask(mesh: Option<&str>) -> Result<Status> {
+    let mesh = chosen(mesh)?;
     let mut stream =
         UnixStream::connect(socket_path(&mesh)).map_err(|error| match error.kind() {
             std::io::ErrorKind::PermissionDenied => {

@@ -7,6 +7,7 @@ use std::fmt::Write;
 use serde::{Deserialize, Serialize};
 
 use crate::hosts::radio::Surroundings;
+use crate::show::tries::{self, Ended, Running};
 
 /// A word out of few, which takes no memory of its own in the gateway: its tables may be full.
 pub type Word = Cow<'static, str>;
@@ -113,6 +114,12 @@ pub struct Status {
     pub flows: Vec<Flow>,
     pub hosts: Vec<Host>,
     pub counters: BTreeMap<String, u64>,
+    /// a try of pacing that goes on
+    #[serde(default, rename = "try", skip_serializing_if = "Option::is_none")]
+    pub trying: Option<Running>,
+    /// the latest one that is over, since the gateway was started
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latest_try: Option<Ended>,
 }
 
 fn optional(value: Option<f64>, decimals: usize) -> String {
@@ -205,7 +212,7 @@ fn headline(status: &Status) -> String {
     let total: f64 = status.flows.iter().map(|flow| flow.goodput_kbps).sum();
     let air = status.air.map(|air| format!(" (air {air:.2})"));
     format!(
-        "meshpace {} on {}, law {}{}, release {}, up {:.0} s: {} flows, {total:.0} kbit/s\n{}\n",
+        "meshpace {} on {}, law {}{}, release {}, up {:.0} s: {} flows, {total:.0} kbit/s\n{}{}\n",
         status.version,
         status.mesh,
         status.law,
@@ -216,6 +223,7 @@ fn headline(status: &Status) -> String {
         match status.state.as_str() {
             "" | "ready" => String::new(),
             state => format!("packets pass as without meshpace: {state}\n"),
-        }
+        },
+        tries::headlines(status.trying.as_ref(), status.latest_try.as_ref()),
     )
 }
