@@ -8,6 +8,9 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueHint};
 use crate::base::errors::{usage, Context, Result};
 use crate::config::{Law, Overrides, ReleaseChoice, Source};
 
+/// Where the systemd unit reads its configuration (packaging/systemd/meshpace.service).
+pub const CONFIGURATION: &str = "/etc/meshpace/gateway.toml";
+
 /// TCP made fast and fair across multihop Wi-Fi meshes, from their Internet gateway
 #[derive(Parser)]
 #[command(name = "meshpace", version, arg_required_else_help = true)]
@@ -18,6 +21,8 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 pub enum Command {
+    /// Find the mesh and the Internet, write the configuration, and have a gateway observe
+    Setup(SetupArgs),
     /// Pace the flows between the Internet and the mesh, on the mesh's Internet gateway
     Gateway(GatewayArgs),
     /// Have a gateway that observes pace for a while; it observes again by itself
@@ -52,6 +57,25 @@ pub struct MeshArg {
     /// The interface towards the mesh; may be left out when there is one gateway only
     #[arg(long, value_name = "IF")]
     pub mesh: Option<String>,
+}
+
+#[derive(Args)]
+pub struct SetupArgs {
+    /// The interface towards the mesh; by default what is found, or asked for
+    #[arg(long, value_name = "IF")]
+    pub mesh: Option<String>,
+    /// An interface towards the Internet; by default those of the default routes
+    #[arg(long, value_name = "IF")]
+    pub wired: Vec<String>,
+    /// The configuration to write
+    #[arg(long, value_name = "FILE", default_value = CONFIGURATION, value_hint = ValueHint::FilePath)]
+    pub config: PathBuf,
+    /// Write the file anew even if somebody changed it; the old one is kept beside it
+    #[arg(long)]
+    pub force: bool,
+    /// Do not start the gateway
+    #[arg(long)]
+    pub no_start: bool,
 }
 
 #[derive(Args)]

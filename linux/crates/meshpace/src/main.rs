@@ -45,6 +45,7 @@ fn main() {
 
 fn dispatch(command: Command) -> Result<()> {
     match command {
+        Command::Setup(arguments) => operate::setup::run(&arguments),
         Command::Gateway(arguments) => gateway(&arguments),
         Command::Try(arguments) => operate::tries::run(&arguments),
         Command::Status(arguments) => show_status(&arguments),
@@ -98,7 +99,7 @@ fn gateway(arguments: &GatewayArgs) -> Result<()> {
             drop(gateway);
             match end {
                 End::Stopped => Ok(()),
-                End::Again(handed) => again::start(handed, &orders),
+                End::Again(handed) => again::start(*handed, &orders),
             }
         }
     }

@@ -22,6 +22,7 @@
 //! ```
 
 mod batadv;
+mod candidates;
 mod collector;
 mod default_routes;
 mod echo;
@@ -47,6 +48,7 @@ mod tracer;
 mod wiphy;
 mod worker;
 
+pub use candidates::{candidates, Candidate, Evidence};
 pub use default_routes::{default_routes, DefaultRoute};
 pub use error::{Error, Result};
 pub use finding::Finding;

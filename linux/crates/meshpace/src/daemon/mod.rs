@@ -91,7 +91,7 @@ pub enum Order {
 pub enum End {
     Stopped,
     /// the program has to start again, with this
-    Again(Handed),
+    Again(Box<Handed>),
 }
 
 impl Gateway {
@@ -163,7 +163,7 @@ impl Gateway {
             started: Instant::now(),
             complaint: None,
             ending: false,
-            recording: recording,
+            recording,
             files,
         };
         // From here on an error puts back what was set up.
@@ -303,7 +303,7 @@ impl Gateway {
             }
             self.judge();
             if let Some(handed) = self.next() {
-                return Ok(End::Again(handed));
+                return Ok(End::Again(Box::new(handed)));
             }
             self.look_after_mesh();
             self.watch_rules();

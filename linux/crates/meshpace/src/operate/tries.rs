@@ -10,6 +10,7 @@ use crate::operate::release_line;
 use crate::show::control;
 use crate::show::requests::{self, Reply, Request};
 use crate::show::status::Status;
+use crate::show::tries::Ended;
 
 /// A gateway that starts again answers within seconds; systemd starts one that died within a few more (RestartSec=2).
 const SILENCE: Duration = Duration::from_secs(60);
@@ -55,7 +56,7 @@ fn stay(mesh: &str) -> Result<()> {
 /// What has become of a try.
 enum Found {
     GoesOn,
-    Over(Status),
+    Over(Box<Ended>),
     /// the gateway knows of none
     Lost,
     /// it goes on, for ever
@@ -63,9 +64,9 @@ enum Found {
 }
 
 fn find(status: Status, number: u64) -> Found {
-    let ended = status.latest_try.as_ref();
-    if ended.is_some_and(|ended| ended.number == number) {
-        return Found::Over(status);
+    let ended = status.latest_try.filter(|ended| ended.number == number);
+    if let Some(ended) = ended {
+        return Found::Over(Box::new(ended));
     }
     match (&status.trying, status.release.as_str()) {
         (Some(running), _) if running.number == number => Found::GoesOn,
@@ -88,8 +89,7 @@ fn look_on(mesh: &str, number: u64) -> Result<()> {
             Err(error) => return Err(error),
         };
         match found {
-            Found::Over(status) => {
-                let ended = status.latest_try.unwrap_or_default();
+            Found::Over(ended) => {
                 return print(&format!("The gateway on {mesh} observes again: {}", ended.table()));
             }
             Found::GoesOn => (begun, heard) = (true, Instant::now()),
@@ -105,7 +105,7 @@ fn look_on(mesh: &str, number: u64) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::show::tries::{Ended, Running};
+    use crate::show::tries::Running;
 
     #[test]
     fn what_has_become_of_a_try() {

@@ -44,9 +44,9 @@ impl Files {
 
     /// Answers from now on.
     pub fn serve(&mut self) -> Result<()> {
-        for which in 0..NAMES.len() {
+        for (which, name) in NAMES.into_iter().enumerate() {
             if self.sockets[which].is_none() {
-                self.sockets[which] = Some(Socket::bind(&self.mesh, NAMES[which])?);
+                self.sockets[which] = Some(Socket::bind(&self.mesh, name)?);
             }
             self.start(which)?;
         }
@@ -86,11 +86,11 @@ impl Files {
                 Err(error) => log::debug!("lock: {error:#}"),
             }
         }
-        for which in 0..NAMES.len() {
+        for (which, name) in NAMES.into_iter().enumerate() {
             if self.sockets[which].as_ref().is_some_and(Socket::is_there) {
                 continue;
             }
-            let bound = Socket::bind(&self.mesh, NAMES[which]);
+            let bound = Socket::bind(&self.mesh, name);
             let made = bound.and_then(|socket| {
                 self.sockets[which] = Some(socket);
                 self.start(which)
