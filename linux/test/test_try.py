@@ -248,9 +248,7 @@ def test_a_file_that_is_wrong_at_the_end_leaves_packets_passing(
 
 def downloads(network: net.Network, stack: contextlib.ExitStack) -> list[Transfer]:
     hosts = enumerate(network.hosts)
-    return [
-        stack.enter_context(Transfer(network.wired, one, net.host4(n))) for n, one in hosts
-    ]
+    return [stack.enter_context(Transfer(network.wired, one, net.host4(n))) for n, one in hosts]
 
 
 def test_it_retreats_where_pacing_makes_it_worse(tmp_path: Path) -> None:
@@ -286,5 +284,3 @@ def test_it_does_not_retreat_where_hosts_leave_and_traffic_ends(tmp_path: Path) 
         ended = until(lambda: (status(gateway) or {}).get("latest_try"), 90)
         assert ended["why"] == "its time is over", ended
         assert ended["all"]["tells"]
-
-

@@ -3,6 +3,7 @@
 pub mod control;
 pub mod doctor;
 pub mod files;
+mod hidden;
 pub mod metrics;
 pub mod requests;
 pub mod serve;
