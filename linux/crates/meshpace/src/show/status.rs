@@ -209,7 +209,11 @@ pub fn table(status: &Status, most: usize) -> String {
 }
 
 fn headline(status: &Status) -> String {
-    let total: f64 = status.flows.iter().map(|flow| flow.goodput_kbps).sum();
+    // Rust's sum of nothing is -0.
+    let total = status
+        .flows
+        .iter()
+        .fold(0.0, |sum, flow| sum + flow.goodput_kbps);
     let air = status.air.map(|air| format!(" (air {air:.2})"));
     format!(
         "meshpace {} on {}, law {}{}, release {}, up {:.0} s: {} flows, {total:.0} kbit/s\n{}{}\n",
