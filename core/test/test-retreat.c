@@ -138,6 +138,7 @@ static void windows(void)
 	struct mp_retreat_window window = { 0 };
 	struct mp_retreat_look look;
 	uint64_t value = 0;
+	uint32_t over = 0, i;
 	bool held = false;
 
 	CHECK_EQUAL(looks(&window, 3, 1000, 1, true, &value), 0);
@@ -145,6 +146,15 @@ static void windows(void)
 	CHECK_EQUAL(value, 1000);
 	CHECK_EQUAL(looks(&window, 30, 1000, 4, true, &value), 10);
 	CHECK_EQUAL(value, 4000);
+	/* Looks that come early: three of them make a window all the same. */
+	window = (struct mp_retreat_window){ 0 };
+	for (i = 0; i <= 30; i++) {
+		look = (struct mp_retreat_look){ begin_ns + i * 995 * (MP_NS_PER_S / 1000), 995, 1, true, false };
+		over += mp_retreat_look(&window, &look, &value, &held);
+		CHECK(!over || value == 1000, "%u windows, %" PRIu64, over, value);
+	}
+	CHECK_EQUAL(over, 10);
+	window = (struct mp_retreat_window){ 0 };
 	/* Who is away has none, and a window with a gap in it is none. */
 	CHECK_EQUAL(looks(&window, 60, 0, 4, false, &value), 0);
 	CHECK_EQUAL(looks(&window, 3, 1000, 4, true, &value), 0);

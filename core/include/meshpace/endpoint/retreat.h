@@ -34,6 +34,8 @@
 
 /* As long as a host without progress still counts as there: a shorter window may be empty of one who is. */
 #define MP_RETREAT_WINDOW_NS (MP_AIR_PRESENT * MP_AIR_STEP_NS)
+/* Looks come once a second, a little early or late; a window is over at the one that is nearest to its end. */
+#define MP_RETREAT_LOOK_NS MP_NS_PER_S
 /* A window is worse that has less than one of so many parts. */
 #define MP_RETREAT_PARTS 2u
 /* One host errs in one of so many cases, so that all together do in one of a hundred (Markov, above). */
@@ -93,7 +95,7 @@ MP_INLINE bool mp_retreat_look(struct mp_retreat_window *window, const struct mp
 		window->looks++;
 		window->held |= look->held;
 	}
-	over = goes_on && look->now_ns >= window->from_ns + MP_RETREAT_WINDOW_NS;
+	over = goes_on && look->now_ns + MP_RETREAT_LOOK_NS / 2 >= window->from_ns + MP_RETREAT_WINDOW_NS;
 	if (over) {
 		took_us = (look->now_ns - window->from_ns) / MP_NS_PER_US;
 		*value = window->bytes * (MP_NS_PER_S / MP_NS_PER_US) / took_us * window->peers / window->looks;

@@ -167,6 +167,7 @@ pub fn start(mut handed: Handed, orders: &Receiver<Order>) -> Result<()> {
     keep_open(&memory, true)?;
     let number = memory.as_raw_fd();
     File::from(memory.try_clone()?).write_all(&serde_json::to_vec(&handed)?)?;
+    log::logger().flush();
     let failed = std::process::Command::new("/proc/self/exe")
         .args(arguments())
         .env(VARIABLE, number.to_string())

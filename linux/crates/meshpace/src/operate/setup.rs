@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `meshpace setup`: finds the mesh and the Internet, writes the configuration, and has the gateway observe.
-use std::path::Path;
-
 use nix::unistd::geteuid;
 
 use crate::base::errors::{bail, usage, Result};
@@ -40,7 +38,7 @@ pub fn run(arguments: &SetupArgs) -> Result<()> {
             print(&format!("What was there is kept as {}.\n", kept.display()))?;
         }
     }
-    begin(arguments, file, &written.mesh)
+    begin(arguments, &written.mesh, stays)
 }
 
 /// Both interfaces, and why these.
@@ -98,13 +96,19 @@ fn may_overwrite(arguments: &SetupArgs) -> Result<bool> {
 }
 
 /// Starts the gateway, or says what does.
-fn begin(arguments: &SetupArgs, file: &Path, mesh: &str) -> Result<()> {
+fn begin(arguments: &SetupArgs, mesh: &str, stays: bool) -> Result<()> {
+    let file = &arguments.config;
     let by_unit = unit::is_for(file);
     let command = match by_unit {
         true => "systemctl enable --now meshpace".into(),
         false => format!("meshpace gateway --config {}", file.display()),
     };
     let runs = control::running()?.iter().any(|running| running == mesh);
+    if runs && stays {
+        return print(&format!(
+            "The gateway on {mesh} runs already, and goes on.\n"
+        ));
+    }
     if runs && !(by_unit && unit::is_active()) {
         return print(&format!("A gateway runs on {mesh} already; to have it do as the file says, stop it, then: {command}\n"));
     }
