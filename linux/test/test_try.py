@@ -166,6 +166,32 @@ def test_a_gateway_that_is_killed_observes_when_it_is_started(
         passed(run.finish())
 
 
+def test_it_may_be_killed_at_any_moment(network: net.Network, tmp_path: Path) -> None:
+    """Also while it starts again in its own process, before, between and after the two."""
+    clean = Traces.of(network.gateway)
+    with observing(network, tmp_path) as gateway, load(network) as run:
+        for after_s in (0.0, 0.15, 0.3, 0.6, 1.0, 1.5):
+            with contextlib.suppress(OSError):
+                request(gateway, {"try": {"seconds": 600}})
+            time.sleep(after_s)
+            gateway.kill()
+            time.sleep(0.3)
+            gateway.start()
+            now = gateway.status()
+            assert now["release"] == "observe", after_s
+            assert "try" not in now
+            assert "mph" not in network.gateway.run("ip", "-o", "link")
+        # And told to end while it starts again.
+        request(gateway, {"try": {"seconds": 600}})
+        time.sleep(0.3)
+        gateway.send(signal.SIGHUP)
+        gateway.send(signal.SIGTERM)
+        gateway.wait()
+        passed(run.finish())
+        gateway.clean()
+        assert left_behind(network.gateway, clean) == {}
+
+
 def test_it_stays_where_that_is_wanted(network: net.Network, tmp_path: Path) -> None:
     """In the middle of a try and without one; only the value in the file is another."""
     with observing(network, tmp_path) as gateway:

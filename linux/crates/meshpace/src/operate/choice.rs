@@ -60,14 +60,8 @@ pub fn mesh(found: &[Candidate], answers: &mut dyn Answers, show: Show) -> Resul
     }
 }
 
-/// All interfaces of default routes lead to the Internet; where there are none, one is asked for.
-pub fn wired(
-    mesh: &str,
-    routes: &[DefaultRoute],
-    found: &[Candidate],
-    answers: &mut dyn Answers,
-    show: Show,
-) -> Result<Vec<Chosen>> {
+/// All interfaces of default routes but the mesh's lead to the Internet.
+pub fn by_default_route(mesh: &str, routes: &[DefaultRoute]) -> Vec<Chosen> {
     let mut list: Vec<Chosen> = Vec::new();
     for route in routes.iter().filter(|route| route.interface != mesh) {
         if list.iter().any(|one| one.name == route.interface) {
@@ -79,29 +73,28 @@ pub fn wired(
             why: format!("the default route{}", via.unwrap_or_default()),
         });
     }
-    if !list.is_empty() {
-        return Ok(list);
-    }
-    let others: Vec<_> = found
-        .iter()
-        .filter(|c| c.name != mesh)
-        .map(|c| c.name.clone())
-        .collect();
-    let into_mesh = routes.iter().any(|route| route.interface == mesh);
-    let question = match into_mesh {
-        true => {
-            "The default route leads into the mesh itself. Which interface leads to the Internet?"
-        }
-        false => "There is no default route. Which interface leads to the Internet?",
-    };
+    list
+}
+
+/// Where there is no default route but into the mesh, the interface to the Internet is asked for.
+pub fn wired(
+    mesh: &str,
+    found: &[Candidate],
+    answers: &mut dyn Answers,
+    show: Show,
+) -> Result<Chosen> {
+    const QUESTION: &str =
+        "No default route leads elsewhere than into the mesh. Which interface leads to the Internet?";
+    let others = found.iter().filter(|c| c.name != mesh);
+    let others: Vec<_> = others.map(|c| c.name.clone()).collect();
     if others.is_empty() {
         return Err(not_certain("Internet", &others));
     }
-    match terminal::choose(answers, show, question, &others)? {
-        Some(n) => Ok(vec![Chosen {
+    match terminal::choose(answers, show, QUESTION, &others)? {
+        Some(n) => Ok(Chosen {
             name: others[n].clone(),
             why: "as you say".into(),
-        }]),
+        }),
         None => Err(not_certain("Internet", &others)),
     }
 }
@@ -188,22 +181,16 @@ mod tests {
     #[test]
     fn the_internet_is_where_the_default_routes_lead() {
         let found = ["bat0", "eth0", "eth1"].map(|name| candidate(name, Evidence::Nothing));
-        let of = |routes: &[DefaultRoute], script| {
-            let list = wired("bat0", routes, &found, &mut Script(script), &mut |_| Ok(()))?;
-            Ok::<_, anyhow::Error>(list.into_iter().map(|one| one.name).collect::<Vec<_>>())
+        let of = |routes: &[DefaultRoute]| {
+            let list = by_default_route("bat0", routes).into_iter();
+            list.map(|one| one.name).collect::<Vec<_>>()
         };
-        assert_eq!(
-            of(&[route("eth1"), route("bat0"), route("eth1")], vec![]).unwrap(),
-            ["eth1"]
-        );
-        assert_eq!(
-            of(&[route("eth1"), route("eth0")], vec![]).unwrap(),
-            ["eth1", "eth0"]
-        );
-        assert_eq!(of(&[route("bat0")], vec!["2"]).unwrap(), ["eth1"]);
-        assert!(of(&[], vec![])
-            .unwrap_err()
-            .to_string()
-            .contains("--wired IF"));
+        assert_eq!(of(&[route("eth1"), route("bat0"), route("eth1")]), ["eth1"]);
+        assert_eq!(of(&[route("eth1"), route("eth0")]), ["eth1", "eth0"]);
+        assert!(of(&[route("bat0")]).is_empty());
+        let ask = |script| wired("bat0", &found, &mut Script(script), &mut |_| Ok(()));
+        assert_eq!(ask(vec!["2"]).unwrap().name, "eth1");
+        let said = ask(vec![]).unwrap_err().to_string();
+        assert!(said.contains("--wired IF"), "{said}");
     }
 }

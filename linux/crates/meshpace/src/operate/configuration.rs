@@ -2,17 +2,16 @@
 //! The configuration file that `setup` writes, and whether somebody has changed it since.
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
-
 use crate::base::errors::{Context, Result};
+use crate::config::{Config, ReleaseChoice};
 use crate::operate::release_line;
 
 /// As much of a file as `setup` writes.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Written {
     pub mesh: String,
     pub wired: Vec<String>,
-    pub release: String,
+    pub paces: bool,
 }
 
 /// What there is in the file's place.
@@ -25,8 +24,9 @@ pub enum There {
     Changed,
 }
 
+/// JSON's quotes are TOML's.
 fn quoted(text: &str) -> String {
-    toml::Value::String(text.into()).to_string()
+    serde_json::Value::from(text).to_string()
 }
 
 impl Written {
@@ -38,14 +38,14 @@ impl Written {
              # After a change: meshpace config check FILE, then systemctl reload meshpace (some keys: restart).\n\
              \n\
              mesh = {}   # the interface by which IP packets leave for the mesh\n\
-             wired = [{}]   # those to the Internet\n\
+             wired = [{}]   # those to the Internet; []: those of the default routes, as they are at the start\n\
              \n\
              # \"observe\" measures and holds nothing. `meshpace try 10m` paces for ten minutes, `meshpace try --stay` for good: it\n\
              # writes \"auto\" here.\n\
              release = {}\n",
             quoted(&self.mesh),
             wired.join(", "),
-            quoted(&self.release)
+            quoted(if self.paces { "auto" } else { "observe" })
         )
     }
 
@@ -61,9 +61,17 @@ impl Written {
     }
 
     fn read(text: &str) -> There {
-        match toml::from_str::<Self>(text) {
-            Ok(written) if written.text() == text => There::Ours(written),
-            _ => There::Changed,
+        let Ok(config) = toml::from_str::<Config>(text) else {
+            return There::Changed;
+        };
+        let written = Self {
+            mesh: config.mesh.unwrap_or_default(),
+            wired: config.wired,
+            paces: config.release != ReleaseChoice::Observe,
+        };
+        match written.text() == text {
+            true => There::Ours(written),
+            false => There::Changed,
         }
     }
 
@@ -93,13 +101,12 @@ impl Written {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Config, ReleaseChoice};
 
     fn written() -> Written {
         Written {
             mesh: "bat0".into(),
             wired: vec!["eth0".into(), "ppp\"0".into()],
-            release: "observe".into(),
+            paces: false,
         }
     }
 
@@ -117,7 +124,7 @@ mod tests {
         assert_eq!(Written::read(&text), There::Ours(written()));
         // As `try --stay` leaves it.
         let stays = text.replace("\"observe\"\n", "\"auto\"\n");
-        assert!(matches!(Written::read(&stays), There::Ours(of) if of.release == "auto"));
+        assert!(matches!(Written::read(&stays), There::Ours(of) if of.paces));
         for changed in [
             format!("{text}law = \"gap\"\n"),
             format!("# ours\n{text}"),

@@ -5,39 +5,58 @@ use std::io::Write;
 use std::os::unix::fs::{chown, MetadataExt, PermissionsExt};
 use std::path::Path;
 
-use serde::Deserialize;
-
 use crate::base::errors::{usage, Context, Result};
+use crate::config::{Config, ReleaseChoice};
 
-#[derive(Deserialize)]
-struct Place {
-    release: Option<toml::Spanned<String>>,
+/// Where the value of the key at the top stands, with its quotes.
+fn place(text: &str) -> Option<std::ops::Range<usize>> {
+    let mut begins = 0;
+    for line in text.split_inclusive('\n') {
+        if line.trim_start().starts_with('[') {
+            return None; // a table begins, and what follows is its
+        }
+        if let Some((key, value)) = line.split_once('=') {
+            if key.trim() == "release" {
+                let quote = value.trim_start().chars().next()?;
+                let from = begins + line.len() - value.trim_start().len();
+                let length = text[from + 1..].find(quote)?;
+                return Some(from..from + length + 2);
+            }
+        }
+        begins += line.len();
+    }
+    None
 }
 
-/// The text with another release; None: it has none, so that the default is in force.
-fn with_release(text: &str, release: &str) -> std::result::Result<Option<String>, toml::de::Error> {
-    let place: Place = toml::from_str(text)?;
-    Ok(place.release.map(|found| {
-        let at = found.span();
-        format!("{}\"{release}\"{}", &text[..at.start], &text[at.end..])
-    }))
+/// The text with `release = "auto"`; None: it cannot be changed by that value alone.
+fn with_auto(text: &str) -> Option<String> {
+    let at = place(text)?;
+    let changed = format!("{}\"auto\"{}", &text[..at.start], &text[at.end..]);
+    // Whatever the file looks like, nothing else may have changed.
+    let before: Config = toml::from_str(text).ok()?;
+    let after: Config = toml::from_str(&changed).ok()?;
+    let expected = Config {
+        release: ReleaseChoice::Auto,
+        ..before
+    };
+    (after == expected).then_some(changed)
 }
 
-/// Writes it into the file, so that the file is whole at any moment. Whether it was another before.
-pub fn write(file: &Path, release: &str) -> Result<bool> {
+/// Has the next start pace. Whether the file said otherwise before.
+pub fn have_paced(file: &Path) -> Result<bool> {
+    if Config::read(file)?.release != ReleaseChoice::Observe {
+        return Ok(false);
+    }
     let name = || file.display().to_string();
     let text = std::fs::read_to_string(file).with_context(name)?;
-    let changed = with_release(&text, release).map_err(|error| {
+    let changed = with_auto(&text).ok_or_else(|| {
         usage(format!(
-            "{}: {}; see meshpace config check",
-            name(),
-            error.message()
+            "{}: release = \"observe\" is not found on a line of its own; write \"auto\" there",
+            name()
         ))
     })?;
-    match changed.filter(|changed| *changed != text) {
-        None => Ok(false),
-        Some(changed) => replace(file, &changed).with_context(name).map(|()| true),
-    }
+    replace(file, &changed).with_context(name)?;
+    Ok(true)
 }
 
 /// A file of the same owner and rights takes the place of the old one.
@@ -72,14 +91,21 @@ mod tests {
     #[test]
     fn only_the_value_changes() {
         let text = "# release = \"htb\"\nmesh = \"bat0\" # ours\n release='observe'  # not yet\n[default_path]\nhops = 2\n";
-        let changed = with_release(text, "auto").unwrap().unwrap();
-        assert_eq!(changed, text.replace("'observe'", "\"auto\""));
-        assert_eq!(with_release("mesh = \"bat0\"\n", "auto").unwrap(), None);
-        let in_text = "mesh = \"\"\"\nrelease = \"observe\"\n\"\"\"\nrelease = \"observe\"\n";
-        let changed = with_release(in_text, "auto").unwrap().unwrap();
-        assert_eq!(changed.matches("\"auto\"").count(), 1);
-        assert!(changed.ends_with("release = \"auto\"\n"));
-        assert!(with_release("release = ", "auto").is_err());
+        assert_eq!(
+            with_auto(text).unwrap(),
+            text.replace("'observe'", "\"auto\"")
+        );
+        for other in [
+            "mesh = \"bat0\"\n",
+            "mesh = \"\"\"\nrelease = \"observe\"\n\"\"\"\nrelease = \"observe\"\n",
+            "[[group]]\nname = \"a\"\naddresses = []\nrelease = \"observe\"\n",
+            "\"release\" = \"observe\"\n",
+            "release = \"observe\"\nrelease = \"observe\"\n",
+            "release = ",
+            "release = \"\"\"observe\"\"\"",
+        ] {
+            assert_eq!(with_auto(other), None, "{other}");
+        }
     }
 
     #[test]
@@ -89,8 +115,8 @@ mod tests {
         let file = folder.join("gateway.toml");
         std::fs::write(&file, "release = \"observe\" # as set up\n").unwrap();
         std::fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
-        assert!(write(&file, "auto").unwrap());
-        assert!(!write(&file, "auto").unwrap(), "nothing to change");
+        assert!(have_paced(&file).unwrap());
+        assert!(!have_paced(&file).unwrap(), "nothing to change");
         let text = std::fs::read_to_string(&file).unwrap();
         assert_eq!(text, "release = \"auto\" # as set up\n");
         assert_eq!(file.metadata().unwrap().mode() & 0o7777, 0o640);

@@ -59,25 +59,28 @@ fn find(arguments: &SetupArgs) -> Result<Written> {
         None => choice::mesh(&found, &mut Terminal, &mut show)?,
     };
     print(&format!("mesh:  {} ({})\n", mesh.name, mesh.why))?;
-    let wired = match named.as_slice() {
-        [] => choice::wired(
-            &mesh.name,
-            &routes::default_routes(),
-            &found,
-            &mut Terminal,
-            &mut show,
-        )?,
-        named => named.iter().map(as_named).collect(),
+    let by_route = || choice::by_default_route(&mesh.name, &routes::default_routes());
+    let (wired, fixed) = match named.as_slice() {
+        [] => match by_route() {
+            list if list.is_empty() => (
+                vec![choice::wired(&mesh.name, &found, &mut Terminal, &mut show)?],
+                true,
+            ),
+            list => (list, false),
+        },
+        named => (named.iter().map(as_named).collect(), true),
     };
     for one in &wired {
         print(&format!("wired: {} ({})\n", one.name, one.why))?;
     }
     let wired: Vec<_> = wired.into_iter().map(|one| one.name).collect();
     choice::check(&mesh.name, &wired)?;
+    // What the routes tell they may tell anew at each start: a link that is not up yet by then keeps nothing waiting.
+    let wired = if fixed { wired } else { Vec::new() };
     Ok(Written {
         mesh: mesh.name,
         wired,
-        release: "observe".into(),
+        paces: false,
     })
 }
 
