@@ -29,6 +29,9 @@ RADIO = air.Radio(delay_ms=5.0, kbps=5000, queue=50)
 # Bytes a second: what goes on must not eat the machine.
 LOAD = 3_000_000
 STALL_S = 1.0
+# The next start takes away what a gateway that was killed had wait in the kernel: its sender's
+# time-out of 1 s, and one more where the copy is lost too.
+KILLED_S = 3.0
 # Fifteen windows of 3 s, in which a host is at work, and what they may begin late.
 TELLS_S = 48.0
 
@@ -92,11 +95,11 @@ def load(network: net.Network) -> Transfer:
     return Transfer(network.wired, network.host, net.host4(0), options=options)
 
 
-def passed(result: Result) -> None:
+def passed(result: Result, stall_s: float = STALL_S) -> None:
     print(result)
     assert result.intact
     assert result.received_bytes > 100_000
-    assert result.stall_s < STALL_S
+    assert result.stall_s < stall_s
 
 
 def test_it_paces_and_then_observes_by_itself(network: net.Network, tmp_path: Path) -> None:
@@ -163,7 +166,7 @@ def test_a_gateway_that_is_killed_observes_when_it_is_started(
         assert "mph" not in network.gateway.run("ip", "-o", "link")
         gateway.send(signal.SIGHUP)
         gateway.logged("configuration read again")
-        passed(run.finish())
+        passed(run.finish(), KILLED_S)
 
 
 def test_it_may_be_killed_at_any_moment(network: net.Network, tmp_path: Path) -> None:
@@ -187,7 +190,7 @@ def test_it_may_be_killed_at_any_moment(network: net.Network, tmp_path: Path) ->
         gateway.send(signal.SIGHUP)
         gateway.send(signal.SIGTERM)
         gateway.wait()
-        passed(run.finish())
+        passed(run.finish(), KILLED_S)
         gateway.clean()
         assert left_behind(network.gateway, clean) == {}
 
