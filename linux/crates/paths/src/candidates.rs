@@ -2,8 +2,9 @@
 //! Which interfaces of this box may lead into a mesh, and what tells that: for who sets a gateway up, and has not named it.
 
 use crate::interfaces::Interfaces;
+use crate::learnt::{parse_learnt, Learnt};
 use crate::nl80211::{self, Wireless};
-use crate::rtnetlink::{self, Family, Interface, Learnt};
+use crate::rtnetlink::{self, Family, Interface};
 use crate::{generic, Error, Result};
 use meshpace_netlink::socket::{Family as Netlink, NetlinkSocket};
 use std::collections::HashMap;
@@ -65,7 +66,7 @@ pub fn candidates() -> Result<Vec<Candidate>> {
     let mut learnt: Vec<Learnt> = Vec::new();
     for family in [Family::Ipv4, Family::Ipv6] {
         let routes = rtnetlink::default_routes_request(family);
-        let _ = socket.exchange(routes, |body| learnt.extend(rtnetlink::parse_learnt(body)));
+        let _ = socket.exchange(routes, |body| learnt.extend(parse_learnt(body)));
     }
     Ok(judge(&all, &radios(&all), &learnt))
 }

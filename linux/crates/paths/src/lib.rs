@@ -31,6 +31,7 @@ mod error;
 mod finding;
 mod generic;
 mod interfaces;
+mod learnt;
 mod mac;
 #[cfg(test)]
 mod namespace_tests;

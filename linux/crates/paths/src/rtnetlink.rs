@@ -95,39 +95,6 @@ pub(crate) struct NextHop {
     pub route: Route,
 }
 
-/// A route that a program has found, and which program (`rtm_protocol`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Learnt {
-    pub interface: u32,
-    pub protocol: u8,
-}
-
-/// Of linux/rtnetlink.h: what the kernel, the boot scripts, an operator, router advertisements and DHCP set.
-const SET_BY_HAND: [u8; 7] = [0, 1, 2, 3, 4, 9, 16];
-
-impl Learnt {
-    /// The daemon of meshes alone that has this number.
-    pub fn mesh_daemon(&self) -> Option<&'static str> {
-        match self.protocol {
-            42 => Some("Babel"),
-            99 => Some("Open/R"),
-            // olsrd2's own; linux/rtnetlink.h knows none.
-            100 => Some("OLSR"),
-            _ => None,
-        }
-    }
-}
-
-/// A route with a router that a daemon has found.
-pub(crate) fn parse_learnt(body: &[u8]) -> Option<Learnt> {
-    let protocol = *body.get(5)?;
-    let route = parse_route(body)?;
-    (!SET_BY_HAND.contains(&protocol) && route.gateway.is_some()).then_some(Learnt {
-        interface: route.interface,
-        protocol,
-    })
-}
-
 pub(crate) fn interfaces_request() -> Request {
     Request::dump(libc::RTM_GETLINK, &[0; IFINFOMSG])
         .attribute(IFLA_EXT_MASK, &RTEXT_FILTER_SKIP_STATS.to_ne_bytes())
@@ -347,28 +314,6 @@ mod tests {
         let mut bytes = vec![0; length];
         bytes[4..8].copy_from_slice(&index.to_ne_bytes());
         bytes
-    }
-
-    #[test]
-    fn a_daemon_s_routes_are_told_from_those_set_by_hand() {
-        let route = |protocol: u8, gateway: bool| {
-            let mut head = vec![0; RTMSG];
-            head[5] = protocol;
-            let (interface, via) = (7u32.to_ne_bytes(), [10, 0, 0, 9]);
-            let mut attributes: Vec<(u16, &[u8])> = vec![(RTA_OIF, &interface)];
-            if gateway {
-                attributes.push((RTA_GATEWAY, &via));
-            }
-            parse_learnt(&body(&head, &attributes))
-        };
-        let babel = route(42, true).unwrap();
-        assert_eq!((babel.interface, babel.mesh_daemon()), (7, Some("Babel")));
-        assert_eq!(route(188, true).unwrap().mesh_daemon(), None);
-        assert_eq!(route(42, false), None, "its own network");
-        assert!(SET_BY_HAND
-            .iter()
-            .all(|protocol| route(*protocol, true).is_none()));
-        assert_eq!(parse_learnt(&[0; 3]), None);
     }
 
     #[test]
