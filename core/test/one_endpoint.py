@@ -68,6 +68,9 @@ ALLOWED = {
         ),
         ("now_ns - sender->asked_ns < MP_ASK_FIRST_NS", "the same"),
     ],
+    "linux/crates/meshpace/src/daemon/tries.rs": [
+        ("now_ns() >= pacing.until_ns", "how long an operator wants a try to be")
+    ],
     "linux/crates/meshpace/src/daemon/report.rs": [("flow.interval_ns as f64 / 1e3", SHOWN)],
     "linux/crates/meshpace/src/hosts/flows.rs": [
         ("silent > idle_ns", UPKEEP),

@@ -78,6 +78,32 @@ def test_the_gateway_works_confined(network: net.Network, tmp_path: Path) -> Non
     assert "NFQUEUE" not in network.gateway.run("iptables", "-t", "mangle", "-S")
 
 
+@pytest.mark.alone
+def test_a_try_begins_and_ends_confined(network: net.Network, tmp_path: Path) -> None:
+    """The program starts again in the same process, with no more rights than before."""
+    gateway = Confined(network.gateway, tmp_path, "observe", {"law": "even", "release": "observe"})
+    gateway._words = ["--wired", "eth0"]
+    try:
+        gateway.start()
+        pid = gateway.pid
+        begun = subprocess.Popen(
+            gateway._command("try", "2m"), env=gateway._environment, stdout=subprocess.DEVNULL
+        )
+        until(lambda: gateway.call("status").stdout.count("a try: paces"))
+        assert gateway.status()["release"] != "observe"
+        gateway.send(signal.SIGHUP)
+        gateway.logged("configuration read again")
+        assert gateway.call("try", "--stop").returncode == 0
+        assert begun.wait(PATIENCE_S) == 0
+        assert gateway.status()["release"] == "observe"
+        assert gateway.pid == pid
+        assert gateway.stop() == 0
+    finally:
+        gateway.end()
+        print("\n".join(gateway.log))
+    assert not [line for line in gateway.log if "permitted" in line or "ermission" in line]
+
+
 class ConfinedSender(Sender):
     """The sender as its unit runs it."""
 

@@ -24,6 +24,7 @@
 #include "endpoint/progress.h"
 #include "endpoint/queueing.h"
 #include "law/radio.h"
+#include "endpoint/retreat.h"
 #include "endpoint/sack.h"
 #include "law/search.h"
 #include "endpoint/sent.h"

@@ -38,6 +38,7 @@ OWN = {
     **{f"{name}.h": ("even",) for name in f"{_EVEN} {GONE}".split()},
     "goodput.h": ("gap", "map"),
     "shaper.h": ("shaper",),
+    "retreat.h": (),  # a gateway's whose operator tries it; no simulated one has it
     "hold.h": (),  # the kernel's; no simulated gateway has it
     "verdict.h": (),  # what is shown of hosts
     **{f"{name}.h": ("map",) for name in ("decibel", "oid", "radio")},

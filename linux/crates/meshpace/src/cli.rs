@@ -8,6 +8,9 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueHint};
 use crate::base::errors::{usage, Context, Result};
 use crate::config::{Law, Overrides, ReleaseChoice, Source};
 
+/// Where the systemd unit reads its configuration (packaging/systemd/meshpace.service).
+pub const CONFIGURATION: &str = "/etc/meshpace/gateway.toml";
+
 /// TCP made fast and fair across multihop Wi-Fi meshes, from their Internet gateway
 #[derive(Parser)]
 #[command(name = "meshpace", version, arg_required_else_help = true)]
@@ -18,8 +21,12 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 pub enum Command {
+    /// Find the mesh and the Internet, write the configuration, and have a gateway observe
+    Setup(SetupArgs),
     /// Pace the flows between the Internet and the mesh, on the mesh's Internet gateway
     Gateway(GatewayArgs),
+    /// Have a gateway that observes pace for a while; it observes again by itself
+    Try(TryArgs),
     /// Show who is there, who gets what part and who lacks something, of a running gateway
     Status(StatusArgs),
     /// The same, live
@@ -52,6 +59,57 @@ pub struct MeshArg {
     /// The interface towards the mesh; may be left out when there is one gateway only
     #[arg(long, value_name = "IF")]
     pub mesh: Option<String>,
+}
+
+#[derive(Args)]
+pub struct SetupArgs {
+    /// The interface towards the mesh; by default what is found, or asked for
+    #[arg(long, value_name = "IF")]
+    pub mesh: Option<String>,
+    /// An interface towards the Internet; by default those of the default routes
+    #[arg(long, value_name = "IF")]
+    pub wired: Vec<String>,
+    /// The configuration to write
+    #[arg(long, value_name = "FILE", default_value = CONFIGURATION, value_hint = ValueHint::FilePath)]
+    pub config: PathBuf,
+    /// Write the file anew even if somebody changed it; the old one is kept beside it
+    #[arg(long)]
+    pub force: bool,
+    /// Do not start the gateway
+    #[arg(long)]
+    pub no_start: bool,
+}
+
+#[derive(Args)]
+pub struct TryArgs {
+    /// For so long: 2m to 24h
+    #[arg(value_name = "TIME", default_value = "10m", value_parser = time_s, conflicts_with_all = ["stay", "stop"])]
+    pub time_s: u64,
+    /// Keep pacing: the configuration file says so from now on
+    #[arg(long, conflicts_with = "stop")]
+    pub stay: bool,
+    /// Observe again, at once
+    #[arg(long)]
+    pub stop: bool,
+    #[command(flatten)]
+    pub mesh: MeshArg,
+}
+
+/// 90s, 10m or 2h, in seconds.
+fn time_s(text: &str) -> std::result::Result<u64, String> {
+    let wrong = || format!("`{text}` is no time from 2m to 24h; write 10m or 2h");
+    let unit_s = match text.bytes().last() {
+        Some(b's') => 1,
+        Some(b'm') => 60,
+        Some(b'h') => 3600,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = text[..text.len() - 1].parse().map_err(|_| wrong())?;
+    let seconds = number.checked_mul(unit_s).ok_or_else(wrong)?;
+    match seconds {
+        120..=86_400 => Ok(seconds),
+        _ => Err(wrong()),
+    }
 }
 
 #[derive(Args)]
@@ -307,6 +365,13 @@ mod tests {
             ("meshpace sender on --mbps fast", &["--mbps", "no number"]),
             ("meshpace sender on --hop 3", &["--hop", "--hops"]),
             ("meshpace florw", &["florw"]),
+            ("meshpace try 10", &["10", "write 10m"]),
+            ("meshpace try 1m", &["2m to 24h"]),
+            ("meshpace try 25h", &["2m to 24h"]),
+            ("meshpace try 99999999999999999999h", &["2m to 24h"]),
+            ("meshpace try -3m", &["-3"]),
+            ("meshpace try --stay --stop", &["--stay", "--stop"]),
+            ("meshpace try 5m --stop", &["--stop"]),
         ] {
             let said = fault(words);
             assert!(!said.contains('\n') && !said.contains("Usage"), "{said}");

@@ -6,6 +6,7 @@ mod config;
 mod daemon;
 mod hosts;
 mod kernel;
+mod operate;
 mod policy;
 mod release;
 mod sender;
@@ -20,7 +21,7 @@ use base::errors::{self, Result};
 use base::output::print;
 use base::{logger, system};
 use cli::{Command, ConfigCommand, GatewayArgs, StatusArgs};
-use daemon::{Gateway, Order};
+use daemon::{again, End, Gateway, Order};
 use show::{control, doctor, report, tables, top};
 
 fn main() {
@@ -44,7 +45,9 @@ fn main() {
 
 fn dispatch(command: Command) -> Result<()> {
     match command {
+        Command::Setup(arguments) => operate::setup::run(&arguments),
         Command::Gateway(arguments) => gateway(&arguments),
+        Command::Try(arguments) => operate::tries::run(&arguments),
         Command::Status(arguments) => show_status(&arguments),
         Command::Top(arguments) => top::run(arguments.mesh.mesh.as_deref(), arguments.flows),
         Command::Report(arguments) => report::run(arguments.mesh.mesh.as_deref(), arguments.json),
@@ -65,10 +68,12 @@ fn gateway(arguments: &GatewayArgs) -> Result<()> {
     if arguments.clean {
         return daemon::clean(&daemon::mesh_of(&source.read()?)?);
     }
+    let handed = again::take();
     system::keep_memory_small();
     logger::wait_for_nobody()?;
     let (sender, orders) = mpsc::channel();
     let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP])?;
+    let told = sender.clone();
     std::thread::spawn(move || {
         for signal in signals.forever() {
             let order = if signal == SIGHUP {
@@ -76,12 +81,29 @@ fn gateway(arguments: &GatewayArgs) -> Result<()> {
             } else {
                 Order::Stop
             };
-            if sender.send(order).is_err() {
+            if told.send(order).is_err() {
                 return;
             }
         }
     });
-    Gateway::start(source, arguments.replace, arguments.record.as_deref())?.run(&orders)
+    let (tries, before) = (handed.pacing.is_some(), handed.kept());
+    let record = arguments.record.as_deref();
+    match Gateway::start(source, arguments.replace, record, handed, sender) {
+        // What pacing lacks, observing may do without.
+        Err(error) if tries => {
+            log::error!("pacing could not begin: {error:#}");
+            again::start(before.given_up(&error), &orders)
+        }
+        Err(error) => Err(error),
+        Ok(mut gateway) => {
+            let end = gateway.run(&orders)?;
+            drop(gateway);
+            match end {
+                End::Stopped => Ok(()),
+                End::Again(handed) => again::start(*handed, &orders),
+            }
+        }
+    }
 }
 
 fn show_status(arguments: &StatusArgs) -> Result<()> {

@@ -22,6 +22,7 @@
 //! ```
 
 mod batadv;
+mod candidates;
 mod collector;
 mod default_routes;
 mod echo;
@@ -30,6 +31,7 @@ mod error;
 mod finding;
 mod generic;
 mod interfaces;
+mod learnt;
 mod mac;
 #[cfg(test)]
 mod namespace_tests;
@@ -47,6 +49,7 @@ mod tracer;
 mod wiphy;
 mod worker;
 
+pub use candidates::{candidates, Candidate, Evidence};
 pub use default_routes::{default_routes, DefaultRoute};
 pub use error::{Error, Result};
 pub use finding::Finding;

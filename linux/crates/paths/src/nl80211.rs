@@ -35,6 +35,7 @@ const STA_BSS_PARAM_SHORT_SLOT_TIME: u16 = 3;
 const RATE_INFO_BITRATE: u16 = 1;
 const RATE_INFO_BITRATE32: u16 = 5;
 
+const IFTYPE_AD_HOC: u32 = 1;
 const IFTYPE_MESH_POINT: u32 = 7;
 const PLINK_ESTABLISHED: u8 = 4;
 
@@ -68,6 +69,7 @@ pub(crate) struct Station {
 pub(crate) struct Wireless {
     pub name: String,
     pub mesh_point: bool,
+    pub ad_hoc: bool,
     /// In 1/100 dBm.
     pub tx_power_mbm: Option<i32>,
     pub frequency_mhz: Option<u32>,
@@ -211,6 +213,7 @@ pub(crate) fn parse_wireless(body: &[u8]) -> Option<Wireless> {
     Some(Wireless {
         name: name?,
         mesh_point: kind? == IFTYPE_MESH_POINT,
+        ad_hoc: kind? == IFTYPE_AD_HOC,
         tx_power_mbm,
         frequency_mhz,
         wiphy: Wiphy::default(),

@@ -36,6 +36,7 @@ pub(crate) fn air() -> Air {
         wireless: Wireless {
             name: "mesh0".into(),
             mesh_point: true,
+            ad_hoc: false,
             tx_power_mbm: Some(2000),
             frequency_mhz: Some(2412),
             wiphy: Wiphy {

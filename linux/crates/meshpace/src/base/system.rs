@@ -176,14 +176,30 @@ pub fn missing_capabilities() -> Vec<&'static str> {
         .collect()
 }
 
-/// Tells systemd, if it started us, that all is set up (sd_notify(3)).
+/// What systemd itself gives a start by default (DefaultTimeoutStartSec=): as long a program that starts again in the same
+/// process has until its watchdog ends it.
+const START_US: u64 = 90_000_000;
+
+/// Tells systemd, if it started us, that all is set up (sd_notify(3)), and that the watchdog counts again.
 pub fn notify_ready() {
+    let watchdog = std::env::var("WATCHDOG_USEC").map(|us| format!("\nWATCHDOG_USEC={us}"));
+    notify(&format!("READY=1{}", watchdog.unwrap_or_default()));
+}
+
+/// Tells it that the next sign of life comes when all is set up again.
+pub fn notify_starting() {
+    if std::env::var_os("WATCHDOG_USEC").is_some() {
+        notify(&format!("WATCHDOG_USEC={START_US}"));
+    }
+}
+
+fn notify(state: &str) {
     let Some(path) = std::env::var_os("NOTIFY_SOCKET") else {
         return;
     };
     let send = || {
         let socket = std::os::unix::net::UnixDatagram::unbound()?;
-        socket.send_to(b"READY=1", path)
+        socket.send_to(state.as_bytes(), path)
     };
     if let Err(error) = send() {
         log::warn!("systemd was not told: {error}");

@@ -178,6 +178,8 @@ pub struct Config {
     pub wired: Vec<String>,
     pub law: Law,
     pub release: ReleaseChoice,
+    /// a try ends by itself where it makes things worse
+    pub retreat: bool,
     pub goodput_control: bool,
     /// law `even`: hosts share evenly
     pub shares: bool,
@@ -237,6 +239,7 @@ impl Default for Config {
             wired: Vec::new(),
             law: Law::Even,
             release: ReleaseChoice::Auto,
+            retreat: true,
             goodput_control: true,
             shares: true,
             fairness: Fairness::Air,

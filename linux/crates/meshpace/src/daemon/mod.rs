@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `meshpace gateway`: sets everything up, keeps it going once a second, puts everything back.
+pub mod again;
 mod report;
 mod second;
 mod steps;
 mod task;
+mod tries;
 
 use std::cell::RefCell;
 use std::path::Path;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -28,9 +30,11 @@ use crate::show::control;
 use crate::show::files::Files;
 use crate::show::metrics;
 use crate::show::web;
+use again::Handed;
 use steps::Steps;
 pub use task::mesh_of;
 use task::Task;
+use tries::{Asked, Tries};
 
 /// The BPF programs hear of new settings so often, and shares of the air are reckoned.
 const ROUND: Duration = Duration::from_nanos(MP_AIR_STEP_NS as u64);
@@ -66,12 +70,13 @@ pub struct Gateway {
     holding: Holding,
     hosts: Registry,
     policy: Policy,
+    tries: Tries,
     started: Instant,
     complaint: Option<String>,
     /// what waits goes first, nothing is paced any more
     ending: bool,
     /// ends when packets no longer come by
-    _recording: Option<Running>,
+    recording: Option<Running>,
     /// the last that goes, with its lock
     files: Files,
 }
@@ -80,19 +85,35 @@ pub struct Gateway {
 pub enum Order {
     Stop,
     Reload,
+    Ask(Asked),
+}
+
+/// Why [`Gateway::run`] returned.
+pub enum End {
+    Stopped,
+    /// the program has to start again, with this
+    Again(Box<Handed>),
 }
 
 impl Gateway {
     /// Sets everything up. On an error everything is as it was.
-    /// `record`: the file to write a trace into.
-    pub fn start(source: Source, replace: bool, record: Option<&Path>) -> Result<Self> {
-        let mut task = Task::read(source)?;
+    /// `record`: the file to write a trace into; `handed`: by the program that was here before; `orders`: to the loop.
+    pub fn start(
+        source: Source,
+        replace: bool,
+        record: Option<&Path>,
+        mut handed: Handed,
+        orders: Sender<Order>,
+    ) -> Result<Self> {
+        let mut task = Task::read(source, handed.release())?;
         web::check(&task.config().web)?;
         let missing = system::missing_capabilities();
         if !missing.is_empty() {
             bail!("not permitted: {} missing; run as root", missing.join(", "));
         }
-        let files = Files::new(task.mesh(), control::lock(task.mesh(), replace)?);
+        let lock = control::lock(task.mesh(), replace)?;
+        let inherited = std::mem::take(&mut handed.sockets);
+        let files = Files::new(task.mesh(), lock, inherited, tries::carrier(orders));
         let mut changes = Changes::open(task.mesh())?.whatever_can_be_noted();
         match changes.undo_all() {
             Ok(0) => {}
@@ -140,10 +161,11 @@ impl Gateway {
             holding: holding.into_inner(),
             hosts: Registry::new(sources),
             policy,
+            tries: Tries::after(handed),
             started: Instant::now(),
             complaint: None,
             ending: false,
-            _recording: recording,
+            recording,
             files,
         };
         // From here on an error puts back what was set up.
@@ -193,6 +215,10 @@ impl Gateway {
             },
         );
         Ok(())
+    }
+
+    fn is_recorded(&self) -> bool {
+        self.recording.is_some()
     }
 
     fn settings(&self) -> mp_settings {
@@ -253,14 +279,15 @@ impl Gateway {
         self.maps.set_settings(&self.settings())
     }
 
-    /// Runs until told to stop.
-    pub fn run(&mut self, orders: &Receiver<Order>) -> Result<()> {
+    /// Runs until told to stop, or until the program has to start again.
+    pub fn run(&mut self, orders: &Receiver<Order>) -> Result<End> {
         let mut ticks = Ticks::new(Instant::now());
         let mut steps = Steps::new(Instant::now());
         loop {
             match orders.recv_timeout(ROUND) {
-                Ok(Order::Stop) => return Ok(()),
+                Ok(Order::Stop) => return Ok(End::Stopped),
                 Ok(Order::Reload) => self.reload(),
+                Ok(Order::Ask(asked)) => self.carry_out(&asked),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => bail!("the signals' thread has ended"),
             }
@@ -276,6 +303,10 @@ impl Gateway {
                     self.complain(Some(error));
                 }
                 steps.took(began, system::thread_cpu().saturating_sub(before));
+            }
+            self.judge();
+            if let Some(handed) = self.next() {
+                return Ok(End::Again(Box::new(handed)));
             }
             self.look_after_mesh();
             self.watch_rules();
@@ -338,7 +369,7 @@ impl Gateway {
     fn end_pacing(&mut self) -> Result<()> {
         self.ending = true;
         self.write_settings()?;
-        match self.machine.release() {
+        match self.machine.set_up() {
             Release::Htb => self.drain_classes(),
             Release::Nfqueue => {
                 self.holding.wait_until_empty();
@@ -357,7 +388,7 @@ impl Drop for Gateway {
         }
         self.machine.put_back();
         self.holding.end_queue();
-        self.files.remove_socket();
+        self.files.remove_sockets();
     }
 }
 
@@ -365,7 +396,7 @@ impl Drop for Gateway {
 pub fn clean(mesh: &str) -> Result<()> {
     let _lock = control::lock(mesh, false)?;
     let undone = Changes::open(mesh)?.undo_all()?;
-    control::remove_socket(mesh);
+    control::remove_sockets(mesh);
     log::info!("{mesh}: {undone} changes put back");
     Ok(())
 }

@@ -313,5 +313,7 @@ pub fn status(
         flows,
         hosts: hosts_of(gateway, paths, round_trips),
         counters: counters(gateway),
+        trying: gateway.tries.running(),
+        latest_try: gateway.tries.ended().cloned(),
     }
 }

@@ -8,6 +8,7 @@ use crate::config::Law;
 use crate::hosts::registry::Seen;
 use crate::kernel::flow_state::{FlowState, Table};
 use crate::kernel::intf::{mp_direction_MP_DOWN, mp_host_key};
+use crate::policy::compare::Look;
 use crate::policy::Sharing;
 use crate::release::cache::{Acked, Round};
 
@@ -31,6 +32,15 @@ impl Gateway {
             self.policy.wake(&self.maps, &table, now);
         }
         self.hear_opaque(&others);
+        let look = Look {
+            table: &table,
+            ended: &ended,
+            aliases: self.policy.shares().aliases(),
+            caps: self.policy.shares().caps(),
+            now_ns: now,
+            side: self.side(),
+        };
+        self.tries.compare.look(&look);
         let mut sums = others;
         sums.extend(ended);
         let config = self.task.config();

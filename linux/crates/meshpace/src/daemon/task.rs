@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the gateway is asked to do: its configuration, and the interfaces that it is for.
-use crate::base::errors::{usage, Result};
+use std::path::PathBuf;
+
+use crate::base::errors::{usage, Context, Result};
 use crate::base::system;
 use crate::config::{Config, Law, ReleaseChoice, Source};
 use crate::hosts::routes;
+use crate::setup::watch;
 
 pub struct Task {
+    /// of the command line
     source: Source,
+    /// that goes over it
+    release: Option<ReleaseChoice>,
     config: Config,
     mesh: String,
     wired: Vec<String>,
@@ -20,12 +26,14 @@ pub fn mesh_of(config: &Config) -> Result<String> {
 }
 
 impl Task {
-    pub fn read(source: Source) -> Result<Self> {
+    /// `release`: how packets are released whatever the configuration says.
+    pub fn read(source: Source, release: Option<ReleaseChoice>) -> Result<Self> {
         let config = source.read()?;
         let mesh = mesh_of(&config)?;
         system::interface_index(&mesh)?;
         Ok(Self {
             source,
+            release,
             config,
             mesh,
             wired: Vec::new(),
@@ -54,7 +62,10 @@ impl Task {
             }
         };
         let old = &self.config;
-        for (key, _) in fixed(old, &config).iter().filter(|(_, changed)| *changed) {
+        let changed = |(key, changed): &&(&str, bool)| {
+            *changed && !(*key == "release" && self.release.is_some())
+        };
+        for (key, _) in fixed(old, &config).iter().filter(changed) {
             log::warn!("{key} takes effect at the next start");
         }
         if old.law == Law::Off || config.law == Law::Off {
@@ -82,7 +93,42 @@ impl Task {
         if self.config.law == Law::Off {
             ReleaseChoice::Observe
         } else {
-            self.config.release
+            self.release.unwrap_or(self.config.release)
+        }
+    }
+
+    /// Whether a program that starts in this one's place could: what it would refuse, as an error.
+    pub fn can_start(&self, release: Option<ReleaseChoice>) -> Result<()> {
+        let config = self.source.read()?;
+        let mesh = mesh_of(&config)?;
+        system::interface_index(&mesh)?;
+        for interface in &config.wired {
+            system::interface_index(interface)?;
+        }
+        let choice = release.unwrap_or(config.release);
+        watch::refuse_port(&mesh, choice == ReleaseChoice::Observe)
+    }
+
+    /// The file that says how the next start releases packets.
+    pub fn release_file(&self) -> Result<PathBuf> {
+        if self.source.overrides.release.is_some() {
+            return Err(usage(
+                "the gateway was started with --observe or --release, which go over the configuration; start it with --config FILE alone",
+            ));
+        }
+        let file = self.source.file.as_ref().ok_or_else(|| {
+            usage("the gateway was started without a configuration, so the next start would know of nothing; write one: meshpace setup")
+        })?;
+        std::fs::canonicalize(file).with_context(|| file.display().to_string())
+    }
+
+    /// An error unless the configuration says to pace by now.
+    pub fn says_to_pace(&self) -> Result<()> {
+        match self.source.read()?.release {
+            ReleaseChoice::Observe => Err(usage(
+                "the configuration says release = \"observe\"; write \"auto\"",
+            )),
+            _ => Ok(()),
         }
     }
 }

@@ -9,8 +9,9 @@ use crate::kernel::intf::{
     self, mp_air, mp_air_host, mp_air_way, mp_budget, mp_credit, mp_demand, mp_device, mp_endpoint,
     mp_estimate, mp_goodput, mp_goodput_bulk, mp_goodput_flow, mp_goodput_law, mp_hold,
     mp_hold_verdict, mp_host_pace, mp_law, mp_opaque, mp_pacer, mp_path, mp_probe, mp_progress,
-    mp_queueing, mp_radio, mp_range, mp_reach, mp_sack, mp_silence, mp_too_long, mp_turn, mp_turns,
-    mp_unanswered, mp_unanswered_rate, mp_verdict, mp_wait, mp_waits_for, mp_window,
+    mp_queueing, mp_radio, mp_range, mp_reach, mp_retreat, mp_retreat_look, mp_retreat_window,
+    mp_sack, mp_silence, mp_too_long, mp_turn, mp_turns, mp_unanswered, mp_unanswered_rate,
+    mp_verdict, mp_wait, mp_waits_for, mp_window,
 };
 
 /// `name = mp_name(arguments) -> result`: the function of the headers by references.
@@ -121,6 +122,23 @@ safe! {
     probe_due = mp_probe_due(probe: &mut mp_probe, ack: u32, silent_ns: u64, acked_bytes: u64, now_ns: u64) -> bool;
     probe_sent = mp_probe_sent(probe: &mut mp_probe, now_ns: u64);
     wake_up_due = mp_wake_up_due(probe: &mut mp_probe, ack: u32, silent_ns: u64, acked_bytes: u64, pushed: bool, now_ns: u64) -> bool;
+}
+
+// Whether pacing made it worse (endpoint/retreat.h).
+safe! {
+    retreat_at_work = mp_retreat_at_work(wants: bool, progress_ns: u64, now_ns: u64) -> bool;
+    retreat_compare = mp_retreat_compare(host: &mut mp_retreat, before: u64, now: u64, held: bool);
+    retreat_is_worse = mp_retreat_is_worse(host: &mp_retreat) -> bool;
+    retreat_tells = mp_retreat_tells(before: u32, now: u32) -> bool;
+    retreat_due = mp_retreat_due(worse: u32, hosts: u32) -> bool;
+}
+
+/// `mp_retreat_look`: the value of a window that is over, and whether something was held in it.
+pub fn retreat_look(window: &mut mp_retreat_window, look: &mp_retreat_look) -> Option<(u64, bool)> {
+    let (mut value, mut held) = (0, false);
+    // Safe: the module's comment.
+    let over = unsafe { intf::mp_retreat_look(window, look, &mut value, &mut held) };
+    over.then_some((value, held))
 }
 
 // The heartbeat (intf.h).

@@ -2,6 +2,7 @@
 //! What hosts and flows may have: shares, goodput control, wake-ups of senders and what all of it may cost.
 pub mod airtime;
 pub mod asks;
+pub mod compare;
 pub mod goodput;
 pub mod news;
 pub mod opaque;

@@ -21,6 +21,8 @@ pub struct Machine {
     bypass: Bypass,
     /// why packets do not come before the daemon
     unpaced: Option<String>,
+    /// why nothing is to be paced any more
+    rests: Option<String>,
     /// as set up; [`Machine::release`] is what is possible at the moment
     set_up: Release,
 }
@@ -35,6 +37,7 @@ impl Machine {
             rules: None,
             bypass: Bypass::new(Instant::now()),
             unpaced: None,
+            rests: None,
             set_up: Release::Observe,
         }
     }
@@ -57,10 +60,23 @@ impl Machine {
 
     /// How packets are held at the moment: not at all while something is missing for it.
     pub fn release(&self) -> Release {
-        match (self.watch.fault(), &self.unpaced) {
-            (None, None) => self.set_up,
+        match (self.watch.fault(), &self.unpaced, &self.rests) {
+            (None, None, None) => self.set_up,
             _ => Release::Observe,
         }
+    }
+
+    /// How packets are held where nothing is missing for it.
+    pub fn set_up(&self) -> Release {
+        self.set_up
+    }
+
+    /// From now on packets pass, though all is set up.
+    pub fn rest(&mut self, why: String) {
+        if self.rests.is_none() {
+            log::warn!("{}: packets pass as without meshpace: {why}", self.mesh);
+        }
+        self.rests = Some(why);
     }
 
     /// Whether packets are held at all; else nothing is touched.
@@ -70,8 +86,8 @@ impl Machine {
 
     /// "ready", or why packets pass as without meshpace at the moment.
     pub fn state(&self) -> String {
-        match (self.watch.fault(), &self.unpaced) {
-            (None, Some(why)) => why.clone(),
+        match (self.watch.fault(), &self.unpaced, &self.rests) {
+            (None, Some(why), _) | (None, None, Some(why)) => why.clone(),
             _ => self.watch.state(),
         }
     }

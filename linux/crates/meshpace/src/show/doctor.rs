@@ -16,25 +16,26 @@ use crate::kernel::programs::Programs;
 use crate::setup::clsact;
 use crate::setup::ifb::Ifb;
 use crate::setup::watch;
+use crate::show::hidden;
 
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Grade {
+pub enum Grade {
     Ok,
     Note,
     Missing,
 }
 
 #[derive(Serialize)]
-struct Finding {
+pub struct Finding {
     what: &'static str,
-    grade: Grade,
-    found: String,
+    pub grade: Grade,
+    pub found: String,
     /// what it costs, and what helps
     cost: String,
 }
 
-fn finding(
+pub fn finding(
     what: &'static str,
     grade: Grade,
     found: impl Into<String>,
@@ -72,7 +73,7 @@ pub fn run(arguments: &DoctorArgs) -> Result<()> {
             "--mesh IF looks at it and its hop sources too",
         ));
     }
-    findings.push(flow_offload());
+    findings.extend(hidden::findings(mesh));
     findings.push(sender());
     crate::base::output::print(&if arguments.json {
         serde_json::to_string_pretty(&findings)? + "\n"
@@ -324,15 +325,4 @@ fn law_map(config: &Config, sources: &Sources) -> Vec<Finding> {
     let lacks = around.lacks(heard).into_iter();
     list.extend(lacks.map(|lack| finding(WHAT, Grade::Note, lack.what, lack.cost)));
     list
-}
-
-/// Flows that bypass the qdiscs bypass the law.
-fn flow_offload() -> Finding {
-    let what = "flow offload";
-    match system::run("nft", &["list", "flowtables"]) {
-        Ok(tables) if tables.contains("flowtable") => finding(what, Grade::Missing, "flowtables are in use",
-            "offloaded flows bypass qdiscs and netfilter: they go unpaced; switch flow offloading off for the mesh"),
-        Ok(_) => finding(what, Grade::Ok, "none", ""),
-        Err(_) => finding(what, Grade::Note, "not known (no nft)", "flowtables and hardware offload would bypass the law"),
-    }
 }

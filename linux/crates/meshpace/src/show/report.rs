@@ -8,6 +8,7 @@ use crate::base::errors::Result;
 use crate::base::output::print;
 use crate::show::control;
 use crate::show::history::{Total, Totals};
+use crate::show::questions;
 use crate::show::status::Status;
 
 /// Pacing for a while, after which all is as it was.
@@ -25,7 +26,7 @@ struct Report<'a> {
 
 pub fn run(mesh: Option<&str>, json: bool) -> Result<()> {
     let status = control::ask(mesh)?;
-    let totals = control::ask_history(&status.mesh)?;
+    let totals = questions::history(&status.mesh)?;
     print(&if json {
         let report = Report {
             mesh: &status.mesh,

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::hosts::radio::Surroundings;
+use crate::show::tries::{Ended, Running};
 
 /// A word out of few, which takes no memory of its own in the gateway: its tables may be full.
 pub type Word = Cow<'static, str>;
@@ -147,6 +148,12 @@ pub struct Status {
     pub flows: Vec<Flow>,
     pub hosts: Vec<Host>,
     pub counters: BTreeMap<String, u64>,
+    /// a try of pacing that goes on
+    #[serde(default, rename = "try", skip_serializing_if = "Option::is_none")]
+    pub trying: Option<Running>,
+    /// the latest one that is over, since the gateway was started
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latest_try: Option<Ended>,
 }
 
 impl Host {

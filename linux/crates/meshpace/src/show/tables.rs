@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::show::status::{Flow, Host, Status};
+use crate::show::tries;
 
 fn optional(value: Option<f64>, decimals: usize) -> String {
     value.map_or_else(|| "-".into(), |value| format!("{value:.decimals$}"))
@@ -185,7 +186,9 @@ pub fn flows(status: &Status, most: usize) -> String {
 fn headline(status: &Status) -> String {
     let air = status.air.map(|air| format!(" (air {air:.2})"));
     let count = |which: fn(&Host) -> bool| status.hosts.iter().filter(|host| which(host)).count();
-    let total: f64 = status.hosts.iter().map(Host::goodput_kbps).sum();
+    // Rust's sum of nothing is -0.
+    let goodput = status.hosts.iter().map(Host::goodput_kbps);
+    let total = goodput.fold(0.0, |sum, kbps| sum + kbps);
     let mut out = format!(
         "meshpace {} on {}, law {}{}, release {}, up {:.0} s: {} hosts, {} active, {} underserved; {} flows, {total:.0} kbit/s\n",
         status.version,
@@ -202,6 +205,7 @@ fn headline(status: &Status) -> String {
     if let Some(fault) = status.fault() {
         let _ = writeln!(out, "packets pass as without meshpace: {fault}");
     }
+    out += &tries::headlines(status.trying.as_ref(), status.latest_try.as_ref());
     out.push('\n');
     out
 }

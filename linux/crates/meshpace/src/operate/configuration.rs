@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The configuration file that `setup` writes, and whether somebody has changed it since.
+use std::path::{Path, PathBuf};
+
+use crate::base::errors::{Context, Result};
+use crate::config::{Config, ReleaseChoice};
+use crate::operate::release_line;
+
+/// As much of a file as `setup` writes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Written {
+    pub mesh: String,
+    pub wired: Vec<String>,
+    pub paces: bool,
+}
+
+/// What there is in the file's place.
+#[derive(Debug, PartialEq)]
+pub enum There {
+    Nothing,
+    /// as `setup` or `try --stay` wrote it
+    Ours(Written),
+    /// somebody has changed it, or wrote it himself
+    Changed,
+}
+
+/// JSON's quotes are TOML's.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+impl Written {
+    pub fn text(&self) -> String {
+        let wired: Vec<_> = self.wired.iter().map(|name| quoted(name)).collect();
+        format!(
+            "# What `meshpace gateway` does here; written by `meshpace setup`.\n\
+             # All keys and their defaults: docs/operate/gateway.toml. Only what differs from them has to stand here.\n\
+             # After a change: meshpace config check FILE, then systemctl reload meshpace (some keys: restart).\n\
+             \n\
+             mesh = {}   # the interface by which IP packets leave for the mesh\n\
+             wired = [{}]   # those to the Internet; []: those of the default routes, as they are at the start\n\
+             \n\
+             # \"observe\" measures and holds nothing. `meshpace try 10m` paces for ten minutes, `meshpace try --stay` for good: it\n\
+             # writes \"auto\" here.\n\
+             release = {}\n",
+            quoted(&self.mesh),
+            wired.join(", "),
+            quoted(if self.paces { "auto" } else { "observe" })
+        )
+    }
+
+    pub fn there(file: &Path) -> Result<There> {
+        let text = match std::fs::read_to_string(file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(There::Nothing)
+            }
+            Err(error) => return Err(error).with_context(|| file.display().to_string()),
+        };
+        Ok(Self::read(&text))
+    }
+
+    fn read(text: &str) -> There {
+        let Ok(config) = toml::from_str::<Config>(text) else {
+            return There::Changed;
+        };
+        let written = Self {
+            mesh: config.mesh.unwrap_or_default(),
+            wired: config.wired,
+            paces: config.release != ReleaseChoice::Observe,
+        };
+        match written.text() == text {
+            true => There::Ours(written),
+            false => There::Changed,
+        }
+    }
+
+    /// Writes it; what was there is kept beside it if somebody had changed it. Where that is.
+    pub fn write(&self, file: &Path, was: &There) -> Result<Option<PathBuf>> {
+        let name = || file.display().to_string();
+        if let Some(folder) = file
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty())
+        {
+            std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        }
+        let kept = match was {
+            There::Changed => {
+                let mut old = file.as_os_str().to_os_string();
+                old.push(".old");
+                std::fs::copy(file, &old).with_context(name)?;
+                Some(old.into())
+            }
+            _ => None,
+        };
+        release_line::replace(file, &self.text()).with_context(name)?;
+        Ok(kept)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written() -> Written {
+        Written {
+            mesh: "bat0".into(),
+            wired: vec!["eth0".into(), "ppp\"0".into()],
+            paces: false,
+        }
+    }
+
+    #[test]
+    fn what_is_written_can_be_read_and_paces_nothing() {
+        let config: Config = toml::from_str(&written().text()).unwrap();
+        assert_eq!(config.mesh.as_deref(), Some("bat0"));
+        assert_eq!(config.wired, ["eth0", "ppp\"0"]);
+        assert_eq!(config.release, ReleaseChoice::Observe);
+    }
+
+    #[test]
+    fn a_file_that_somebody_changed_is_told_from_ours() {
+        let text = written().text();
+        assert_eq!(Written::read(&text), There::Ours(written()));
+        // As `try --stay` leaves it.
+        let stays = text.replace("\"observe\"\n", "\"auto\"\n");
+        assert!(matches!(Written::read(&stays), There::Ours(of) if of.paces));
+        for changed in [
+            format!("{text}law = \"gap\"\n"),
+            format!("# ours\n{text}"),
+            String::new(),
+            "mesh = ".into(),
+        ] {
+            assert_eq!(Written::read(&changed), There::Changed);
+        }
+    }
+
+    #[test]
+    fn what_somebody_changed_is_kept_beside() {
+        let folder = std::env::temp_dir().join(format!("meshpace-setup-{}", std::process::id()));
+        let file = folder.join("etc/gateway.toml");
+        assert_eq!(Written::there(&file).unwrap(), There::Nothing);
+        assert_eq!(written().write(&file, &There::Nothing).unwrap(), None);
+        assert!(matches!(Written::there(&file).unwrap(), There::Ours(_)));
+        std::fs::write(&file, "law = \"gap\"\n").unwrap();
+        let was = Written::there(&file).unwrap();
+        let kept = written().write(&file, &was).unwrap().unwrap();
+        assert_eq!(std::fs::read_to_string(kept).unwrap(), "law = \"gap\"\n");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), written().text());
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}
