@@ -13,9 +13,9 @@ fail() { echo "setup: $1" >&2; exit 1; }
 tier=${1:-build}
 
 # clang compiles BPF, libclang reads the law's headers for Rust, libbpf needs libelf.
-gateway=(gcc libc6-dev make clang libclang1-14 libelf-dev zlib1g-dev pkg-config linux-libc-dev)
+gateway=(gcc libc6-dev make clang libclang1-14 libelf-dev zlib1g-dev pkg-config linux-libc-dev ca-certificates)
 # The compilers for packages are in a Debian of their own (packaging/packages.sh).
-packages=(git mmdebstrap)
+packages=(git mmdebstrap ca-certificates)
 build=(g++ cmake ninja-build nlohmann-json3-dev libtcmalloc-minimal4 python3-venv)
 # Emulated runs: network namespaces, and the programs whose flows are measured.
 build+=(iproute2 iptables iperf3 curl)

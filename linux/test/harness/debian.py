@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Minimal Debians in folders, to install packages in and throw away (packaging/root.sh makes them)."""
+"""Minimal Debians in folders, to install packages in (packaging/root.sh makes them)."""
 
 import os
 import subprocess
@@ -12,11 +12,23 @@ from harness.replay import ROOT
 PACKAGING = ROOT / "packaging"
 # Where one is kept for further runs, as it came.
 STORE = ROOT / "build/packages"
-# With time that nobody else wants: others that run beside measure.
-IDLY = ("chrt", "--idle", "0")
+# Behind others that run beside, which measure.
+BEHIND = ("nice", "-n", "10")
 PATIENCE_S = 600
+# Beyond a minimal Debian: what shows manual pages, and what the units are for.
+READERS = ("man-db", "systemd")
 # What changes whatever is installed: package managers' notes, caches, logs, what a boot makes.
-VOLATILE = ("dev", "proc", "run", "sys", "tmp", "var/cache", "var/lib/apt", "var/lib/dpkg", "var/log")
+VOLATILE = (
+    "dev",
+    "proc",
+    "run",
+    "sys",
+    "tmp",
+    "var/cache",
+    "var/lib/apt",
+    "var/lib/dpkg",
+    "var/log",
+)
 # A mount namespace and processes of its own, which end with its first.
 APART = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--propagation", "private")
 ENTER = """
@@ -30,15 +42,17 @@ exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=no
 """
 
 
-def run(*words: str | Path, **settings: str) -> str:
-    """A command to its end; what it prints."""
+def run(
+    *words: str | Path, limit_s: float = PATIENCE_S, settings: dict[str, str] | None = None
+) -> str:
+    """A command to its end, with further settings in its environment; what it prints."""
     done = subprocess.run(
-        [*IDLY, *words],
+        [*BEHIND, *words],
         capture_output=True,
         text=True,
-        timeout=PATIENCE_S,
+        timeout=limit_s,
         check=False,
-        env={**os.environ, **settings},
+        env={**os.environ, **(settings or {})},
     )
     assert not done.returncode, f"{words[0]}: {done.stderr.strip()} {done.stdout.strip()}"
     return done.stdout
@@ -53,7 +67,7 @@ class Debian:
     def try_run(self, *words: str, network: bool = False) -> subprocess.CompletedProcess[str]:
         apart = [*APART, *([] if network else ["--net"])]
         return subprocess.run(
-            [*IDLY, *apart, "sh", "-c", ENTER, "debian", self.folder, *words],
+            [*BEHIND, *apart, "sh", "-c", ENTER, "debian", self.folder, *words],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -67,7 +81,7 @@ class Debian:
         assert not done.returncode, f"{words}: {done.stderr.strip()} {done.stdout.strip()}"
         return done.stdout
 
-    def apt(self, *words: str, network: bool = True) -> str:
+    def apt(self, *words: str, network: bool = False) -> str:
         return self.run("apt-get", "-y", "-q", *words, network=network)
 
     def files(self) -> dict[str, str]:
@@ -88,7 +102,7 @@ def fresh(suite: str, folder: Path) -> Iterator[Debian]:
     """A Debian of this suite as it came: what is changed in it lies in `folder`."""
     kept = STORE / f"{suite}-minimal"
     architecture = run("dpkg", "--print-architecture").strip()
-    run(PACKAGING / "root.sh", kept, suite, architecture)
+    run(PACKAGING / "root.sh", kept, suite, architecture, *READERS)
     upper, work, root = (folder / name for name in ("upper", "work", "root"))
     for made in (upper, work, root, folder / "root.run"):
         made.mkdir()
