@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The ways into the project. Each target sets up what it needs; nothing else has to be run first.
-.PHONY: demo check test test-full build bench clean
+.PHONY: demo check test test-full build bench gateway packages clean
 
 demo: build
 	@bin/pacelab demo
@@ -9,6 +9,19 @@ build: bin/pacelab
 	@cmake --build build
 	@scripts/cargo.sh build --release
 	@bin/meshpace generate build/share
+
+# The gateway alone, without Python and the simulator.
+gateway:
+	@scripts/setup.sh gateway
+	@scripts/cargo.sh build --release
+	@mkdir -p bin
+	@ln -sfn ../build/cargo/release/meshpace bin/meshpace
+	@bin/meshpace generate build/share
+
+# Its packages, into build/packages: of Debian, and archives for other systems. Root only.
+packages:
+	@scripts/setup.sh packages
+	@packaging/packages.sh
 
 # No root, no clock, minutes: what to run before every commit.
 check:

@@ -2,29 +2,42 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Installs what the build needs and is not there yet: Debian packages, and a virtual
 # environment .venv with the pinned ns-3 wheel and pacelab's pinned dependencies.
-# usage: scripts/setup.sh [build|test]   (test adds the compilers that only tests use)
+# usage: scripts/setup.sh [gateway|packages|build|test]
+#     gateway: what compiles the gateway; packages: what makes its packages; neither with Python;
+#     build (the default): gateway, simulator and laboratory; test: all, and what only tests use
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 readonly NS3_WHEEL='ns3==3.44.post0'
 fail() { echo "setup: $1" >&2; exit 1; }
+tier=${1:-build}
 
-packages=(g++ make cmake ninja-build nlohmann-json3-dev libtcmalloc-minimal4 python3-venv)
-# The gateway: clang compiles BPF, libclang reads the law's headers for Rust, libbpf needs libelf.
-packages+=(clang libclang1-14 libelf-dev zlib1g-dev pkg-config linux-libc-dev)
+# clang compiles BPF, libclang reads the law's headers for Rust, libbpf needs libelf.
+gateway=(gcc libc6-dev make clang libclang1-14 libelf-dev zlib1g-dev pkg-config linux-libc-dev ca-certificates)
+# The compilers for packages are in a Debian of their own (packaging/packages.sh).
+packages=(git mmdebstrap ca-certificates)
+build=(g++ cmake ninja-build nlohmann-json3-dev libtcmalloc-minimal4 python3-venv)
 # Emulated runs: network namespaces, and the programs whose flows are measured.
-packages+=(iproute2 iptables iperf3 curl)
+build+=(iproute2 iptables iperf3 curl)
 # The sanitizers' run time; what the gateway's tests set up here, and in other kernels under QEMU; systemd
-# for its systemd-analyze, which judges the units without running; a browser for the page.
-[ "${1:-build}" = test ] && packages+=(libclang-rt-14-dev bpftool
-    iputils-ping nftables systemd qemu-system-x86 busybox-static kmod cpio xz-utils iw batctl
-    ngtcp2-client openssl chromium)
+# for its systemd-analyze, which judges the units without running; real QUIC; a browser for the page.
+test=(libclang-rt-14-dev bpftool iputils-ping nftables systemd qemu-system-x86 busybox-static kmod cpio xz-utils
+    iw batctl ngtcp2-client openssl chromium)
+# What judges packages, and runs those for another processor.
+test+=(debhelper lintian qemu-user-static)
+case $tier in
+gateway) wanted=("${gateway[@]}") ;;
+packages) wanted=("${packages[@]}") ;;
+build) wanted=("${gateway[@]}" "${build[@]}") ;;
+test) wanted=("${gateway[@]}" "${packages[@]}" "${build[@]}" "${test[@]}") ;;
+*) sed -n '/^# usage/,/^set/{/^#/s/^# //p}' "$0" >&2; exit 2 ;;
+esac
 # Debian's own cargo is too old; the one that it builds browsers with is not.
 cargo_works() { cargo --version 2>/dev/null | awk '{ split($2, v, "."); exit !(v[1] > 1 || v[2] >= 85) }'; }
-cargo_works || packages+=(cargo-web rustc-web)
+cargo_works || wanted+=(cargo-web rustc-web)
 
 missing=()
-for package in "${packages[@]}"; do
+for package in "${wanted[@]}"; do
     dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' ||
         missing+=("$package")
 done
@@ -41,13 +54,15 @@ if [ ${#missing[@]} -gt 0 ]; then
         apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 fi
 
+[ "$tier" = gateway ] || [ "$tier" = packages ] && exit
+
 # The wheel of ns-3 is built for CPython 3.11, Debian 12's own.
 python=$(command -v python3.11 || command -v python3) || fail "no python3; install python3-venv"
 "$python" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' ||
     fail "$python is not Python 3.11, for which the ns-3 wheel is built; install python3.11"
 
-wanted=$({ echo "$NS3_WHEEL"; cat lab/requirements.txt; pwd; } | sha256sum)
-if [ "$(cat .venv/installed 2>/dev/null)" != "$wanted" ]; then
+stamp=$({ echo "$NS3_WHEEL"; cat lab/requirements.txt; pwd; } | sha256sum)
+if [ "$(cat .venv/installed 2>/dev/null)" != "$stamp" ]; then
     echo "setup: installing ns-3 and pacelab's libraries into .venv"
     [ -x .venv/bin/python ] || "$python" -m venv .venv
     pip=(.venv/bin/python -m pip --quiet --disable-pip-version-check install --no-deps --no-compile)
@@ -56,7 +71,7 @@ if [ "$(cat .venv/installed 2>/dev/null)" != "$wanted" ]; then
     "${pip[@]}" -r lab/requirements.txt
     # pacelab itself runs from the source tree.
     echo "$PWD/lab/src" >"$(.venv/bin/python -c 'import site; print(site.getsitepackages()[0])')/pacelab.pth"
-    echo "$wanted" >.venv/installed
+    echo "$stamp" >.venv/installed
 fi
 
 # QUIC's server, unpacked: the installed package would run it as a service. Its libraries are the client's.

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Makes a minimal Debian of its own in a folder, from wherever this machine's apt takes its packages, if it is not
+# there yet: to build packages in, or to try them.
+# usage: packaging/root.sh FOLDER SUITE ARCHITECTURE[,ARCHITECTURE]... [PACKAGE]...
+set -euo pipefail
+fail() { echo "root: $1" >&2; exit 1; }
+[ $# -ge 3 ] || { sed -n '/^# usage/s/^# //p' "$0" >&2; exit 2; }
+folder=$1 suite=$2 architectures=$3
+shift 3
+packages=$(IFS=,; echo "$*")
+
+[ "$(id -u)" = 0 ] || fail 'a Debian in a folder needs root; run it with sudo'
+command -v mmdebstrap >/dev/null || fail 'no mmdebstrap; run scripts/setup.sh packages'
+
+# sources: this machine's Debian suites, security updates included, for $suite
+sources() {
+    local here
+    here=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+    apt-get indextargets --format '$(ORIGIN)|$(SITE)|$(CODENAME)|$(COMPONENT)' 'Created-By: Packages' |
+        awk -F'|' -v here="$here" -v suite="$suite" \
+            '$1 == "Debian" && index($3, here) == 1 { print "deb", $2, suite substr($3, length(here) + 1), $4 }' |
+        sort -u
+}
+# How this machine's apt reaches them.
+ways() { apt-config dump --format '%F "%v";%n' | grep -iE '^Acquire::(https?|Check|Retries)' || true; }
+
+[ "$(apt-get indextargets 'Created-By: Packages')" ] || apt-get update -qq
+lines=$(sources)
+[ "$lines" ] || fail "apt's sources name no suite of Debian; see 'apt-get indextargets'"
+stamp=$(echo "$lines $suite $architectures $packages" | cat - "$0" | sha256sum)
+mkdir -p "$(dirname "$folder")"
+exec 9>"$folder.lock"
+flock 9    # two at once would write into each other's
+[ "$(cat "$folder.stamp" 2>/dev/null)" = "$stamp" ] && exit
+
+echo "root: Debian $suite into $folder"
+rm -rf "$folder" "$folder.new" "$folder.stamp"
+mmdebstrap --quiet --variant=minbase --architectures="$architectures" ${packages:+--include="$packages"} \
+    --aptopt=<(ways) "$suite" "$folder.new" - <<<"$lines" >"$folder.log" 2>&1 ||
+    { tail -5 "$folder.log" >&2; fail "Debian $suite cannot be made; the whole of it: $folder.log"; }
+mv "$folder.new" "$folder"
+echo "$stamp" >"$folder.stamp"
