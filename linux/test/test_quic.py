@@ -113,26 +113,36 @@ def greased(network: net.Network) -> None:
                     time.sleep(0.002)
 
 
-def passed(came: list[Frame], left: list[Frame]) -> tuple[int, int]:
+@dataclass(frozen=True)
+class Passed:
+    """Of the datagrams that came: how many passed, how many of them marked, and how many did not."""
+
+    count: int
+    marked: int
+    lost: int
+
+
+def passed(came: list[Frame], left: list[Frame]) -> Passed:
     """
     Of the frames that came by one interface and left by the other: all datagrams are as they came,
-    and none has overtaken so many of its connection that they would be taken for lost. Returns how
-    many passed, and how many did not.
+    but for marks where ECN is spoken, and none has overtaken so many of its connection that they
+    would be taken for lost.
     """
     before = quic.datagrams(came, outgoing=False)
     after = quic.datagrams(left, outgoing=True)
-    counts = Counter(one.same for one in before)
-    more = Counter(one.same for one in after) - counts
-    assert not more, f"{len(more)} left that had not come so"
-    places = {one.same: place for place, one in enumerate(before) if counts[one.same] == 1}
+    more = Counter(one.same for one in after) - Counter(one.same for one in before)
+    counts = Counter(one.told for one in before)
+    changed = more - counts
+    assert not changed, f"{len(changed)} left that had not come so"
+    places = {one.told: place for place, one in enumerate(before) if counts[one.told] == 1}
     by_ends: dict[object, list[int]] = {}
     for one in after:
-        if one.same in places:
-            by_ends.setdefault(one.ends, []).append(places[one.same])
+        if one.told in places:
+            by_ends.setdefault(one.ends, []).append(places[one.told])
     for order in by_ends.values():
         late = sum(there < before for before, there in itertools.pairwise(order))
         assert late < REORDERED
-    return len(after), len(before) - len(after)
+    return Passed(len(after), more.total(), len(before) - len(after))
 
 
 @pytest.mark.parametrize("congestion", CONGESTION)
@@ -151,15 +161,15 @@ def test_nothing_is_changed(start: StartGateway, tmp_path: Path, congestion: str
             assert run.intact
             mesh0.quiet(0.5)
             wired, mesh = eth0.stop(), mesh0.stop()
-        down, lost = passed(wired, mesh)
-        up, lost_up = passed(mesh, wired)
+        down, up = passed(wired, mesh), passed(mesh, wired)
         counters = gateway.fresh_status()["counters"]
-    assert down > SIZE / net.MTU
-    assert up > 8 * len(GREASED)
+    assert down.count > SIZE / net.MTU
+    assert up.count > 8 * len(GREASED)
     marks = Counter(one.traffic_class for one in quic.datagrams(mesh, outgoing=True))
     assert {0, 1, 2, 3} <= set(marks)
-    assert marks[2] > SIZE / net.MTU, "ngtcp2 speaks ECN"
-    assert (lost, lost_up) == (counters["udp_dropped"], 0)
+    assert marks[2] + down.marked > SIZE / net.MTU, "ngtcp2 speaks ECN"
+    assert (down.lost, up.lost) == (counters["udp_dropped"], 0)
+    assert (down.marked, up.marked) == (counters["wait_marked"], 0)
 
 
 def ports(capture: Capture) -> list[int]:

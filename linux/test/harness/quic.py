@@ -174,6 +174,9 @@ class Translator:
             one.close()
 
 
+ECN = 3  # these bits of a traffic class; all of them: "congestion experienced"
+
+
 @dataclass(frozen=True)
 class Datagram:
     """A UDP datagram over IPv4 or IPv6: what a gateway that routes must leave as it is."""
@@ -187,6 +190,15 @@ class Datagram:
     @property
     def same(self) -> tuple[object, ...]:
         return self.ends, self.traffic_class, self.payload
+
+    @property
+    def told(self) -> tuple[object, ...]:
+        """As `same`, of one that speaks ECN and was marked on its way (RFC 3168)."""
+        return (
+            self.ends,
+            self.traffic_class | (ECN if self.traffic_class & ECN else 0),
+            self.payload,
+        )
 
 
 def datagram(frame: Frame) -> Datagram | None:
