@@ -75,6 +75,8 @@ struct Thread {
     liveness: Arc<Liveness>,
     ifb: Arc<Ifb>,
     made: u32,
+    /// of the ifb that the classes are of
+    index: i32,
     classes: Classes,
     held: Held,
     /// hosts that are silent, and when their rates are set again
@@ -119,6 +121,7 @@ impl Thread {
             control,
             liveness,
             made: 0,
+            index: 0,
             classes: Classes::default(),
             ifb,
             held: Held::default(),
@@ -173,7 +176,8 @@ impl Thread {
         }
         self.made = made;
         self.maps.forget_classes();
-        self.classes = Classes::new(self.ifb.index(), self.ifb.slot_bytes());
+        self.index = self.ifb.index();
+        self.classes = Classes::new(self.index, self.ifb.slot_bytes());
         self.silent = None;
         self.orders.clear();
     }
@@ -276,7 +280,7 @@ impl Thread {
         let outcomes = self.socket.order(orders).context("netlink")?;
         if let Some(Err(error)) = outcomes.into_iter().find(Result::is_err) {
             log::debug!("{}: {error}", self.ifb.name);
-            self.ifb.leave();
+            self.ifb.leave_one(self.index);
         }
         Ok(())
     }

@@ -68,6 +68,13 @@ impl Ifb {
         self.index.store(0, Ordering::Relaxed);
     }
 
+    /// Likewise the one of this number, if no other has been made meanwhile.
+    pub fn leave_one(&self, index: i32) {
+        let _ = self
+            .index
+            .compare_exchange(index, 0, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
     /// Makes it, whatever is left of it.
     pub fn make(&self) -> Result<()> {
         self.leave();
@@ -82,8 +89,9 @@ impl Ifb {
         ask("qdisc tbf (kernel module sch_tbf)", splitter)?;
         let htb = tc::make_htb(index, HTB, SPLITTER | 1, DIRECT_PACKETS);
         ask("qdisc htb (kernel module sch_htb)", htb)?;
-        self.made.fetch_add(1, Ordering::Release);
         self.index.store(index, Ordering::Relaxed);
+        // Who hears of it finds its number.
+        self.made.fetch_add(1, Ordering::Release);
         Ok(())
     }
 
@@ -125,3 +133,23 @@ pub fn class_of(minor: u16) -> u32 {
 }
 
 const _: () = assert!(HTB == intf::MP_HTB_MAJOR);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Else what is refused behind one that was taken away is the end of the one that was made in its place, and so on.
+    #[test]
+    fn one_that_is_gone_takes_none_with_it() {
+        let ifb = Ifb {
+            name: "mph7".into(),
+            slot_bytes: AtomicU16::new(1522),
+            index: AtomicI32::new(12),
+            made: AtomicU32::new(2),
+        };
+        ifb.leave_one(11);
+        assert_eq!(ifb.index(), 12);
+        ifb.leave_one(12);
+        assert_eq!(ifb.index(), 0);
+    }
+}
