@@ -89,6 +89,12 @@ def observes_again(gateway: Gateway) -> Any:
     return until(lambda: (status(gateway) or {}).get("latest_try"))
 
 
+def got_bytes(gateway: Gateway) -> int:
+    """What all hosts got so far, as the day's report has it."""
+    shown = gateway.call("report", "--json")
+    return sum(host["got_bytes"] for host in json.loads(shown.stdout)["hosts"])
+
+
 def load(network: net.Network) -> Transfer:
     """A download that goes on meanwhile."""
     options = window(64 * 1024) | {(socket.SOL_SOCKET, SO_MAX_PACING_RATE): LOAD}
@@ -108,6 +114,7 @@ def test_it_paces_and_then_observes_by_itself(network: net.Network, tmp_path: Pa
     with observing(network, tmp_path) as gateway:
         pid = gateway.pid
         with load(network) as run:
+            before = until(lambda: got_bytes(gateway))
             begin(gateway, 8)
             now = status(gateway)
             assert 0 < now["try"]["left_s"] <= 8
@@ -117,6 +124,7 @@ def test_it_paces_and_then_observes_by_itself(network: net.Network, tmp_path: Pa
         assert ended["why"] == "its time is over"
         assert not ended["retreated"]
         assert released(gateway) == "observe"
+        assert got_bytes(gateway) > before + LOAD, "the day's history goes on"
         assert gateway.pid == pid
         assert gateway.alive
         assert "mph" not in network.gateway.run("ip", "-o", "link")

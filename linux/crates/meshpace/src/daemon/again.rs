@@ -11,6 +11,7 @@ use std::io::{Read, Seek, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use nix::fcntl::{fcntl, FcntlArg, FdFlag};
@@ -23,6 +24,7 @@ use crate::base::errors::{words, Context, Error, Result};
 use crate::base::system;
 use crate::config::ReleaseChoice;
 use crate::policy::compare::Before;
+use crate::show::history::History;
 use crate::show::tries::Ended;
 
 /// The number of the file's descriptor.
@@ -40,7 +42,7 @@ pub struct Pacing {
 }
 
 /// What the next program has to know.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Handed {
     pub pacing: Option<Pacing>,
     pub before: Before,
@@ -48,6 +50,9 @@ pub struct Handed {
     pub(super) descriptors: Vec<RawFd>,
     #[serde(skip)]
     pub sockets: Vec<OwnedFd>,
+    /// what hosts got so far; it goes beside the rest
+    #[serde(skip)]
+    pub history: Arc<Mutex<History>>,
 }
 
 impl Handed {
@@ -76,8 +81,14 @@ impl Handed {
             pacing: self.pacing,
             before: self.before.clone(),
             ended: self.ended.clone(),
+            history: self.history.clone(),
             ..Self::default()
         }
+    }
+
+    fn text(&self) -> Result<Vec<u8>> {
+        let history = self.history.lock().expect("its holder ended the program");
+        Ok(serde_json::to_vec(&(self, &*history))?)
     }
 
     fn read(number: RawFd) -> Result<Self> {
@@ -87,7 +98,8 @@ impl Handed {
         let mut text = String::new();
         file.rewind()?;
         file.read_to_string(&mut text)?;
-        let mut handed: Self = serde_json::from_str(&text)?;
+        let (mut handed, history): (Self, History) = serde_json::from_str(&text)?;
+        handed.history = Arc::new(Mutex::new(history));
         for descriptor in std::mem::take(&mut handed.descriptors) {
             fcntl_exists(descriptor)?;
             // Safe: as above.
@@ -166,7 +178,7 @@ pub fn start(mut handed: Handed, orders: &Receiver<Order>) -> Result<()> {
         memfd_create("meshpace", MFdFlags::MFD_CLOEXEC).context("memory for the next program")?;
     keep_open(&memory, true)?;
     let number = memory.as_raw_fd();
-    File::from(memory.try_clone()?).write_all(&serde_json::to_vec(&handed)?)?;
+    File::from(memory.try_clone()?).write_all(&handed.text()?)?;
     log::logger().flush();
     let failed = std::process::Command::new("/proc/self/exe")
         .args(arguments())
@@ -196,8 +208,7 @@ mod tests {
         };
         let memory = memfd_create("test", MFdFlags::MFD_CLOEXEC).unwrap();
         let mut file = File::from(memory.try_clone().unwrap());
-        file.write_all(&serde_json::to_vec(&handed).unwrap())
-            .unwrap();
+        file.write_all(&handed.text().unwrap()).unwrap();
         let number = memory.into_raw_fd();
         let arrived = Handed::read(number).unwrap();
         assert_eq!(arrived.pacing, Some(pacing));

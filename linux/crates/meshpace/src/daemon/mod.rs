@@ -113,7 +113,9 @@ impl Gateway {
         }
         let lock = control::lock(task.mesh(), replace)?;
         let inherited = std::mem::take(&mut handed.sockets);
-        let files = Files::new(task.mesh(), lock, inherited, tries::carrier(orders));
+        let history = handed.history.clone();
+        let carrier = tries::carrier(orders);
+        let files = Files::new(task.mesh(), lock, inherited, history, carrier);
         let mut changes = Changes::open(task.mesh())?.whatever_can_be_noted();
         match changes.undo_all() {
             Ok(0) => {}

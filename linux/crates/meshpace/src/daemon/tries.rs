@@ -281,6 +281,7 @@ impl Gateway {
         }
         Some(Handed {
             sockets: self.files.hand_over(),
+            history: self.files.history(),
             ..next
         })
     }

@@ -3,9 +3,9 @@
 //! the sockets by which it is asked how things stand and stood, and told what to do.
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
 
 use crate::base::errors::Result;
+use crate::base::system;
 use crate::show::control::{self, Lock, Shared};
 use crate::show::history::{History, Second};
 use crate::show::questions;
@@ -20,7 +20,6 @@ pub struct Files {
     mesh: String,
     shared: Shared,
     history: Arc<Mutex<History>>,
-    started: Instant,
     carry_out: CarryOut,
     sockets: [Option<Socket>; 3],
     /// somebody else goes on with them
@@ -33,15 +32,20 @@ const WHAT: [&str; 3] = ["status", "questions", "requests"];
 
 impl Files {
     /// `inherited`: sockets that an earlier program has bound, in the order of [`Files::hand_over`].
-    pub fn new(mesh: &str, lock: Lock, inherited: Vec<OwnedFd>, carry_out: CarryOut) -> Self {
+    pub fn new(
+        mesh: &str,
+        lock: Lock,
+        inherited: Vec<OwnedFd>,
+        history: Arc<Mutex<History>>,
+        carry_out: CarryOut,
+    ) -> Self {
         let mut inherited = inherited.into_iter();
         let mut socket = |name| Some(Socket::inherited(mesh, name, inherited.next()?));
         Self {
             sockets: NAMES.map(&mut socket),
             mesh: mesh.into(),
             shared: Shared::default(),
-            history: Arc::default(),
-            started: Instant::now(),
+            history,
             carry_out,
             kept: false,
             _lock: lock,
@@ -87,7 +91,7 @@ impl Files {
     /// What hosts got in the latest second.
     pub fn remember(&self, seconds: Vec<Second>) {
         let mut history = self.history.lock().expect("its holder ended the program");
-        history.add(seconds, self.started.elapsed().as_secs());
+        history.remember(seconds, system::now_ns());
     }
 
     /// Hosts that made room in the history for others, and seconds of hosts for which there was none.

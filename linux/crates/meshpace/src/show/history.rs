@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What hosts got over the latest 24 hours, by the minute, and over the latest ten minutes, by five seconds; in memory of a
-//! fixed size. It begins with the gateway and ends with it.
+//! fixed size. It begins with the gateway and ends with it; a program that takes this one's place in the same process goes on
+//! with it.
 use std::net::IpAddr;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +43,9 @@ pub struct Second {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Short(u16);
 
+/// A slot's numbers in their order, as they are handed over.
+type Numbers = [u16; 11];
+
 impl Short {
     fn of(value: f64) -> Self {
         let mut exponent = 0;
@@ -58,7 +63,8 @@ impl Short {
 }
 
 /// Means over a minute, or over five seconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(into = "Numbers", from = "Numbers")]
 struct Slot {
     kbps: [Short; 2],
     part_kbps: [Short; 2],
@@ -72,8 +78,50 @@ struct Slot {
     held_s: u8,
 }
 
+impl From<Slot> for Numbers {
+    fn from(slot: Slot) -> Self {
+        let [down, up] = slot.kbps.map(|short| short.0);
+        let [part_down, part_up] = slot.part_kbps.map(|short| short.0);
+        let (waits, held) = (slot.waits_ms.0, slot.held_kbps.0);
+        let (over, lacks) = (slot.over_kbps.0, slot.lacks_kbps.0);
+        let seconds = [slot.active_s, slot.underserved_s, slot.held_s].map(u16::from);
+        let [active, underserved, held_s] = seconds;
+        [
+            down,
+            up,
+            part_down,
+            part_up,
+            waits,
+            held,
+            over,
+            lacks,
+            active,
+            underserved,
+            held_s,
+        ]
+    }
+}
+
+impl From<Numbers> for Slot {
+    fn from(numbers: Numbers) -> Self {
+        let [down, up, part_down, part_up, waits, held, over, lacks, ..] = numbers.map(Short);
+        let [.., active_s, underserved_s, held_s] = numbers.map(|number| number as u8);
+        Self {
+            kbps: [down, up],
+            part_kbps: [part_down, part_up],
+            waits_ms: waits,
+            held_kbps: held,
+            over_kbps: over,
+            lacks_kbps: lacks,
+            active_s,
+            underserved_s,
+            held_s,
+        }
+    }
+}
+
 /// Of the seconds of a slot so far.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
 struct Sum {
     kbps: [f64; 2],
     part_kbps: [f64; 2],
@@ -127,6 +175,7 @@ impl Sum {
 }
 
 /// So many slots, the latest of which is being filled.
+#[derive(Serialize, Deserialize)]
 struct Ring {
     slots: Box<[Slot]>,
     slot_s: usize,
@@ -163,6 +212,7 @@ impl Ring {
     }
 }
 
+#[derive(Serialize, Deserialize)]
 struct Host {
     address: IpAddr,
     group: Option<String>,
@@ -172,9 +222,12 @@ struct Host {
     minutes: Ring,
 }
 
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct History {
     hosts: Vec<Host>,
+    /// by the kernel's monotonic clock; 0: it has not begun
+    began_ns: u64,
+    /// since then
     now_s: u64,
     /// hosts that made room for others
     pub made_room: u64,
@@ -227,8 +280,17 @@ pub struct Totals {
 }
 
 impl History {
-    /// A second after the gateway's start has passed.
-    pub fn add(&mut self, seconds: Vec<Second>, now_s: u64) {
+    /// What hosts got in the latest second.
+    pub fn remember(&mut self, seconds: Vec<Second>, now_ns: u64) {
+        if self.began_ns == 0 {
+            self.began_ns = now_ns;
+        }
+        let since = Duration::from_nanos(now_ns.saturating_sub(self.began_ns));
+        self.add(seconds, since.as_secs());
+    }
+
+    /// A second has passed, so many after it began.
+    fn add(&mut self, seconds: Vec<Second>, now_s: u64) {
         for host in &mut self.hosts {
             host.fine.advance(self.now_s, now_s);
             host.minutes.advance(self.now_s, now_s);

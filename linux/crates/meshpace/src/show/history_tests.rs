@@ -127,3 +127,26 @@ fn who_was_silent_longest_makes_room() {
     };
     assert!(is_there(0) && is_there(9999));
 }
+
+/// Else a try would be the end of the day that was observed before it.
+#[test]
+fn the_program_that_takes_this_one_s_place_goes_on_with_it() {
+    let mut history = History::default();
+    for s in 0..1000 {
+        history.remember(
+            vec![second(1, 500.0), second(2, 100.0)],
+            (7 + s) * 1_000_000_000,
+        );
+    }
+    let text = serde_json::to_string(&history).unwrap();
+    let mut next: History = serde_json::from_str(&text).unwrap();
+    assert_eq!(next.totals().hosts, history.totals().hosts);
+    // Nobody was looked at for five seconds meanwhile.
+    for history in [&mut history, &mut next] {
+        history.remember(vec![second(1, 500.0)], (1012) * 1_000_000_000);
+    }
+    assert_eq!(next.totals().seconds, 1005);
+    assert_eq!(next.totals().hosts, history.totals().hosts);
+    let drawn = |history: &History| serde_json::to_string(&history.ten_minutes()).unwrap();
+    assert_eq!(drawn(&next), drawn(&history));
+}
