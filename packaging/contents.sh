@@ -41,8 +41,10 @@ mkdir -p "$folder"
 licences >"$folder/licences"
 "$native" generate "$folder"
 install -m 755 "$program" "$folder/meshpace"
-cp "$root"/packaging/systemd/*.service "$root/CHANGELOG.md" "$root/LICENSE" "$root"/docs/operate/*.md "$folder"
+cp "$root"/packaging/systemd/*.service "$root/CHANGELOG.md" "$root/LICENSE" "$folder"
+mkdir "$folder/documents"
+cp "$root"/docs/operate/*.md "$root"/docs/operate/{gateway.toml,status.schema.json} "$folder/documents"
 # Values are shown as they are by default, each behind a "#": who has changed one line keeps to the defaults of a
 # later version in all others.
 sed -E 's/^([a-z_]+ = )/# \1/' "$root/docs/operate/gateway.toml" >"$folder/gateway.toml"
-chmod 644 "$folder"/[!m]* "$folder"/meshpace[-.]*
+find "$folder" -type f ! -name meshpace -exec chmod 644 {} +

@@ -19,6 +19,6 @@ cp meshpace gateway.toml LICENSE licences CHANGELOG.md "$folder"
 cp ./*.1 "$folder/man"
 cp meshpace.bash _meshpace meshpace.fish "$folder/completions"
 cp ./*.service "$folder/systemd"
-cp faults.md install.md operator.md sender.md "$folder/docs"
+cp documents/* "$folder/docs"
 tar -C "$stage" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -c "$name" |
     gzip -9n >"$out/$name.tar.gz"

@@ -18,6 +18,8 @@ pub struct Written {
 #[derive(Debug, PartialEq)]
 pub enum There {
     Nothing,
+    /// nothing but comments and headings, as a package leaves it
+    Unset,
     /// as `setup` or `try --stay` wrote it
     Ours(Written),
     /// somebody has changed it, or wrote it himself
@@ -61,6 +63,10 @@ impl Written {
     }
 
     fn read(text: &str) -> There {
+        let is_heading = |value: &toml::Value| value.as_table().is_some_and(toml::Table::is_empty);
+        if toml::from_str::<toml::Table>(text).is_ok_and(|keys| keys.values().all(is_heading)) {
+            return There::Unset;
+        }
         let Ok(config) = toml::from_str::<Config>(text) else {
             return There::Changed;
         };
@@ -75,7 +81,7 @@ impl Written {
         }
     }
 
-    /// Writes it; what was there is kept beside it if somebody had changed it. Where that is.
+    /// Writes it; what was there is kept beside it, unless it was ours. Where that is.
     pub fn write(&self, file: &Path, was: &There) -> Result<Option<PathBuf>> {
         let name = || file.display().to_string();
         if let Some(folder) = file
@@ -85,7 +91,7 @@ impl Written {
             std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
         }
         let kept = match was {
-            There::Changed => {
+            There::Changed | There::Unset => {
                 let mut old = file.as_os_str().to_os_string();
                 old.push(".old");
                 std::fs::copy(file, &old).with_context(name)?;
@@ -128,10 +134,16 @@ mod tests {
         for changed in [
             format!("{text}law = \"gap\"\n"),
             format!("# ours\n{text}"),
-            String::new(),
+            "[radio]\ncw = 15\n".into(),
             "mesh = ".into(),
         ] {
             assert_eq!(Written::read(&changed), There::Changed);
+        }
+        for unset in [
+            "",
+            "# mesh = \"bat0\"\n[web]\n# listen = \"127.0.0.1:9871\"\n\n[radio]\n",
+        ] {
+            assert_eq!(Written::read(unset), There::Unset);
         }
     }
 

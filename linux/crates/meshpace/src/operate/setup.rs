@@ -24,7 +24,7 @@ pub fn run(arguments: &SetupArgs) -> Result<()> {
     let stays = match &was {
         There::Ours(before) => before.mesh == written.mesh && before.wired == written.wired,
         There::Changed => !may_overwrite(arguments)?,
-        There::Nothing => false,
+        There::Nothing | There::Unset => false,
     };
     if stays {
         print(&format!("{} stays as it is.\n", file.display()))?;
