@@ -41,7 +41,9 @@ def write(file: Path, jobs: Collection[Job]) -> None:
         if run is not None:
             found[job] = run, cost_s(job)
     text = json.dumps(_document(found), sort_keys=True)
-    file.write_bytes(lzma.compress(text.encode()))
+    part = file.with_suffix(".part")
+    part.write_bytes(lzma.compress(text.encode()))
+    part.replace(file)  # an interruption leaves the file as it was
 
 
 def take(file: Path, workers: Workers) -> None:

@@ -198,15 +198,8 @@ fn judge(all: &[Interface], radios: &HashMap<u32, Wireless>, learnt: &[Learnt]) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::interfaces::interface;
+    use crate::interfaces::{interface, port};
     use crate::wiphy::Wiphy;
-
-    fn port(index: u32, name: &str, kind: &str, master: u32) -> Interface {
-        Interface {
-            master: Some(master),
-            ..interface(index, name, kind)
-        }
-    }
 
     fn radio(mesh_point: bool, ad_hoc: bool) -> Wireless {
         Wireless {

@@ -97,15 +97,16 @@ pub(crate) fn interface(index: u32, name: &str, kind: &str) -> Interface {
 }
 
 #[cfg(test)]
+pub(crate) fn port(index: u32, name: &str, kind: &str, master: u32) -> Interface {
+    Interface {
+        master: Some(master),
+        ..interface(index, name, kind)
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
-
-    fn port(index: u32, name: &str, kind: &str, master: u32) -> Interface {
-        Interface {
-            master: Some(master),
-            ..interface(index, name, kind)
-        }
-    }
 
     fn vlan(index: u32, name: &str, lower: u32) -> Interface {
         Interface {

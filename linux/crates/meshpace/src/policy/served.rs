@@ -2,13 +2,13 @@
 //! What each host got in the latest second and what bounds it, for who looks at the gateway: a host around core/'s verdict.h.
 use std::collections::HashMap;
 
-use crate::hosts::identity::{Address, Aliases};
+use crate::hosts::identity::Address;
 use crate::kernel::flow_state::Table;
 use crate::kernel::intf::{
     mp_air_host, mp_direction_MP_DOWN as DOWN, mp_direction_MP_UP as UP, mp_host_key, mp_verdict,
 };
 use crate::kernel::law;
-use crate::policy::news::Member;
+use crate::policy::news::{AllNews, Delivered};
 use crate::policy::shares::{Caps, Shares};
 
 const WAYS: [u32; 2] = [DOWN, UP];
@@ -34,24 +34,10 @@ struct Judged {
 
 #[derive(Default)]
 pub struct Served {
-    /// bytes so far, by each address that got any: of those that nobody answers there may be many
-    before: HashMap<Member, u64>,
+    delivered: Delivered,
     before_ns: u64,
     kbps: HashMap<Address, [f64; 2]>,
     judged: HashMap<Address, Judged>,
-}
-
-fn bytes_so_far(table: &Table, sums: &[(mp_host_key, u64)]) -> HashMap<Member, u64> {
-    let flows = table.iter().filter(|(_, flow)| !flow.outside);
-    let flows = flows.map(|(key, flow)| ((key.mesh, key.direction), flow.progress.acked_bytes));
-    let sums = sums
-        .iter()
-        .map(|(key, bytes)| ((key.address, key.direction), *bytes));
-    let mut all = HashMap::new();
-    for (member, bytes) in flows.chain(sums).filter(|(_, bytes)| *bytes > 0) {
-        *all.entry(member).or_default() += bytes;
-    }
-    all
 }
 
 /// Of downloads, else of uploads.
@@ -69,25 +55,23 @@ impl Served {
         sums: &[(mp_host_key, u64)],
         now_ns: u64,
     ) {
-        self.count(shares.aliases(), bytes_so_far(table, sums), now_ns);
+        self.delivered.set_aliases(shares.aliases().clone());
+        let news = self.delivered.news(table, sums, |_| false, now_ns);
+        self.count(&news, now_ns);
         self.judge(shares);
     }
 
-    fn count(&mut self, aliases: &Aliases, bytes: HashMap<Member, u64>, now_ns: u64) {
-        // What was got before the first look was not got in a second.
-        let first = self.before_ns == 0;
-        let elapsed_ms = (now_ns.saturating_sub(self.before_ns) as f64 / 1e6).max(1.0);
+    fn count(&mut self, news: &AllNews, now_ns: u64) {
+        let before_ns = std::mem::replace(&mut self.before_ns, now_ns);
         self.kbps.clear();
-        for ((address, direction), so_far) in bytes.iter().filter(|_| !first) {
-            let before = self.before.get(&(*address, *direction)).copied();
-            let more = so_far.saturating_sub(before.unwrap_or(0));
-            if more > 0 {
-                let kbps = self.kbps.entry(aliases.standing(*address)).or_default();
-                kbps[*direction as usize] += more as f64 * 8.0 / elapsed_ms;
-            }
+        if before_ns == 0 {
+            return; // what was got before the first look was not got in a second
         }
-        self.before = bytes;
-        self.before_ns = now_ns;
+        let elapsed_ms = (now_ns.saturating_sub(before_ns) as f64 / 1e6).max(1.0);
+        for ((address, direction), news) in news.iter().filter(|(_, news)| news.bytes > 0) {
+            let kbps = self.kbps.entry(*address).or_default();
+            kbps[*direction as usize] = news.bytes as f64 * 8.0 / elapsed_ms;
+        }
     }
 
     fn judge(&mut self, shares: &Shares) {

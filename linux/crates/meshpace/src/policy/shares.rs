@@ -8,8 +8,8 @@ use crate::hosts::identity::{Address, Aliases};
 use crate::kernel::flow_state::Table;
 use crate::kernel::intf::mp_host_key;
 use crate::policy::airtime::{Airtime, Busy};
-use crate::policy::news::Delivered;
 pub use crate::policy::news::Member;
+use crate::policy::news::{AllNews, Delivered};
 use crate::policy::opaque::Opaque;
 
 /// Bytes/s of those that have a cap.
@@ -37,6 +37,13 @@ pub fn key_of((address, direction): &Member) -> mp_host_key {
         address: *address,
         direction: *direction,
     }
+}
+
+fn caps_of(parts: &[Part]) -> Caps {
+    parts
+        .iter()
+        .map(|(member, cap, _)| (*member, *cap))
+        .collect()
 }
 
 impl Shares {
@@ -134,11 +141,8 @@ impl Shares {
         sums: &[(mp_host_key, u64)],
         now_ns: u64,
     ) -> Vec<Member> {
-        self.fairness = fairness;
         self.would.clear();
-        self.air.set_fairness(fairness.of_core());
-        let is_held = |member: &Member| self.caps.contains_key(member);
-        let mut news = self.delivered.news(table, sums, is_held, now_ns);
+        let mut news = self.news(fairness, table, sums, now_ns);
         self.opaque.tell(&mut news, now_ns);
         let mut parts = self.air.step(&news, now_ns);
         let shared: HashSet<_> = parts.iter().map(|(member, ..)| *member).collect();
@@ -152,12 +156,7 @@ impl Shares {
             .iter()
             .map(|(member, _, flow)| (*member, *flow))
             .collect();
-        self.change(
-            parts
-                .iter()
-                .map(|(member, cap, _)| (*member, *cap))
-                .collect(),
-        )
+        self.change(caps_of(&parts))
     }
 
     /// As a step, where nothing is held: what hosts get is seen and learnt, and nobody has a cap.
@@ -168,18 +167,27 @@ impl Shares {
         sums: &[(mp_host_key, u64)],
         now_ns: u64,
     ) -> Vec<Member> {
-        self.fairness = fairness;
-        self.air.set_fairness(fairness.of_core());
-        let news = self.delivered.news(table, sums, |_| false, now_ns);
+        let let_go = self.change(Caps::new());
+        let news = self.news(fairness, table, sums, now_ns);
         let parts = self.air.step(&news, now_ns);
         self.air.let_go();
-        self.would = parts
-            .iter()
-            .map(|(member, cap, _)| (*member, *cap))
-            .collect();
+        self.would = caps_of(&parts);
         self.feedback.clear();
         self.busy = Arc::default();
-        self.change(Caps::new())
+        let_go
+    }
+
+    fn news(
+        &mut self,
+        fairness: Fairness,
+        table: &Table,
+        sums: &[(mp_host_key, u64)],
+        now_ns: u64,
+    ) -> AllNews {
+        self.fairness = fairness;
+        self.air.set_fairness(fairness.of_core());
+        let is_held = |member: &Member| self.caps.contains_key(member);
+        self.delivered.news(table, sums, is_held, now_ns)
     }
 
     /// Nobody has a cap any more, and nothing is known of anybody.

@@ -101,30 +101,15 @@ fn text(status: &Status, totals: &Totals) -> String {
 }
 
 fn lacks(out: &mut String, status: &Status, hosts: &[&Total]) {
-    *out += "\nWho got less than its part (1/n of what it gets alone) and wanted more:\n";
-    if !is_judged(status) {
-        let _ = writeln!(
-            out,
-            "  not known: the law {} shares nothing out",
-            status.law
-        );
-        return;
-    }
-    let lacked = hosts.iter().filter(|host| host.underserved_s > 0);
-    for host in lacked.clone() {
+    let row = |host: &&Total| {
         let percent = 100 * host.underserved_s / host.active_s.max(1);
+        let (short, there) = (time(host.underserved_s), time(host.active_s));
         let (lacked, part) = (size(host.lacked_bytes), host.part_kbps);
-        let _ = writeln!(
-            out,
-            "  {}: for {} of its {} ({percent}%); it lacked {lacked} of its part, which was {part:.0} kbit/s on average",
-            name(host),
-            time(host.underserved_s),
-            time(host.active_s),
-        );
-    }
-    if lacked.count() == 0 {
-        *out += "  nobody\n";
-    }
+        format!("for {short} of its {there} ({percent}%); it lacked {lacked} of its part, which was {part:.0} kbit/s on average")
+    };
+    *out += "\nWho got less than its part (1/n of what it gets alone) and wanted more:\n";
+    let those = hosts.iter().filter(|host| host.underserved_s > 0);
+    list(out, status, those.map(|host| (host, row(host))), "nobody");
 }
 
 fn held(out: &mut String, status: &Status, hosts: &[&Total], is_paced: bool) {
@@ -136,28 +121,34 @@ fn held(out: &mut String, status: &Status, hosts: &[&Total], is_paced: bool) {
             "above that it got",
         ),
     };
+    let row = |host: &&Total| {
+        let (held, kbps, over) = (time(host.held_s), host.held_kbps, size(host.over_bytes));
+        format!("for {held}, to {kbps:.0} kbit/s on average; {amount} {over}")
+    };
     let _ = writeln!(out, "\n{heading}");
+    let those = hosts.iter().filter(|host| host.held_s > 0);
+    let nobody = "nobody: no two hosts wanted more at the same time, or what they get alone was not known yet";
+    list(out, status, those.map(|host| (host, row(host))), nobody);
+}
+
+/// Hosts, and what there is to say of each; `nobody`: what to say where there is none.
+fn list<'a>(
+    out: &mut String,
+    status: &Status,
+    rows: impl Iterator<Item = (&'a &'a Total, String)>,
+    nobody: &str,
+) {
     if !is_judged(status) {
-        let _ = writeln!(
-            out,
-            "  not known: the law {} shares nothing out",
-            status.law
-        );
+        let law = &status.law;
+        let _ = writeln!(out, "  not known: the law {law} shares nothing out");
         return;
     }
-    let those = hosts.iter().filter(|host| host.held_s > 0);
-    for host in those.clone() {
-        let _ = writeln!(
-            out,
-            "  {}: for {}, to {:.0} kbit/s on average; {amount} {}",
-            name(host),
-            time(host.held_s),
-            host.held_kbps,
-            size(host.over_bytes),
-        );
+    let mut rows = rows.peekable();
+    if rows.peek().is_none() {
+        let _ = writeln!(out, "  {nobody}");
     }
-    if those.count() == 0 {
-        *out += "  nobody: no two hosts wanted more at the same time, or what they get alone was not known yet\n";
+    for (host, said) in rows {
+        let _ = writeln!(out, "  {}: {said}", name(host));
     }
 }
 
