@@ -218,17 +218,17 @@ def test_what_is_easy_comes_first(
 
 def test_what_no_test_is_of_gets_the_seeds_of_its_file(own: Path, noisy: Callable[[], int]) -> None:
     """Else "in every run" would pass after one, or as many as another check happens to need."""
-    text = EXPERIMENT.replace("seeds = 3", "seeds = 30")
+    text = EXPERIMENT.replace("seeds = 3", "seeds = 40")
     text += '[[experiment.check]]\ntext = "in every run"\nmeasure = "worst_share"\nof = "GAP"\n'
     (own / "own.toml").write_text(text + "least = 0.6\n")
     worst = _decide(budget_s=0.0)["checks"][-1]
     assert (worst["outcome"], worst["passed"]) == ("undecided", None)
-    assert worst["needs"]["seeds"] == 30
+    assert worst["needs"]["seeds"] == 40
     assert worst["needs"]["cpu_s"] > 0
     outcome = _decide()
     assert outcome["checks"][-1]["outcome"] == "passed"
     runs = {p["system"]: len(p["result"]["seeds"]) for p in outcome["points"]}
-    assert runs["GAP"] == runs["shown"] == 30
+    assert runs["GAP"] == runs["shown"] == 40
     assert noisy() == sum(runs.values())
 
 

@@ -43,7 +43,7 @@ Path = NDArray[np.bool_]
 # either is, the less skewed runs deceive. The pair was chosen by simulation of 20,000 campaigns of
 # each of the kinds of runs in ``tests/test_sequential.py``: it decides effects of three standard
 # deviations soonest of those that have at most 4.5% of false verdicts in the worst kind (4.4%: two
-# runs of ten go wrong; lognormal runs whose logarithm has a standard deviation of 1: 3.1%). 15 with
+# runs of ten go wrong; lognormal runs whose logarithm has a standard deviation of 1: 3.2%). 15 with
 # 1/2 has 4.0% and decides three runs later there, at half a standard deviation after 67 runs
 # instead of 82.
 G = 4.0
