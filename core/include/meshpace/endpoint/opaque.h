@@ -5,16 +5,20 @@
  * at once (ICMP echo, RFC 792, RFC 4443):
  *
  *   T   the least round trip of the latest MP_OPAQUE_PATH_NS, of the empty path
- *   D   the mean of MP_OPAQUE_ROUND answers, each cut to twice the D before; once so many asks in a row have none, each
- *       further one counts as T + 2 D*, for a queue that overflows tells of itself no other way
+ *   d   an answer's round trip; once so many asks in a row have none, each further one counts as T + 2 D*, for a queue that
+ *       overflows tells of itself no other way
  *   D*  what may wait for a small packet: half of law->hop_wait_ns a hop, which is for large ones. It passes what flows'
  *       own queues hold (RFC 8290), and waits for what is in the air and what the card has taken.
- *   e = (T + D* - D) / D*, cut to [-1, 1]
+ *   e = (T + D* - d) / D*, cut to [-1, 1]
+ *   D   the mean of d over about MP_OPAQUE_MEAN answers, each cut to twice the D before
  *
  * As long as no share of the air bounds it (airtime.h), the host is held to a rate of its own. That begins once half of D*
- * has waited, at what the host gets then, and changes from round to round by e/10 of it, the term that damps search.h: what
- * a small packet waits answers a rate at once and does not gather, so that this is the whole loop. Far below the target it
- * grows by e/3. It grows only where it is what bounds the host, who then gets three quarters of it.
+ * has waited (D), at what the host gets then, and changes with each answer by e/16 of it. Where queues are of one flow each,
+ * d answers a rate at once, and the rate comes to rest where e is 0 in the mean. Where a small packet waits behind large ones,
+ * what waits gathers and d tells of it a quarter of a second later: meanwhile a rate that is a sixteenth too high has a
+ * sixty-fourth of a second wait, hop_wait_ns, so d swings between nothing and what may wait for a large packet, and the path
+ * is not empty for longer than it takes to be full. The rate grows only where it bounds the host, who then gets three
+ * quarters of it.
  */
 #ifndef MESHPACE_OPAQUE_H
 #define MESHPACE_OPAQUE_H
@@ -22,7 +26,8 @@
 #include "../law/air.h"
 #include "../law/search.h"
 
-#define MP_OPAQUE_ROUND MP_SEARCH_LEAST
+#define MP_OPAQUE_MEAN MP_SEARCH_LEAST /* answers, of a second */
+#define MP_OPAQUE_GAIN_Q16 4096 /* of e, 1/16: hop_wait_ns by the time between two asks */
 #define MP_OPAQUE_PART 2u       /* of what waits for a large packet a small one waits for half */
 #define MP_OPAQUE_BYTES 1500u   /* of a datagram, at most */
 #define MP_OPAQUE_PACKETS 2u    /* on the path at the least, as search.h has it: who gets fewer does not fill it */
@@ -45,10 +50,8 @@ struct mp_opaque {
 	uint64_t base_ns;          /* T; 0: nothing was answered yet */
 	uint64_t latest_base_ns;   /* the least since base_since_ns; 0: none */
 	uint64_t base_since_ns;
-	uint64_t mean_ns;          /* D; 0: no round yet */
+	uint64_t mean_ns;          /* D; 0: no answer yet since many come */
 	uint64_t heard_ns;         /* the latest answer */
-	uint64_t sum_ns;           /* of this round's answers */
-	uint32_t count;            /* of them */
 	uint32_t unanswered;       /* asks in a row, so far */
 	uint64_t mute_ns;          /* since when they are MP_OPAQUE_MUTE; 0: they are not */
 	uint32_t few;              /* steps in a row in which few came */
@@ -120,50 +123,30 @@ MP_INLINE bool mp_opaque_step(struct mp_opaque *opaque, uint64_t datagram_bytes,
 	if (!opaque->many || opaque->unanswered >= MP_OPAQUE_MUTE) {
 		opaque->held_bytes_per_s = 0;
 		opaque->mean_ns = 0;
-		opaque->sum_ns = 0;
-		opaque->count = 0;
 	}
 	if (mp_opaque_is_mute(opaque, now_ns))
 		return false;
 	return opaque->many || latest >= least || (latest && !opaque->base_ns);
 }
 
-/* e of the latest round; without one 1. */
-MP_INLINE int64_t mp_opaque_error_q16(const struct mp_opaque *opaque, uint64_t wait_ns)
+/* e of a round trip. */
+MP_INLINE int64_t mp_opaque_error_q16(const struct mp_opaque *opaque, uint64_t wait_ns, uint64_t rtt_ns)
 {
-	return mp_search_error_q16(opaque->base_ns + wait_ns, opaque->mean_ns, wait_ns);
+	return mp_search_error_q16(opaque->base_ns + wait_ns, rtt_ns, wait_ns);
 }
 
 /* Whether the host would get more if the mesh carried more: half of what may wait does. */
 MP_INLINE bool mp_opaque_wants(const struct mp_opaque *opaque, uint64_t wait_ns)
 {
-	return opaque->many && mp_opaque_error_q16(opaque, wait_ns) < (int64_t)(MP_ONE_Q16 / 2);
+	return opaque->many && mp_opaque_error_q16(opaque, wait_ns, opaque->mean_ns) < (int64_t)(MP_ONE_Q16 / 2);
 }
 
-/* rate (1 + e gain), of a rate of at most MP_AIR_MAX_BYTES_PER_S. */
+/* rate (1 + e / 16), of a rate of at most MP_AIR_MAX_BYTES_PER_S. */
 MP_INLINE uint64_t mp_opaque_changed(uint64_t bytes_per_s, int64_t error_q16)
 {
-	int64_t gain_q16 = error_q16 > (int64_t)(MP_ONE_Q16 / 2) ? MP_SEARCH_START_Q16 : MP_SEARCH_DAMPING_Q16;
 	int64_t bytes = (int64_t)mp_min_u64(bytes_per_s, MP_AIR_MAX_BYTES_PER_S);
 
-	return (uint64_t)(bytes + (bytes * (error_q16 * gain_q16 >> 16) >> 16));
-}
-
-/* A round is over. */
-MP_INLINE void mp_opaque_round(struct mp_opaque *opaque, uint64_t wait_ns)
-{
-	uint64_t held = opaque->held_bytes_per_s, rate = opaque->rate_bytes_per_s;
-	bool binds = rate >= held / 4 * 3;
-	int64_t error_q16;
-
-	opaque->mean_ns = opaque->sum_ns / opaque->count;
-	opaque->sum_ns = 0;
-	opaque->count = 0;
-	error_q16 = mp_opaque_error_q16(opaque, wait_ns);
-	if (held ? error_q16 >= 0 && !binds : !mp_opaque_wants(opaque, wait_ns))
-		return;
-	held = mp_opaque_changed(held && binds ? held : rate, error_q16);
-	opaque->held_bytes_per_s = mp_max_u64(held, mp_opaque_least_bytes_per_s(wait_ns));
+	return (uint64_t)(bytes + (bytes * (error_q16 * MP_OPAQUE_GAIN_Q16 >> 16) >> 16));
 }
 
 /* T, with one round trip more. Of two windows, lest what was true once be true for ever. */
@@ -178,20 +161,33 @@ MP_INLINE void mp_opaque_base(struct mp_opaque *opaque, uint64_t rtt_ns, uint64_
 	opaque->base_ns = opaque->base_ns ? mp_min_u64(opaque->base_ns, rtt_ns) : rtt_ns;
 }
 
-/* One round trip more to D. */
+/* D, with one round trip more. */
+MP_INLINE uint64_t mp_opaque_mean(uint64_t mean_ns, uint64_t rtt_ns)
+{
+	if (!mean_ns)
+		return rtt_ns;
+	return (mean_ns * (MP_OPAQUE_MEAN - 1) + mp_min_u64(rtt_ns, 2 * mean_ns)) / MP_OPAQUE_MEAN;
+}
+
+/* One round trip more: what the host is held to. */
 MP_INLINE void mp_opaque_sample(struct mp_opaque *opaque, uint64_t wait_ns, uint64_t rtt_ns)
 {
-	opaque->sum_ns += opaque->mean_ns ? mp_min_u64(rtt_ns, 2 * opaque->mean_ns) : rtt_ns;
-	opaque->count++;
-	if (opaque->count >= MP_OPAQUE_ROUND)
-		mp_opaque_round(opaque, wait_ns);
+	int64_t error_q16 = mp_opaque_error_q16(opaque, wait_ns, rtt_ns);
+	uint64_t held = opaque->held_bytes_per_s, rate = opaque->rate_bytes_per_s;
+	bool binds = rate >= held / 4 * 3;
+
+	opaque->mean_ns = mp_opaque_mean(opaque->mean_ns, rtt_ns);
+	if (held ? error_q16 >= 0 && !binds : !mp_opaque_wants(opaque, wait_ns))
+		return;
+	held = mp_opaque_changed(held && binds ? held : rate, error_q16);
+	opaque->held_bytes_per_s = mp_max_u64(held, mp_opaque_least_bytes_per_s(wait_ns));
 }
 
 /* The host is asked once more. */
 MP_INLINE void mp_opaque_asked(struct mp_opaque *opaque, uint64_t wait_ns)
 {
 	opaque->unanswered = (uint32_t)mp_min_u64(opaque->unanswered + 1ull, MP_OPAQUE_MUTE);
-	if (opaque->many && opaque->base_ns && opaque->unanswered > MP_OPAQUE_ROUND && opaque->unanswered < MP_OPAQUE_MUTE)
+	if (opaque->many && opaque->base_ns && opaque->unanswered > MP_OPAQUE_MEAN && opaque->unanswered < MP_OPAQUE_MUTE)
 		mp_opaque_sample(opaque, wait_ns, mp_min_u64(opaque->base_ns + 2 * wait_ns, MP_OPAQUE_MOST_NS));
 }
 

@@ -110,15 +110,16 @@ fn an_answer_that_comes_twice_or_late_tells_nothing() {
         numbers.extend(gateway.step(100_000, &[A]));
     }
     assert!(numbers.len() >= 3, "{numbers:?}");
-    let count = |gateway: &Gateway| gateway.opaque.hosts[&A].state.count;
+    let mean_ns = |gateway: &Gateway| gateway.opaque.hosts[&A].state.mean_ns;
     gateway.answer(A, numbers[1].1, 5);
-    let once = count(&gateway);
+    let once_ns = mean_ns(&gateway);
+    assert_ne!(once_ns, 0);
     gateway.answer(A, numbers[1].1, 5);
     gateway.answer(A, numbers[0].1, 900);
     gateway.answer([9; 16], numbers[2].1, 900);
-    assert_eq!(count(&gateway), once);
-    gateway.answer(A, numbers[2].1, 5);
-    assert_eq!(count(&gateway), once + 1);
+    assert_eq!(mean_ns(&gateway), once_ns);
+    gateway.answer(A, numbers[2].1, 9);
+    assert_eq!(mean_ns(&gateway), once_ns + once_ns / 5); // of 5, three times, and 9
 }
 
 /// Hundreds that fill their paths share the budget, and each is asked in its turn.
