@@ -257,7 +257,7 @@ def test_fifty_hosts_take_two_megabytes(start: StartGateway, release: str) -> No
             time.sleep(0.2)
     print(f"{before_kib} KiB before, {most_kib} with 50 hosts")
     assert most_kib - before_kib < 2048
-    assert release != "observe" or most_kib < 12 * 1024
+    assert most_kib < 12 * 1024
 
 
 def test_who_was_silent_longest_makes_room(start: StartGateway) -> None:
