@@ -8,6 +8,7 @@ show says packaging/openwrt/README.md.
 import copy
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -182,6 +183,15 @@ def test_nothing_paces_by_itself(router: Router) -> None:
     for given in (keys, {}):
         done = router.toml(Uci([("gateway", {**given, "mesh": "bat0"})]))
         assert tomllib.loads(done.stdout)["release"] == "observe"
+
+
+def test_the_program_knows_such_a_file(router: Router) -> None:
+    """Else `meshpace try --stay` says that it paces for good, and it does until the next start."""
+    source = (ROOT / "linux/crates/meshpace/src/operate/release_line.rs").read_text()
+    known = re.search(r'GENERATED: &str = "(.*)";', source)
+    assert known
+    first = router.toml(gateway()).stdout.splitlines()[0]
+    assert first.startswith(f"{known[1]}UCI; to pace: uci set meshpace.@gateway[0].release=auto; ")
 
 
 def test_what_the_shipped_file_shows_is_right(router: Router, tmp_path: Path) -> None:
