@@ -19,8 +19,18 @@ TARGETS = (
     ("armv7-unknown-linux-musleabihf", "arm", "little"),
 )
 ORDERS = {1: "little", 2: "big"}
-# The kernel's headers of this machine's processor do: what they say is the same for all.
-HEADERS = f"/usr/include:/usr/include/{os.uname().machine}-linux-gnu"
+# This machine's own headers of the kernel, which are the same for all processors but for <asm/...>.
+OWN = ("/usr/include", f"/usr/include/{os.uname().machine}-linux-gnu")
+# What the processors' headers do, in other words: they ask what their C compilers define.
+BYTE_ORDER = """
+#if defined(__MIPSEB__)
+#include <linux/byteorder/big_endian.h>
+#elif defined(__MIPSEL__)
+#include <linux/byteorder/little_endian.h>
+#else
+#error "no byte order"
+#endif
+"""
 
 
 def elf_order(file: bytes) -> str:
@@ -65,12 +75,24 @@ def build(out: Path, target: str, processor: str, order: str, **settings: str) -
     return "" if done.returncode == 0 else done.stderr
 
 
+def toolchain(folder: Path, processor: str) -> Path:
+    """The kernel's headers as a toolchain for this processor has them."""
+    for place in OWN:
+        for part in ("linux", "asm", "asm-generic"):
+            if (Path(place) / part).is_dir():
+                shutil.copytree(Path(place) / part, folder / part, dirs_exist_ok=True)
+    if processor == "mips":
+        (folder / "asm/byteorder.h").write_text(BYTE_ORDER)
+    return folder
+
+
 @pytest.mark.parametrize(("target", "processor", "order"), TARGETS, ids=lambda word: word)
 def test_an_object_has_its_target_s_byte_order(
     target: str, processor: str, order: str, tmp_path: Path
 ) -> None:
     """Else the kernel of a router with another byte order refuses the programs."""
-    assert not build(tmp_path, target, processor, order, MESHPACE_KERNEL_HEADERS=HEADERS)
+    headers = toolchain(tmp_path / "headers", processor)
+    assert not build(tmp_path, target, processor, order, MESHPACE_KERNEL_HEADERS=str(headers))
     for program in ("gateway", "sender"):
         assert elf_order((tmp_path / f"{program}.bpf.o").read_bytes()) == order
     # And the law, which the daemon calls, is for the same processor.
@@ -81,11 +103,7 @@ def test_an_object_has_its_target_s_byte_order(
 
 def test_headers_are_those_of_the_target_s_compiler(tmp_path: Path) -> None:
     """Else those of the machine that compiles are taken, or none are found."""
-    kernel = tmp_path / "toolchain"
-    for folder in HEADERS.split(":"):
-        for part in ("linux", "asm", "asm-generic"):
-            if (Path(folder) / part).is_dir():
-                shutil.copytree(Path(folder) / part, kernel / part, dirs_exist_ok=True)
+    kernel = toolchain(tmp_path / "headers", "mips")
     header = kernel / "linux/bpf.h"
     header.write_text(header.read_text() + '\n#warning "of the toolchain"\n')
     flags = f"-ffreestanding -nostdlibinc -isystem {kernel}"

@@ -30,7 +30,8 @@ fn compile_bpf(
     out: &Path,
 ) -> Result<()> {
     // The kernel takes programs of its own byte order only; clang's "bpf" alone is this machine's.
-    let order = format!("-m{}-endian", std::env::var("CARGO_CFG_TARGET_ENDIAN")?);
+    let order = std::env::var("CARGO_CFG_TARGET_ENDIAN")?;
+    let told = order_macro(&std::env::var("CARGO_CFG_TARGET_ARCH")?, &order);
     let own = [
         "-mcpu=v3",
         "-ffreestanding",
@@ -39,7 +40,8 @@ fn compile_bpf(
         "-Werror",
     ];
     let mut arguments: Vec<OsString> = own.map(OsString::from).into();
-    arguments.extend([order.into(), "-I".into(), core.into()]);
+    arguments.extend([format!("-m{order}-endian").into(), "-I".into(), core.into()]);
+    arguments.extend(told.map(|name| format!("-D{name}").into()));
     for folder in headers {
         arguments.extend(["-idirafter".into(), folder.into()]);
     }
@@ -54,6 +56,18 @@ fn compile_bpf(
                  compiler, such as linux-libc-dev, or in a folder that {HEADERS} names)"
             )
         })
+}
+
+/// By what the processor's own <asm/byteorder.h> knows its byte order, where that is a macro which its C compiler
+/// defines and clang for BPF does not.
+fn order_macro(processor: &str, order: &str) -> Option<&'static str> {
+    match (processor.trim_end_matches("64"), order) {
+        ("mips", "big") => Some("__MIPSEB__"),
+        ("mips", _) => Some("__MIPSEL__"),
+        ("arm", "big") => Some("__ARMEB__"),
+        ("aarch", "big") => Some("__AARCH64EB__"),
+        _ => None,
+    }
 }
 
 /// Folders with <linux/bpf.h> and the processor's <asm/types.h>, by colons.
