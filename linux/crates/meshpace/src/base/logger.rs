@@ -4,12 +4,13 @@
 //! The gateway writes them by a thread of its own: a terminal that is held, a pipe that nobody reads or a
 //! journal on a full disk takes no line, and no packet may wait for that.
 use std::io::Write;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError, SyncSender};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
+use portable_atomic::AtomicU64;
 
 use crate::base::errors::words;
 

@@ -127,9 +127,14 @@ pub fn set_gso_max_segs(interface: &str, segments: u32) -> Result<()> {
     .map(drop)
 }
 
-/// Where the running gateways keep their sockets and notes.
+/// Where the running gateways keep their sockets and notes. OpenWrt has no /run, and what is made there would lie on
+/// its flash and outlast a boot.
 pub fn run_folder() -> PathBuf {
-    std::env::var_os("MESHPACE_RUN").map_or_else(|| PathBuf::from("/run/meshpace"), PathBuf::from)
+    let usual = || match Path::new("/run").is_dir() {
+        true => PathBuf::from("/run/meshpace"),
+        false => PathBuf::from("/var/run/meshpace"),
+    };
+    std::env::var_os("MESHPACE_RUN").map_or_else(usual, PathBuf::from)
 }
 
 /// Whether a BPF file system is mounted there.

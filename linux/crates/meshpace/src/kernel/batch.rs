@@ -41,7 +41,7 @@ fn some<K: Copy + Default, V: Plain>(
     values: &mut Vec<V>,
 ) -> Result<(usize, Option<u32>)> {
     let options = libbpf_sys::bpf_map_batch_opts {
-        sz: size_of::<libbpf_sys::bpf_map_batch_opts>() as u64,
+        sz: size_of::<libbpf_sys::bpf_map_batch_opts>() as libbpf_sys::size_t,
         elem_flags: flags.bits(),
         ..Default::default()
     };

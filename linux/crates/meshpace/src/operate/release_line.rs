@@ -42,6 +42,24 @@ fn with_auto(text: &str) -> Option<String> {
     (after == expected).then_some(changed)
 }
 
+/// How a file begins that is made of something else at each start (packaging/openwrt/files/meshpace-toml): of what,
+/// and after a semicolon how it is changed there.
+const GENERATED: &str = "# generated from ";
+
+/// Of a file that is made anew at each start: what is written into it would be forgotten.
+fn refuse_generated(text: &str) -> Result<()> {
+    let first = text
+        .lines()
+        .next()
+        .and_then(|line| line.strip_prefix(GENERATED));
+    match first.and_then(|rest| rest.split_once("; ")) {
+        Some((source, remedy)) => Err(usage(format!(
+            "what is written into a file that is made from {source} is lost; {remedy}"
+        ))),
+        None => Ok(()),
+    }
+}
+
 /// Has the next start pace. Whether the file said otherwise before.
 pub fn have_paced(file: &Path) -> Result<bool> {
     if Config::read(file)?.release != ReleaseChoice::Observe {
@@ -49,6 +67,7 @@ pub fn have_paced(file: &Path) -> Result<bool> {
     }
     let name = || file.display().to_string();
     let text = std::fs::read_to_string(file).with_context(name)?;
+    refuse_generated(&text).with_context(name)?;
     let changed = with_auto(&text).ok_or_else(|| {
         usage(format!(
             "{}: release = \"observe\" is not found on a line of its own; write \"auto\" there",
@@ -106,6 +125,20 @@ mod tests {
         ] {
             assert_eq!(with_auto(other), None, "{other}");
         }
+    }
+
+    /// Else a router says that it goes on pacing, and observes after its next boot.
+    #[test]
+    fn a_file_that_is_made_anew_is_not_changed() {
+        let text =
+            "# generated from UCI; to pace: uci set a.b=auto; uci commit\nrelease = \"observe\"\n";
+        let error = refuse_generated(text).unwrap_err().to_string();
+        assert!(
+            error.contains("from UCI is lost; to pace: uci set a.b=auto; uci commit"),
+            "{error}"
+        );
+        assert!(refuse_generated("# generated\nrelease = \"observe\"\n").is_ok());
+        assert!(refuse_generated("").is_ok());
     }
 
     #[test]

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What hosts are held to, as the main loop publishes it for the thread that has packets wait, and who of them is to be
 //! silent for a moment.
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
+
+use portable_atomic::AtomicU64;
 
 use crate::hosts::identity::{Address, Aliases};
 use crate::kernel::intf::{self, mp_silence};

@@ -2,9 +2,11 @@
 //! The threads that hold packets and copies of them, for the main loop: what it tells them, what they have
 //! done, and the heartbeat that says whether they are well.
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+
+use portable_atomic::AtomicU64;
 
 use crate::base::errors::Result;
 use crate::config::Config;

@@ -3,9 +3,11 @@
 //! that lags most made progress; a thread of its own writes it down, and tells systemd's watchdog. When a
 //! thread hangs, or the process is stopped, the heartbeat grows old, and packets pass by themselves.
 use std::os::unix::net::UnixDatagram;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
+
+use portable_atomic::AtomicU64;
 
 use crate::base::errors::{Context, Result};
 use crate::base::system::now_ns;

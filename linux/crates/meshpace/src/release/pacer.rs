@@ -5,9 +5,11 @@
 //! a host has a cap, its packets wait for the host's turn as well (hostpace.rs).
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+
+use portable_atomic::AtomicU64;
 
 use crate::hosts::identity::Address;
 use crate::kernel::intf::{self, mp_flow, mp_flow_key, mp_law};

@@ -6,8 +6,10 @@
 //! sent, asks by the second (core's budget.h). What an order asks for and is not sent the BPF program hears,
 //! so that the next duplicate ACK is the sender's to answer.
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::Arc;
+
+use portable_atomic::AtomicU64;
 
 use crate::hosts::identity::{Address, Aliases};
 use crate::kernel::intf::{mp_credit, mp_flow_key, mp_order, mp_range};
