@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-The package for arm64, as an operator gets it, in Debian's kernel for arm64 under QEMU (vm/README.md):
-it installs, its programs run compiled, a download is paced, goes on when the daemon is killed, and
-nothing stays when the package goes.
+The package for arm64, as an operator gets it, in Debian's kernel for arm64 under QEMU
+(vm/README.md): it installs, its programs run compiled, a download is paced and goes on when the
+daemon is killed, and nothing stays when the package goes.
 """
 
 import itertools
@@ -60,7 +60,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
     out = tmp_path_factory.mktemp("arm64")
     shutil.copy(next(STORE.glob(PACKAGE)), out / "meshpace.deb")
     shutil.copy(VM / "inside/installed.sh", out)
-    machine = [VM / "run.sh", "-p", "-k", "arm64", "-t", str(LIMIT_S), "-o", out]
+    machine = [str(VM / "run.sh"), "-p", "-k", "arm64", "-t", str(LIMIT_S), "-o", str(out)]
     done = subprocess.run(
         [*machine, "sh", "-c", "sh $OUT/installed.sh"],
         capture_output=True,
