@@ -2,10 +2,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Makes a minimal Debian of its own in a folder, from wherever this machine's apt takes its packages, if it is not
 # there yet: to build packages in, or to try them.
-# usage: packaging/root.sh FOLDER SUITE ARCHITECTURE[,ARCHITECTURE]... [PACKAGE]...
+# usage: packaging/root.sh [-x] FOLDER SUITE ARCHITECTURE[,ARCHITECTURE]... [PACKAGE]...
+#   -x  only unpacks it, for a processor that is not this one: to be set up there by "dpkg --install" of all in /debs
 set -euo pipefail
 fail() { echo "root: $1" >&2; exit 1; }
-[ $# -ge 3 ] || { sed -n '/^# usage/s/^# //p' "$0" >&2; exit 2; }
+how=(--variant=minbase)
+if [ "${1:-}" = -x ]; then
+    # What minbase takes by itself is named to it.
+    how=(--variant=extract '--include=?essential' --include=apt,usr-is-merged
+        --hook-dir=/usr/share/mmdebstrap/hooks/merged-usr
+        --extract-hook='mkdir "$1/debs" && cp "$1"/var/cache/apt/archives/*.deb "$1/debs"')
+    shift
+fi
+[ $# -ge 3 ] || { sed -n '/^# usage/,/^set/{/^#/s/^# //p}' "$0" >&2; exit 2; }
 folder=$1 suite=$2 architectures=$3
 shift 3
 packages=$(IFS=,; echo "$*")
@@ -36,7 +45,7 @@ flock 9    # two at once would write into each other's
 
 echo "root: Debian $suite into $folder"
 rm -rf "$folder" "$folder.new" "$folder.stamp"
-mmdebstrap --quiet --variant=minbase --architectures="$architectures" ${packages:+--include="$packages"} \
+mmdebstrap --quiet "${how[@]}" --architectures="$architectures" ${packages:+--include="$packages"} \
     --aptopt=<(ways) "$suite" "$folder.new" - <<<"$lines" >"$folder.log" 2>&1 ||
     { tail -5 "$folder.log" >&2; fail "Debian $suite cannot be made; the whole of it: $folder.log"; }
 mv "$folder.new" "$folder"

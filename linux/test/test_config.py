@@ -273,6 +273,9 @@ def test_doctor(network: net.Network, start: StartGateway) -> None:
         json.loads(done.stdout)
     told = gateway.call("doctor", "--mesh", "mesh0").stdout
     assert re.search(r"release htb +ifb, sch_tbf and sch_htb are there", told), told
+    compiled = Path("/proc/sys/net/core/bpf_jit_enable").read_text().strip() != "0"
+    said = "programs run compiled" if compiled else "programs are interpreted"
+    assert re.search(f"eBPF speed +{said}", told), told
 
 
 def listening(namespace: Namespace) -> list[str]:

@@ -14,7 +14,7 @@ import pytest
 from harness import replay
 
 VM = Path(__file__).parent / "vm"
-COMPILER = replay.ROOT / "build/vm/mipsel/cc"
+COMPILER = replay.ROOT / "build/vm/compilers/mipsel/cc"
 PROGRAMS = ("mp_to_mesh", "mp_from_mesh", "mp_gate")
 REPLAYS = {"replay-at-ticks": ["-DREPLAY_AT_TICKS"], "replay-at-once": []}
 LIMIT_S = 400

@@ -7,20 +7,8 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 store=$(cd "$here/../../.." && pwd)/build/vm
 
-# What the scenarios may load. A whole Debian kernel would be half a gigabyte.
-readonly WANTED=(
-    './boot/vmlinuz-*' './lib/modules/*/modules.*'
-    './lib/modules/*/kernel/net/*' './lib/modules/*/kernel/lib/*' './lib/modules/*/kernel/crypto/*'
-    './lib/modules/*/kernel/arch/x86/crypto/*' './lib/modules/*/kernel/drivers/virtio/*'
-    './lib/modules/*/kernel/drivers/char/virtio_console.ko*'
-    './lib/modules/*/kernel/drivers/net/*.ko*' './lib/modules/*/kernel/drivers/net/wireless/*hwsim.ko*'
-    './lib/modules/*/kernel/fs/9p/*' './lib/modules/*/kernel/fs/netfs/*'
-    './lib/modules/*/kernel/fs/fscache/*' './lib/modules/*/kernel/fs/overlayfs/*'
-)
-# What stage 1 needs to reach the host's files.
-readonly FIRST=(virtio_pci virtio_console 9pnet_virtio 9p overlay)
-
-fail() { echo "vm/setup: $1" >&2; exit 1; }
+. "$here/unpack.sh"
+. "$here/kernel.sh"
 
 # of RELEASE: makes apt's options those of this machine, or of package lists of our own, where Debian 11 has the kernel
 of() {
@@ -49,7 +37,7 @@ update() { apt-get "${options[@]}" update -qq 2>/dev/null || [ ${#options[@]} -g
 
 # fetch RELEASE FOLDER: downloads the package, unpacks what is wanted, resolves module dependencies
 fetch() {
-    local package deb kver options
+    local package options
     of "$1"
     package=$(newest "$1")
     if [ -z "$package" ]; then    # a fresh machine has no package lists yet
@@ -61,63 +49,25 @@ fetch() {
     (cd "$2" && apt-get "${options[@]}" download -qq "$package" 2>/dev/null) ||
         (update && cd "$2" && apt-get "${options[@]}" download -qq "$package" 2>/dev/null) ||
         fail "$package cannot be downloaded; see what 'apt-get download $package' says"
-    deb=$(echo "$2"/*.deb)
-    dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$2" --wildcards --no-anchored "${WANTED[@]}" 2>/dev/null ||
-        [ -d "$2/lib/modules" ] || fail "$deb cannot be unpacked"
-    rm "$deb"
-    kver=$(basename "$2"/lib/modules/*)
-    mv "$2/boot/vmlinuz-$kver" "$2/vmlinuz"
-    rmdir "$2/boot"
-    # Under emulation unpacking each module at each start costs more than the space.
-    find "$2/lib" -name '*.ko.xz' -exec xz -d {} +
-    depmod -b "$2" "$kver"
-    echo "$kver" >"$2/kver"
-}
-
-# initramfs FOLDER: busybox, stage1 and the modules of FIRST in the order of their dependencies
-initramfs() {
-    local root=$1/initramfs kver module busybox
-    kver=$(cat "$1/kver")
-    rm -rf "$root"
-    mkdir -p "$root"/{bin,modules,proc,sys,dev,host,scratch,root}
-    busybox=$(command -v busybox) || fail 'no busybox; install busybox-static'
-    cp "$busybox" "$root/bin/busybox"
-    cp "$here/stage1.sh" "$root/init"
-    chmod +x "$root/init"
-    # A dependency that several modules share appears several times: the first place counts.
-    for module in "${FIRST[@]}"; do
-        modprobe -d "$1" -S "$kver" --show-depends "$module"
-    done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }' >"$1/first"
-    while read -r module; do
-        cp "$module" "$root/modules/"
-        basename "$module"
-    done <"$1/first" >"$root/modules/order"
-    (cd "$root" && find . | cpio -o -H newc --quiet) >"$1/initramfs.cpio"
-    rm -rf "$root" "$1/first"
+    unpack_kernel "$(echo "$2"/*.deb)" "$2"
 }
 
 prepare() {
     local folder=$store/$1 stamp
-    stamp=$(cat "$here/setup.sh" "$here/stage1.sh" | sha256sum)
+    stamp=$(cat "$here/setup.sh" "$here/unpack.sh" "$here/kernel.sh" "$here/stage1.sh" | sha256sum)
     [ "$(cat "$folder/prepared" 2>/dev/null)" = "$stamp" ] && return
     rm -rf "$folder.new"
     mkdir -p "$folder.new"
     chmod 755 "$folder.new"
     fetch "$1" "$folder.new"
-    initramfs "$folder.new"
+    initramfs "$folder.new" "$(command -v busybox)"
     echo "$stamp" >"$folder.new/prepared"
     rm -rf "$folder"
     mv "$folder.new" "$folder"
 }
 
-export PATH=$PATH:/usr/sbin:/sbin
-for tool in apt-get dpkg-deb xz depmod modprobe cpio busybox; do
-    command -v "$tool" >/dev/null ||
-        fail "no $tool; install kmod, cpio, busybox-static and xz-utils (and run on Debian)"
-done
-mkdir -p "$store"
-exec 9>"$store/lock"
-flock 9    # two tests at once must not unpack twice
+need_tools
+alone "$store"
 [ $# -gt 0 ] || set -- 6.1 6.12
 for release; do
     case $release in

@@ -2,7 +2,7 @@
 //! The BPF programs: loading, and their maps.
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -143,6 +143,15 @@ impl Programs {
         })
     }
 
+    /// Whether the processor runs all of them as they are: a kernel without a compiler of BPF for it interprets them.
+    pub fn compiled(&self) -> Result<bool> {
+        let mut lengths = self
+            .object
+            .progs()
+            .map(|program| compiled_bytes(program.as_fd()));
+        lengths.try_fold(true, |all, bytes| Ok(all && bytes? > 0))
+    }
+
     fn program(&self, name: &str) -> Result<OwnedFd> {
         let program = self.object.progs().find(|program| program.name() == name);
         let program = program.ok_or_else(|| anyhow!("no program {name} in the BPF object"))?;
@@ -150,6 +159,22 @@ impl Programs {
             .as_fd()
             .try_clone_to_owned()
             .with_context(|| format!("program {name}"))
+    }
+}
+
+/// How much machine code the kernel has made of a program.
+fn compiled_bytes(program: BorrowedFd) -> Result<u32> {
+    let mut length = size_of::<libbpf_sys::bpf_prog_info>() as u32;
+    // SAFETY: plain old data, of which the kernel writes at most `length` bytes.
+    let (asked, info) = unsafe {
+        let mut info: libbpf_sys::bpf_prog_info = std::mem::zeroed();
+        let asked =
+            libbpf_sys::bpf_prog_get_info_by_fd(program.as_raw_fd(), &mut info, &mut length);
+        (asked, info)
+    };
+    match asked {
+        0 => Ok(info.jited_prog_len),
+        _ => Err(std::io::Error::last_os_error()).context("what the kernel tells of a program"),
     }
 }
 

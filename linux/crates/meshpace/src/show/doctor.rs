@@ -59,7 +59,9 @@ pub fn run(arguments: &DoctorArgs) -> Result<()> {
     if let Some(mesh) = mesh {
         system::interface_index(mesh)?;
     }
-    let mut findings = vec![permission(), programs(), htb(mesh), netfilter()];
+    let mut findings = vec![permission()];
+    findings.extend(programs());
+    findings.extend([htb(mesh), netfilter()]);
     if let Some(mesh) = mesh {
         findings.push(interface(mesh));
         let (sources, found) = Sources::survey(mesh);
@@ -120,7 +122,7 @@ fn permission() -> Finding {
 }
 
 /// Loads the programs, and attaches them to the loopback of a namespace of its own.
-fn programs() -> Finding {
+fn programs() -> Vec<Finding> {
     const LOOPBACK: i32 = 1;
     let what = "eBPF programs";
     let loaded = in_own_namespace(|| {
@@ -129,22 +131,46 @@ fn programs() -> Finding {
             max_flows: 16,
             ..Default::default()
         })?;
-        Ok(programs.hooks()?.attach_tcx(LOOPBACK).is_ok())
+        Ok((
+            programs.hooks()?.attach_tcx(LOOPBACK).is_ok(),
+            programs.compiled(),
+        ))
     });
     match loaded {
-        Ok(true) => finding(what, Grade::Ok, "load; tcx", ""),
-        Ok(false) => finding(
-            what,
-            Grade::Ok,
-            "load; clsact (no tcx before Linux 6.6)",
-            "after kill -9 the filters stay, and let packets pass, until the next start or --clean",
-        ),
-        Err(error) => finding(
+        Ok((true, compiled)) => vec![
+            finding(what, Grade::Ok, "load; tcx", ""),
+            speed(compiled),
+        ],
+        Ok((false, compiled)) => vec![
+            finding(
+                what,
+                Grade::Ok,
+                "load; clsact (no tcx before Linux 6.6)",
+                "after kill -9 the filters stay, and let packets pass, until the next start or --clean",
+            ),
+            speed(compiled),
+        ],
+        Err(error) => vec![finding(
             what,
             Grade::Missing,
             format!("do not load: {error:#}"),
             "no gateway; Linux 5.15 or newer with CONFIG_BPF_SYSCALL and CONFIG_NET_CLS_ACT is needed",
+        )],
+    }
+}
+
+/// Whether the kernel compiles the programs for this processor.
+fn speed(compiled: Result<bool>) -> Finding {
+    let what = "eBPF speed";
+    match compiled {
+        Ok(true) => finding(what, Grade::Ok, "programs run compiled", ""),
+        Ok(false) => finding(
+            what,
+            Grade::Note,
+            "programs are interpreted",
+            "each packet takes more of the processor's time; sysctl net.core.bpf_jit_enable=1 helps where the kernel has a compiler (CONFIG_BPF_JIT) that knows this processor and calls between BPF functions (not on 32-bit MIPS)",
         ),
+        Err(error) => finding(what, Grade::Note, format!("not known: {error:#}"), ""),
     }
 }
 
@@ -325,4 +351,20 @@ fn law_map(config: &Config, sources: &Sources) -> Vec<Finding> {
     let lacks = around.lacks(heard).into_iter();
     list.extend(lacks.map(|lack| finding(WHAT, Grade::Note, lack.what, lack.cost)));
     list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_has_no_compiler_is_told() {
+        let told = |compiled| table(&[speed(compiled)]);
+        assert!(told(Ok(true)).starts_with("ok      eBPF speed        programs run compiled"));
+        let slow = told(Ok(false));
+        assert!(slow.starts_with("note    eBPF speed        programs are interpreted"));
+        assert!(slow.contains("bpf_jit_enable"));
+        let unknown = told(Err(crate::base::errors::anyhow!("no answer")));
+        assert!(unknown.starts_with("note    eBPF speed        not known: no answer"));
+    }
 }
