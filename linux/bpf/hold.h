@@ -141,7 +141,7 @@ MP_INLINE void mp_joins_bucket(struct mp_class *class, const struct mp_packet *p
 __attribute__((noinline)) int mp_hold_new(struct mp_packet *p, uint32_t follows)
 {
 	enum mp_hold_verdict verdict;
-	struct mp_flow_key key;
+	struct mp_flow_key key = { 0 };
 	struct mp_class *class;
 
 	if (!p)
@@ -167,7 +167,7 @@ __attribute__((noinline)) int mp_hold_new(struct mp_packet *p, uint32_t follows)
 /* In the flow's own line, with an interval or by its host's cap. follows: nothing is to wait that would not overtake. */
 __attribute__((noinline)) int mp_hold_flow(struct mp_packet *p, uint32_t follows)
 {
-	struct mp_flow_key key;
+	struct mp_flow_key key = { 0 };
 	struct mp_class *class;
 	struct mp_flow *flow;
 
@@ -240,7 +240,7 @@ MP_INLINE int mp_hold_tcp(struct mp_packet *p, bool drains)
 __attribute__((noinline)) int mp_hold_ack(struct mp_packet *p)
 {
 	struct mp_host_key host = { .direction = MP_UP };
-	struct mp_flow_key key;
+	struct mp_flow_key key = { 0 };
 	struct mp_class *class;
 	uint32_t ack_bytes;
 	struct mp_cap *cap;
@@ -296,7 +296,7 @@ __attribute__((noinline)) int mp_hold_datagram(struct mp_packet *p, uint32_t dra
 {
 	struct mp_class *sparse, *class;
 	enum mp_hold_verdict verdict;
-	struct mp_flow_key key;
+	struct mp_flow_key key = { 0 };
 	bool follows;
 
 	if (!p || !mp_settings.host_lines)
@@ -333,7 +333,7 @@ MP_INLINE void mp_leaves_bucket(const struct mp_packet *p, struct mp_flow_key *k
 __attribute__((noinline)) int mp_hold_ends(struct mp_packet *p)
 {
 	struct mp_class *class;
-	struct mp_flow_key key;
+	struct mp_flow_key key = { 0 };
 	uint64_t returned_ns;
 
 	if (!p)

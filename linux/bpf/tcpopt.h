@@ -65,7 +65,7 @@ MP_INLINE bool mp_has_plain_options(struct __sk_buff *skb, const struct mp_packe
  * An upload's data, or its acknowledgement: what it says of the path (core's echo.h). Sets p->segment.stamp and .echo. On its
  * own: a verifier would follow all that comes after for each way in which they may be there or not.
  */
-__attribute__((noinline)) int mp_read_timestamps(struct __sk_buff *skb, struct mp_packet *p)
+static __attribute__((noinline)) int mp_read_timestamps(struct __sk_buff *skb, struct mp_packet *p)
 {
 	uint32_t options[MP_ECHO_LOOK_BYTES / 4];
 
