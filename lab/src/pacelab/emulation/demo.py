@@ -85,9 +85,9 @@ def _emulated(seeds: int, tries: int) -> tuple[Table, Table]:
         far = _run("far alone", alone, seed, tries)
         for state, scenario in zip(STATES, scenarios, strict=True):
             runs[state].append(_run(state, scenario, seed, tries))
-        off = runs[STATES[0]][-1]
-        solo[FAR].append(_alone(far, FAR, far["duration_s"], off))
-        solo[NEAR].append(_alone(off, NEAR, _comes_s(scenarios[0]), off))
+        first = runs[STATES[0]][-1]
+        solo[FAR].append(_alone(far, FAR, far["duration_s"], first))
+        solo[NEAR].append(_alone(first, NEAR, _comes_s(scenarios[0]), first))
     _clear()
     off, on = (
         {**summarize_emulated(scenario, own), "solo": solo}

@@ -6,6 +6,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from matplotlib import pyplot as plt
@@ -13,7 +14,7 @@ from matplotlib import pyplot as plt
 from pacelab.results.felt import load_times_s
 from pacelab.results.figures import COLOURS
 from pacelab.results.guarantee import Field, field_of, time_to_share_s, window_ratios
-from pacelab.results.host_figures import draw_event, over_time_panel
+from pacelab.results.host_figures import EVENT_SHARE, draw_event, over_time_panel, title_pad
 from pacelab.results.host_measures import solos_of_run
 from pacelab.results.hosts import Bins
 from pacelab.results.keep import law_of
@@ -27,7 +28,8 @@ HALF = "half of alone"
 NEAR, FAR = "near", "far"  # the hosts of scenarios/demo.toml
 WIDTHS = (3, 3, 2)  # of the picture's panels
 INCHES = (9.6, 3.5)
-LEGEND = ("near: one hop away", "far: four hops away", "half of what it has alone")
+TITLES = ("without meshpace", "with meshpace")
+LEGEND = ("near: one hop away", "far: four hops away", "its part: 1/n of what it has alone")
 SPREAD = 0.3  # of a state's column, over which pages lie side by side
 
 
@@ -73,25 +75,29 @@ class _Seen:
 
 @dataclass(frozen=True)
 class _Figure:
-    """A row of the table; ``half`` is what the law aims at."""
+    """A row of the table; ``half_of``: the host whose half, which the law aims at, is beside it."""
 
     name: str
     unit: str
     digits: int
     of: Callable[[_Seen], float | None]
-    half: Callable[[_Seen], float | None] | None = None
+    half_of: str | None = None
+
+    def halves(self, seen: Sequence[_Seen]) -> list[float]:
+        """What the law aims at in each run; nothing where there is no such thing."""
+        return [one.half_mbps(self.half_of) for one in seen] if self.half_of else []
 
 
 _FIGURES = (
-    _Figure("near, while both download", "Mbit/s", 1, lambda s: s.mbps(NEAR), lambda s: s.half_mbps(NEAR)),
-    _Figure("far, while both download", "Mbit/s", 1, lambda s: s.mbps(FAR), lambda s: s.half_mbps(FAR)),
-    _Figure("near, its worst 10 s, of its part", "%", 0, lambda s: s.worst(NEAR)),
-    _Figure("far, its worst 10 s, of its part", "%", 0, lambda s: s.worst(FAR)),
-    _Figure("far waits for its part", "s", 0, lambda s: time_to_share_s(s.field)),
+    _Figure("near, while both download", "Mbit/s", 1, partial(_Seen.mbps, host=NEAR), NEAR),
+    _Figure("far, while both download", "Mbit/s", 1, partial(_Seen.mbps, host=FAR), FAR),
+    _Figure("near, its worst 10 s, of its part", "%", 0, partial(_Seen.worst, host=NEAR)),
+    _Figure("far, its worst 10 s, of its part", "%", 0, partial(_Seen.worst, host=FAR)),
+    _Figure("far waits for its part", "s", 0, lambda seen: time_to_share_s(seen.field)),
     _Figure("a web page at far, median", "s", 2, _Seen.page_s),
-    _Figure("TCP's round trip to near, median", "ms", 0, lambda s: s.rtt_ms(NEAR)),
-    _Figure("TCP's round trip to far, median", "ms", 0, lambda s: s.rtt_ms(FAR)),
-)  # fmt: skip
+    _Figure("TCP's round trip to near, median", "ms", 0, partial(_Seen.rtt_ms, host=NEAR)),
+    _Figure("TCP's round trip to far, median", "ms", 0, partial(_Seen.rtt_ms, host=FAR)),
+)
 
 
 def _seen(result: Table) -> list[_Seen]:
@@ -107,8 +113,9 @@ def table(off: Table, on: Table) -> str:
     rows = []
     for figure in _FIGURES:
         cells = [_text(list(map(figure.of, own)), figure.digits) for own in seen]
-        aim = _text(list(map(figure.half, seen[0])), figure.digits) if figure.half else ""
-        rows.append([f"{figure.name}, {figure.unit}", *cells, aim])
+        aim = figure.halves(seen[0])
+        half = _text(aim, figure.digits) if aim else ""
+        rows.append([f"{figure.name}, {figure.unit}", *cells, half])
     pages = (sum(len(one.pages_s()) for one in own) for own in seen)
     rows.append(["web pages loaded", *map(str, pages), ""])
     return layout(["", *STATES, HALF], rows)
@@ -131,8 +138,8 @@ def rows_to_keep(off: Table, on: Table) -> list[Table]:
         seeds = [run["seed"] for run in result["runs"]]
         for figure in _FIGURES:
             rows += _row(state, figure, list(map(figure.of, seen)), seeds, of)
-            if figure.half and state == STATES[0]:
-                rows += _row(HALF, figure, list(map(figure.half, seen)), seeds, of)
+            aim = figure.halves(seen) if state == STATES[0] else []
+            rows += _row(HALF, figure, aim, seeds[: len(aim)], of)
     return rows
 
 
@@ -145,7 +152,7 @@ def _row(
         return []
     known = [round(value, figure.digits + 1) for _, value in there]
     mean = interval(known)
-    row = {"system": state, "figure": figure.name, "unit": figure.unit}
+    row: Table = {"system": state, "figure": figure.name, "unit": figure.unit}
     row |= {"value": round(mean["mean"], figure.digits + 1), "range": [min(known), max(known)]}
     return [{**row, "values": known, "seeds": [seed for seed, _ in there], **of, "n": len(known)}]
 
@@ -156,10 +163,10 @@ def picture(off: Table, on: Table) -> Any:
         1, 3, figsize=INCHES, width_ratios=WIDTHS, layout="constrained", squeeze=True
     )
     firsts = [_first(result) for result in (off, on)]
-    for axis, state, result in zip(axes, STATES, firsts, strict=False):
+    for axis, title, result in zip(axes, TITLES, firsts, strict=False):
         over_time_panel(axis, {"hosts": [NEAR, FAR]}, result, COLOURS)
-        draw_event(axis, _pages_begin_s(result["scenario"]), "far loads pages", 0)
-        axis.set_title(state, loc="left", fontsize=11, fontweight="bold", pad=16)
+        _draw_pages_begin(axis, result["scenario"])
+        axis.set_title(title, loc="left", fontsize=11, fontweight="bold", pad=title_pad(axis))
         axis.set_xlabel("time, s")
         axis.yaxis.set_major_formatter(lambda kbps, _position: f"{kbps / 1e3:g}")
     axes[0].set_ylabel("goodput, Mbit/s")
@@ -177,9 +184,13 @@ def _first(result: Table) -> Table:
     return {**result, "runs": result["runs"][:1], "solo": solo}
 
 
-def _pages_begin_s(scenario: Table) -> float:
+def _draw_pages_begin(axis: Any, scenario: Table) -> None:
+    """Above the words of the arrival where these are near."""
+    comes_s = next(flow["start_s"] for flow in scenario["flows"] if flow["name"] == FAR)
     begins = [flow["start_s"] for flow in scenario["flows"] if flow["traffic"] == "http"]
-    return min([*begins, *(person["start_s"] for person in scenario["people"])])
+    at_s = min([*begins, *(person["start_s"] for person in scenario["people"])])
+    is_near = at_s - comes_s < EVENT_SHARE * scenario["duration_s"]
+    draw_event(axis, at_s, "far loads pages", int(is_near))
 
 
 def _draw_pages(axis: Any, loads: Sequence[Sequence[float]]) -> None:
@@ -193,7 +204,7 @@ def _draw_pages(axis: Any, loads: Sequence[Sequence[float]]) -> None:
             axis.hlines(median, i - SPREAD, i + SPREAD, color="#000000", linewidth=1.5)
             axis.annotate(f"{median:.1f} s", (i + SPREAD, median), (3, 0),
                           textcoords="offset points", va="center", fontsize=10)  # fmt: skip
-    axis.set_xticks(range(len(STATES)), ["off", "on"])
+    axis.set_xticks(range(len(STATES)), ["without", "with"])
     axis.set_xlim(-0.5, len(STATES) - 0.3)
     axis.set_ylim(bottom=0)
     axis.set_title("a web page at far, s", loc="left", fontsize=11, fontweight="bold", pad=16)
