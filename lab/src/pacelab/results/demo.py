@@ -30,7 +30,7 @@ WIDTHS = (3, 3, 2)  # of the picture's panels
 INCHES = (9.6, 3.5)
 TITLES = ("without meshpace", "with meshpace")
 LEGEND = ("near: one hop away", "far: four hops away", "its part: 1/n of what it has alone")
-SPREAD = 0.3  # of a state's column, over which pages lie side by side
+SPREAD = 0.22  # of a state's column, over which pages lie side by side
 
 
 @dataclass(frozen=True)
