@@ -452,7 +452,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except KeyboardInterrupt:
-        real_time = arguments.command in ("emulate", "validate") or getattr(
+        real_time = arguments.command in ("emulate", "validate", "demo") or getattr(
             arguments, "emulated", False
         )
         print(f"\n{'pacelab: interrupted' if real_time else INTERRUPTED_TEXT}", file=sys.stderr)
