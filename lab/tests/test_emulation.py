@@ -12,7 +12,7 @@ import pytest
 
 from pacelab import scenario
 from pacelab.cli import main
-from pacelab.emulation import demo, emulate, plan, run, validate
+from pacelab.emulation import emulate, plan, run, validate
 from pacelab.emulation.programs import MESHPACE
 from pacelab.emulation.ready import Port, RadioKeys
 from pacelab.emulation.series import Series, quantiles_ms
@@ -82,6 +82,15 @@ def test_what_hosts_may_have_is_what_they_have_simulated() -> None:
     there = tomllib.loads(text)
     (host,) = there["host"]
     assert (host["weight"], host["least_kbps"], there["least_kbps"]) == (2.5, 300.0, 64.0)
+
+
+def test_a_gateway_may_find_its_release_itself() -> None:
+    """As by default; simulated, where the first one always works, it is that."""
+    there = resolved(gateway={"law": "even", "release": "auto"})
+    plan.check(there)
+    assert there.gateway.release == "auto"
+    document = {**CHAIN, "gateway": {"law": "even", "release": "auto"}}
+    assert scenario.resolve(document, "chain").gateway.release == "htb"
 
 
 @pytest.mark.parametrize("variant", ["newreno", "cubic", "bbr"])
@@ -231,20 +240,6 @@ def test_lag_is_judged_by_its_99th_percentile(p99: float, is_late: bool) -> None
             run.check_lag(result, resolved(), 1)
     else:
         run.check_lag(result, resolved(), 1)
-
-
-@pytest.mark.parametrize("why", ["unavailable", "late"])
-def test_the_demonstration_falls_back_to_the_simulation(
-    why: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(demo, "unavailable", lambda: why if why == "unavailable" else None)
-    monkeypatch.setattr(demo, "emulate", late)
-    monkeypatch.setattr(demo, "simulated_demo", lambda _folder: "simulated")
-    assert demo.demo(tmp_path) == "simulated"
-    assert why in capsys.readouterr().err
 
 
 def test_a_counters_bins_add_up() -> None:

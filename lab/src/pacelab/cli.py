@@ -136,7 +136,10 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("folder", type=Path, metavar="DIR")
     report.set_defaults(act=_report)
 
-    demo = commands.add_parser("demo", help="a mesh before and after, in minutes")
+    demo = commands.add_parser(
+        "demo", parents=[kept], help="a mesh before and after, in two minutes"
+    )
+    demo.add_argument("--seeds", type=_positive, default=1, metavar="N", help="seeds 1 .. N")
     demo.add_argument("--out", type=Path, default=OUT / "demo", metavar="DIR")
     demo.set_defaults(act=_demo)
     return parser
@@ -410,8 +413,18 @@ def _report(arguments: argparse.Namespace) -> int:
 
 def _demo(arguments: argparse.Namespace) -> int:
     from pacelab.emulation.demo import demo
+    from pacelab.results.demo import rows_to_keep
+    from pacelab.results.keep import keep_rows
+    from pacelab.results.pages import write_pages
 
-    print(demo(_folder(arguments.out)))
+    kept = _kept(arguments)
+    shown = demo(_folder(arguments.out), arguments.seeds, kept=kept is not None)
+    if kept:
+        title, both = shown.on["scenario"]["title"], (shown.off, shown.on)
+        command = f"bin/pacelab demo --seeds {arguments.seeds}"
+        keep_rows(rows_to_keep(*both), kept, title, command, both)
+        write_pages()
+    print(shown.text)
     return DONE
 
 
@@ -439,7 +452,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except KeyboardInterrupt:
-        real_time = arguments.command in ("emulate", "validate") or getattr(
+        real_time = arguments.command in ("emulate", "validate", "demo") or getattr(
             arguments, "emulated", False
         )
         print(f"\n{'pacelab: interrupted' if real_time else INTERRUPTED_TEXT}", file=sys.stderr)

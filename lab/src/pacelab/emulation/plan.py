@@ -19,7 +19,7 @@ from pacelab.scenario.schema import Table
 CONGESTION_CONTROLS = {"newreno": "reno", "cubic": "cubic", "bbr": "bbr"}
 GATEWAY_LAWS = ("off", "gap", "map", "even")
 SENDER_LAWS = ("off", "gap", "map", "even")
-RELEASES = ("nfqueue", "htb")
+RELEASES = ("nfqueue", "htb", "auto")
 BUFFER_PER_WINDOW = 4  # Linux at first takes half of a buffer for payload
 QUEUEINGS = ("fifo", "fq_codel")
 MAP_AS_PUBLISHED = {"positions": False, "least_h_cs": 1, "past_end": False}

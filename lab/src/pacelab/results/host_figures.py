@@ -54,7 +54,7 @@ def over_time_panel(axis: Any, picture: Table, result: Table, colours: Sequence[
     events = [event for event in events_of(result["scenario"], run) if event.host in hosts]
     rows = _rows([event.at_s for event in events], run["duration_s"] * EVENT_SHARE)
     for event, row in zip(events, rows, strict=True):
-        _draw_event(axis, event.at_s, f"{called(run, event.host)} {event.what}", row)
+        draw_event(axis, event.at_s, f"{called(run, event.host)} {event.what}", row)
     axis.set_xlim(0, run["duration_s"])
     many = len(fields) > 1
     of = f"mean, least and greatest of {len(fields)} runs" if many else f"seed {run['seed']}"
@@ -100,7 +100,7 @@ def title_pad(axis: Any) -> float:
     return max((text.xyann[1] for text in axis.texts), default=0.0) + 12.0
 
 
-def _draw_event(axis: Any, at_s: float, text: str, row: int) -> None:
+def draw_event(axis: Any, at_s: float, text: str, row: int) -> None:
     """A line through the panel, and above it what happens, in one of the rows by turns."""
     axis.axvline(at_s, color="#666666", linestyle=":", linewidth=1)
     axis.annotate(

@@ -92,8 +92,12 @@ def _figures(point: Table, names: Sequence[str], of: Table) -> list[Table]:
         "values": [_round(together_kbps(run)) for run in result["runs"]],
         "seeds": result["seeds"],
     }
-    law = stated(_laws(result), present_laws())
-    return [{**of, **row, "n": len(result["seeds"]), "law": law} for row in rows]
+    return [{**of, **row, "n": len(result["seeds"]), "law": law_of(result)} for row in rows]
+
+
+def law_of(result: Table) -> str:
+    """What the figures of a result state of the laws that had a part in it."""
+    return stated(_laws(result), present_laws())
 
 
 def _laws(result: Table) -> set[str]:
@@ -208,7 +212,12 @@ def _in_real_time(results: Sequence[Table]) -> Table:
 
 
 def keep_rows(
-    rows: Sequence[Table], where: tuple[str, str | None], title: str, command: str
+    rows: Sequence[Table],
+    where: tuple[str, str | None],
+    title: str,
+    command: str,
+    results: Sequence[Table] = (),
 ) -> Path:
-    """Writes rows as they are into a file."""
-    return _write({**_head(_name(where), title, command), "rows": rows}, where)
+    """Writes rows as they are into a file; ``results`` are those that they were made of."""
+    head = _head(_name(where), title, command)
+    return _write({**head, **_in_real_time(results), "rows": rows}, where)

@@ -38,10 +38,11 @@ class Gateway(Model):
     local_retransmission: bool = Field(
         default=True, description="the gateway answers duplicate ACKs itself"
     )
-    release: Literal["nfqueue", "htb", "fq"] = Field(
+    release: Literal["nfqueue", "htb", "auto", "fq"] = Field(
         default="nfqueue",
         description="how packets wait; htb: an interval in force is kept to the next departure; "
-        "fq fixes departures on arrival, simulated only",
+        "auto: htb where it works, as it always does simulated; fq fixes departures on arrival, "
+        "simulated only",
     )
     delay_bound_s: float = Field(
         default=0.5, ge=0, le=60, description="RTT samples above are discarded; 0: none (papers)"

@@ -14,7 +14,7 @@ from pacelab.scenario import roaming
 from pacelab.scenario.document import override, read_document
 from pacelab.scenario.flow_checks import completed_flows
 from pacelab.scenario.flows import Flow
-from pacelab.scenario.gateway import completed_gateway
+from pacelab.scenario.gateway import Gateway, completed_gateway
 from pacelab.scenario.layout import laid_out
 from pacelab.scenario.mesh import Node, links
 from pacelab.scenario.models import Scenario, ScenarioFile
@@ -48,6 +48,7 @@ def resolve(document: Table, file: str, *, emulated: bool = False) -> Scenario:
     _check_gateways(stated, nodes, flows, where)
     if not emulated:
         _check_simulated(flows, where)
+        gateway = _simulated_release(gateway)
     check_pings(stated.ping, names, stated.duration_s, where)
     check_outages(stated, names, where)
     ends = {end for flow in flows for end in (flow.from_, flow.to)}
@@ -108,6 +109,11 @@ def _check_gateways(
                 f'wired host "{host}" hangs behind "{named[host]}" by another flow; '
                 "give both the same, or two hosts"
             )
+
+
+def _simulated_release(gateway: Gateway) -> Gateway:
+    """Simulated, every way to hold packets works, so that auto finds the first."""
+    return gateway.model_copy(update={"release": "htb"}) if gateway.release == "auto" else gateway
 
 
 def _check_simulated(flows: Sequence[Flow], where: Where) -> None:
