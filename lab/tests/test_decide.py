@@ -292,3 +292,27 @@ def test_a_search_comes_first(own: Path, noisy: Callable[[], int]) -> None:
     assert starts == {0.5}
     assert outcome["until_decided"]["undecided"] == 0
     assert noisy() == outcome["runs"]
+
+
+def test_a_search_of_what_is_only_shown_comes_last(own: Path, noisy: Callable[[], int]) -> None:
+    """Else a search of an hour would keep what is judged waiting, and no budget would end it."""
+    search = 'search = { key = "flow.start_s", goal = "goodput", values = [0.5, 1.0], rounds = 0 }'
+    text = EXPERIMENT.replace("seeds = 3\n", f"seeds = 3\n{search}\n")
+    for name in ("NewReno", "GAP", "even"):
+        text = text.replace(f'name = "{name}"', f'search = false\nname = "{name}"')
+    (own / "own.toml").write_text(text)
+    outcome = _decide(budget_s=0.0)
+    assert noisy() == 3
+    assert outcome["systems"] == ["NewReno", "GAP", "even"]
+    assert {point["system"] for point in outcome["points"]} == {"NewReno", "GAP", "even"}
+    assert len(outcome["checks"]) == 4
+    begun = noisy()
+    whole = _decide()
+    assert noisy() > begun
+    assert whole["systems"] == ["NewReno", "GAP", "even", "shown"]
+    found = {point["system"]: point["searched"] for point in whole["points"]}
+    assert found == {"NewReno": None, "GAP": None, "even": None, "shown": 0.5}
+    runs = {p["system"]: len(p["result"]["seeds"]) for p in whole["points"]}
+    assert runs["shown"] == 3
+    assert whole["until_decided"]["undecided"] == 0
+    assert [c["outcome"] for c in _decide()["checks"]] == [c["outcome"] for c in whole["checks"]]

@@ -17,16 +17,18 @@ import math
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pacelab.experiment.campaign import run_all, threads
-from pacelab.experiment.definition import Experiment
+from pacelab.experiment.definition import Experiment, Point
 from pacelab.experiment.point_runs import PointRuns
 from pacelab.experiment.rates import SEARCH_SEED
 from pacelab.experiment.reproduce import Simulations, Workers, cost_of, outcome_of
 from pacelab.experiment.runner import Job
 from pacelab.experiment.search import find_values
 from pacelab.results.judge import (
+    Key,
     effects_of,
     has_runs,
     judge,
@@ -98,18 +100,36 @@ class _Board:
     """An experiment whose checks are to be decided."""
 
     def __init__(self, experiment: Experiment, workers: Workers) -> None:
-        self.experiment = experiment
+        self.whole, self.workers = experiment, workers
         self.singles = Singles()
-        self.searched, scenarios, self.searches = _scenarios(experiment, workers)
-        self.points = [PointRuns(s, with_solo=experiment.solo) for s in scenarios]
-        found = [(s, p.table) for s, p in zip(self.searched, self.points, strict=True)]
-        self.outcome = outcome_of(experiment, found, None)
+        self._begin(_judged_part(experiment), {})
         tables = [check.as_dict() for check in experiment.about.check]
         self.checks = [_Check(self, table, self._points_of(table)) for table in tables]
 
+    def _begin(self, experiment: Experiment, begun: dict[Key, PointRuns]) -> None:
+        """Has an experiment's points, with the runs of those that were begun."""
+        self.experiment = experiment
+        self.searched, scenarios, self.searches = _scenarios(experiment, self.workers)
+        self.points = [
+            begun.get(_key(p)) or PointRuns(scenario, with_solo=experiment.solo)
+            for p, scenario in zip(experiment.points, scenarios, strict=True)
+        ]
+        found = [(s, p.table) for s, p in zip(self.searched, self.points, strict=True)]
+        self.outcome = outcome_of(experiment, found, None)
+
+    @property
+    def search_is_due(self) -> bool:
+        """Whether what is only shown has yet to be searched for."""
+        return self.experiment is not self.whole
+
+    def search(self) -> None:
+        """Searches for what is only shown; its points are there then."""
+        begun = dict(zip(map(_key, self.experiment.points), self.points, strict=True))
+        self._begin(self.whole, begun)
+
     def _points_of(self, check: Table) -> list[PointRuns]:
         keys = points_of(check, self.outcome)
-        of = [(p.variant, p.system, p.value) for p in self.experiment.points]
+        of = [_key(p) for p in self.experiment.points]
         return [self.points[of.index(key)] for key in keys]
 
     def undecided(self) -> list[_Check]:
@@ -169,13 +189,33 @@ class _Board:
         return {**found, "outcome": UNDECIDED, "passed": None, "needs": needs}
 
 
+def _key(point: Point) -> Key:
+    return point.variant, point.system, point.value
+
+
+def _judged_part(experiment: Experiment) -> Experiment:
+    """Without those points that no check looks at and that have to be searched for: a search may
+    take longer than all that is judged. All of it where a check looks at such a point.
+    """
+    if not experiment.search:
+        return experiment
+    known = [p for p in experiment.points if not p.searched]
+    outcome = outcome_of(experiment, [(None, {}) for _ in experiment.points], None)
+    tables = [check.as_dict() for check in experiment.about.check]
+    looked_at = {key for table in tables for key in points_of(table, outcome)}
+    if not known or any(p.searched and _key(p) in looked_at for p in experiment.points):
+        return experiment
+    systems = [s for s in experiment.systems if any(p.system == s for p in known)]
+    return replace(experiment, points=known, systems=systems)
+
+
 def _scenarios(
     experiment: Experiment, workers: Workers
 ) -> tuple[list[Any], list[Scenario], set[Job]]:
     """What each point's search found, with the seeds that its file states; the scenarios with it;
     the runs that this took.
     """
-    if not experiment.search:
+    if not experiment.search or not any(p.searched for p in experiment.points):
         return [None] * len(experiment.points), [p.scenario() for p in experiment.points], set()
     reported = Simulations(experiment.seeds, workers, solo=experiment.solo)
     seeds = experiment.search.seeds
@@ -223,14 +263,16 @@ def _by_steps(wanted: Wanted, size: int, workers: Workers) -> Iterator[None]:
 def _rounds(boards: Sequence[_Board], workers: Workers) -> Iterator[None]:
     """Does one step of the work after the other; whoever asks for them may stop at any.
 
-    First what looks as if it can be decided, then what the files state, then the rest.
+    First what looks as if it can be decided, then what is only shown: what the files state, and
+    what has to be searched for; then the rest.
     """
     size = ROUND * threads(workers.jobs, workers.scheduler)
     while True:
         checks = [check for board in boards for check in board.undecided()]
         hopeful = [check for check in checks if check.needed is not None]
         short = [(point, board.experiment.seeds) for board in boards for point in board.short()]
-        if hopeful or (checks and not short):
+        due = [board for board in boards if board.search_is_due]
+        if hopeful or (checks and not short and not due):
             chosen = _most_useful(hopeful or checks, size)
             stages = [(p, next_stage(c.stage)) for c in chosen for p in c.points]
             yield from _by_steps(stages, size, workers)
@@ -239,6 +281,10 @@ def _rounds(boards: Sequence[_Board], workers: Workers) -> Iterator[None]:
             _note(boards)
         elif short:
             yield from _by_steps(short, size, workers)
+        elif due:
+            due[0].search()
+            _complete([(point, 1) for point in due[0].points], workers)
+            yield
         else:
             return
 
@@ -258,8 +304,9 @@ def decide(
     """The outcomes of experiments, whose seeds are added until each check is decided, and the runs
     that they are of.
 
-    ``budget_s``: wall-clock time after which nothing more is begun; what was begun is finished, and
-    searches, and one run of each point, are made in any case.
+    ``budget_s``: wall-clock time after which nothing more is begun; what was begun is finished. In
+    any case one run of each point is made, and searches for points that checks look at; points that
+    are only shown, and have to be searched for, are left out where the time is over before.
     """
     end_s = time.monotonic() + budget_s
     boards = [_Board(experiment, workers) for experiment in experiments]
