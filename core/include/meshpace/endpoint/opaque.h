@@ -10,7 +10,7 @@
  *   D*  what may wait for a small packet: half of law->hop_wait_ns a hop, which is for large ones. It passes what flows'
  *       own queues hold (RFC 8290), and waits for what is in the air and what the card has taken.
  *   e = (T + D* - d) / D*, cut to [-1, 1]
- *   D   the mean of d over about MP_OPAQUE_MEAN answers, each cut to twice the D before
+ *   D   the mean of d over about MP_OPAQUE_MEAN answers, each cut to T + 2 D*; at first T
  *
  * As long as no share of the air bounds it (airtime.h), the host is held to a rate of its own. That begins once half of D*
  * has waited (D), at what the host gets then, and changes with each answer by e/16 of it. Where queues are of one flow each,
@@ -161,25 +161,29 @@ MP_INLINE void mp_opaque_base(struct mp_opaque *opaque, uint64_t rtt_ns, uint64_
 	opaque->base_ns = opaque->base_ns ? mp_min_u64(opaque->base_ns, rtt_ns) : rtt_ns;
 }
 
-/* D, with one round trip more. */
-MP_INLINE uint64_t mp_opaque_mean(uint64_t mean_ns, uint64_t rtt_ns)
+/* D, with one round trip more; of an empty path at first, lest one answer be all that is known. */
+MP_INLINE uint64_t mp_opaque_mean(const struct mp_opaque *opaque, uint64_t wait_ns, uint64_t rtt_ns)
 {
-	if (!mean_ns)
-		return rtt_ns;
-	return (mean_ns * (MP_OPAQUE_MEAN - 1) + mp_min_u64(rtt_ns, 2 * mean_ns)) / MP_OPAQUE_MEAN;
+	uint64_t mean_ns = opaque->mean_ns ? opaque->mean_ns : opaque->base_ns;
+
+	return (mean_ns * (MP_OPAQUE_MEAN - 1) + mp_min_u64(rtt_ns, opaque->base_ns + 2 * wait_ns)) / MP_OPAQUE_MEAN;
 }
 
-/* One round trip more: what the host is held to. */
+/*
+ * One round trip more: what the host is held to. Who gets less than that is bound by something else, and it falls to what
+ * he gets only where the mean says so.
+ */
 MP_INLINE void mp_opaque_sample(struct mp_opaque *opaque, uint64_t wait_ns, uint64_t rtt_ns)
 {
-	int64_t error_q16 = mp_opaque_error_q16(opaque, wait_ns, rtt_ns);
 	uint64_t held = opaque->held_bytes_per_s, rate = opaque->rate_bytes_per_s;
-	bool binds = rate >= held / 4 * 3;
+	bool binds = held && rate >= held / 4 * 3;
+	int64_t error_q16;
 
-	opaque->mean_ns = mp_opaque_mean(opaque->mean_ns, rtt_ns);
-	if (held ? error_q16 >= 0 && !binds : !mp_opaque_wants(opaque, wait_ns))
+	opaque->mean_ns = mp_opaque_mean(opaque, wait_ns, rtt_ns);
+	error_q16 = mp_opaque_error_q16(opaque, wait_ns, binds ? rtt_ns : opaque->mean_ns);
+	if (!binds && (held ? error_q16 >= 0 : !mp_opaque_wants(opaque, wait_ns)))
 		return;
-	held = mp_opaque_changed(held && binds ? held : rate, error_q16);
+	held = mp_opaque_changed(binds ? held : rate, error_q16);
 	opaque->held_bytes_per_s = mp_max_u64(held, mp_opaque_least_bytes_per_s(wait_ns));
 }
 
