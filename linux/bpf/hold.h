@@ -429,7 +429,7 @@ static __attribute__((noinline)) int mp_hold(struct __sk_buff *skb, struct mp_pa
 		verdict = mp_hold_ack(p);
 	if (p->unheld)
 		mp_count(MP_COUNT_UNHELD);
-	if (verdict == MP_HOLD_MARKS && !mp_mark(skb))
+	if (verdict == MP_HOLD_MARKS && !mp_mark(skb, p, MP_COUNT_WAIT_MARKED))
 		verdict = MP_HOLD_LOSES;
 	if (verdict == MP_HOLD_LOSES)
 		mp_count(tcp ? MP_COUNT_WAIT_DROPPED : MP_COUNT_UDP_DROPPED);

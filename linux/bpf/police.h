@@ -25,15 +25,6 @@ MP_INLINE bool mp_exceeds_cap(const struct mp_packet *p)
 	return exceeds;
 }
 
-/* Whether the sender could be told by a mark. */
-MP_INLINE bool mp_notifies_by_mark(struct __sk_buff *skb, const struct mp_packet *p)
-{
-	if (!mp_ecn_capable(p) || bpf_skb_ecn_set_ce(skb) != 1)
-		return false;
-	mp_count(MP_COUNT_UP_MARKED);
-	return true;
-}
-
 /* Data from the mesh passes, marked where it has to be; false: it is to be dropped. Before it counts. */
 static __attribute__((noinline)) int mp_police_passes(struct __sk_buff *skb, struct mp_packet *p)
 {
@@ -48,7 +39,7 @@ static __attribute__((noinline)) int mp_police_passes(struct __sk_buff *skb, str
 	bpf_spin_lock(&flow->lock);
 	tell = mp_endpoint_up_notifies(&flow->at, &p->segment);
 	bpf_spin_unlock(&flow->lock);
-	if (!tell || mp_notifies_by_mark(skb, p))
+	if (!tell || (mp_ecn_capable(p) && mp_mark(skb, p, MP_COUNT_UP_MARKED)))
 		return true;
 	mp_count(MP_COUNT_UP_DROPPED);
 	return false;

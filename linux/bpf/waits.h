@@ -18,17 +18,23 @@ struct {
 	__type(value, uint32_t);
 } mp_marks SEC(".maps");
 
-/* Its sender understands marks, and it has none yet. */
+/* Its sender understands marks (RFC 3168, section 5). */
 MP_INLINE bool mp_ecn_capable(const struct mp_packet *p)
 {
-	return p->ecn != 0 && p->ecn != MP_ECN_CE;
+	return p->ecn != 0;
 }
 
-MP_INLINE bool mp_mark(struct __sk_buff *skb)
+/*
+ * Marks a packet of a sender that understands it, and counts it; false: it could not be. One that has come marked tells its
+ * sender already: it is not lost for that, and counts for whoever marked it.
+ */
+MP_INLINE bool mp_mark(struct __sk_buff *skb, const struct mp_packet *p, uint32_t counter)
 {
+	if (p->ecn == MP_ECN_CE)
+		return true;
 	if (bpf_skb_ecn_set_ce(skb) != 1)
 		return false;
-	mp_count(MP_COUNT_WAIT_MARKED);
+	mp_count(counter);
 	return true;
 }
 
@@ -43,7 +49,7 @@ static __attribute__((noinline)) int mp_mark_if_ordered(struct __sk_buff *skb, c
 							const struct mp_flow_key *key)
 {
 	if (mp_settings.law.hop_wait_ns && !mp_settings.holds && mp_ecn_capable(p) && mp_mark_ordered(key))
-		mp_mark(skb);
+		mp_mark(skb, p, MP_COUNT_WAIT_MARKED);
 	return 0;
 }
 
