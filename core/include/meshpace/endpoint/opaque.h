@@ -10,7 +10,7 @@
  *   D*  what may wait for a small packet: half of law->hop_wait_ns a hop, which is for large ones. It passes what flows'
  *       own queues hold (RFC 8290), and waits for what is in the air and what the card has taken.
  *   e = (T + D* - d) / D*, cut to [-1, 1]
- *   D   the mean of d over about MP_OPAQUE_MEAN answers, each cut to T + 2 D*; at first T
+ *   D   the mean of d over about MP_OPAQUE_MEAN answers, each cut to 2 D, or to T + D* where that is more; at first T
  *
  * As long as no share of the air bounds it (airtime.h), the host is held to a rate of its own. That begins once half of D*
  * has waited (D), at what the host gets then, and changes with each answer by e/16 of it. Where queues are of one flow each,
@@ -161,12 +161,13 @@ MP_INLINE void mp_opaque_base(struct mp_opaque *opaque, uint64_t rtt_ns, uint64_
 	opaque->base_ns = opaque->base_ns ? mp_min_u64(opaque->base_ns, rtt_ns) : rtt_ns;
 }
 
-/* D, with one round trip more; of an empty path at first, lest one answer be all that is known. */
+/* D, with one round trip more. From an empty path it takes three answers to half of D*: one that is late is no load. */
 MP_INLINE uint64_t mp_opaque_mean(const struct mp_opaque *opaque, uint64_t wait_ns, uint64_t rtt_ns)
 {
 	uint64_t mean_ns = opaque->mean_ns ? opaque->mean_ns : opaque->base_ns;
+	uint64_t most_ns = mp_max_u64(2 * mean_ns, opaque->base_ns + wait_ns);
 
-	return (mean_ns * (MP_OPAQUE_MEAN - 1) + mp_min_u64(rtt_ns, opaque->base_ns + 2 * wait_ns)) / MP_OPAQUE_MEAN;
+	return (mean_ns * (MP_OPAQUE_MEAN - 1) + mp_min_u64(rtt_ns, most_ns)) / MP_OPAQUE_MEAN;
 }
 
 /*

@@ -11,7 +11,7 @@ pub struct Segment {
     pub ack: u32,
     /// carries nothing but an acknowledgement
     pub pure_ack: bool,
-    /// its sender understands a mark (ECN), and it has none yet
+    /// its sender understands marks (RFC 3168); one that has come marked has told it already
     pub ecn: bool,
 }
 
@@ -106,7 +106,7 @@ fn read_tcp(ip: &[u8]) -> Option<Segment> {
         payload_bytes: payload as u32,
         ack: u32::from_be_bytes([tcp[8], tcp[9], tcp[10], tcp[11]]),
         pure_ack: payload == 0 && flags == TCP_ACK,
-        ecn: matches!(ecn(ip), 1 | 2),
+        ecn: ecn(ip) != 0,
     })
 }
 
@@ -230,7 +230,7 @@ mod tests {
         };
         assert_eq!((segment.payload_bytes, segment.ack), (5, 2));
         assert!(!segment.pure_ack && !segment.ecn);
-        for (tos, capable) in [(1, true), (2, true), (3, false), (0xfc, false)] {
+        for (tos, capable) in [(1, true), (2, true), (3, true), (0xfc, false)] {
             let mut marked = packet();
             marked[1] = tos;
             assert!(matches!(read(&marked), Some(Packet::Tcp(one)) if one.ecn == capable));
