@@ -35,7 +35,7 @@ done
 """
 
 # It takes a whole processor.
-pytestmark = [pytest.mark.long, pytest.mark.alone]
+pytestmark = pytest.mark.alone
 
 
 @dataclass(frozen=True)
