@@ -12,7 +12,6 @@ waits for long. "Nothing held": nobody answers.
 
 import contextlib
 import functools
-import os
 import socket
 import statistics
 import sys
@@ -194,9 +193,9 @@ def idle_daemon(network: net.Network) -> None:
         with gateway(network, way) as made:
             pour(network, flood(1000, "data"))
             made.fresh_status()
-            before, began = cpu_s(made.pid), time.monotonic()
+            before, began = made.cpu_s(), time.monotonic()
             time.sleep(10)
-            share = (cpu_s(made.pid) - before) / (time.monotonic() - began)
+            share = (made.cpu_s() - before) / (time.monotonic() - began)
             flows = len(made.status()["flows"])
             mib = made.memory_kib() / 1024
             FIGURES.note(f"1,000 idle flows, {way}", "daemon's memory", "MiB", [mib], "25")
@@ -204,11 +203,6 @@ def idle_daemon(network: net.Network) -> None:
             print(
                 f"{way}: daemon with {flows} idle flows {mib:.1f} MiB, {share:.2%} of a processor"
             )
-
-
-def cpu_s(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def as_shipped(network: net.Network) -> None:

@@ -2,10 +2,8 @@
 """Traffic that nobody answers does no harm to who is active; by the shipped configuration."""
 
 import itertools
-import os
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,12 +36,6 @@ def kbps(run: Transfer, seconds: float) -> float:
     began, before = time.monotonic(), run.received
     time.sleep(seconds)
     return (run.received - before) * 8e-3 / (time.monotonic() - began)
-
-
-def cpu_s(gateway: Gateway) -> float:
-    """Of all the daemon's threads, so far."""
-    fields = Path(f"/proc/{gateway.pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def beside(network: net.Network, gateway: Gateway, ghosts: Ghosts, seconds: float) -> float:
@@ -132,9 +124,9 @@ def test_from_the_mesh(
     at_first = gateway.memory_kib()
     with Transfer(network.wired, network.host, net.host4(0)) as run, ghosts(network):
         time.sleep(SETTLING_S + BURST_S)
-        cpu, began = cpu_s(gateway), time.monotonic()
+        cpu, began = gateway.cpu_s(), time.monotonic()
         even = kbps(run, seconds)
-        busy = (cpu_s(gateway) - cpu) / (time.monotonic() - began)
+        busy = (gateway.cpu_s() - cpu) / (time.monotonic() - began)
     growth = gateway.memory_kib() - at_first
     gateway.end()
     start(network, law="off")

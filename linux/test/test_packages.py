@@ -16,6 +16,7 @@ SUITES = ("bookworm", "trixie")
 CONFIGURATION = "etc/meshpace/gateway.toml"
 UNITS = ("meshpace.service", "meshpace-sender.service")
 EPOCH = "1700000000"
+PROGRAM_MB = 4.0
 # What a package is made of (packaging/contents.sh).
 SOURCES = ("CHANGELOG.md", "LICENSE", "docs/operate", "linux/Cargo.*", "linux/crates", "packaging")
 
@@ -136,6 +137,12 @@ def test_the_configuration_changes_nothing(packed: Packed) -> None:
     assert stated
     assert all(line.startswith("[") for line in stated), stated
     run(PROGRAM, "config", "check", configuration)
+
+
+def test_a_small_router_has_room(packed: Packed) -> None:
+    """Of 16 MB of flash a router's own system takes most."""
+    program = packed.contents / "meshpace"
+    assert program.stat().st_size <= PROGRAM_MB * 1e6
 
 
 def test_it_is_all_there(installed: Debian) -> None:

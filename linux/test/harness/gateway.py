@@ -253,6 +253,11 @@ class Gateway:
             with contextlib.suppress(PermissionError, ProcessLookupError):
                 os.sched_setscheduler(int(task.name), os.SCHED_FIFO, os.sched_param(10))
 
+    def cpu_s(self) -> float:
+        """Processor time of all the daemon's threads so far."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def memory_kib(self) -> int:
         """Resident memory of the daemon."""
         for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
