@@ -4,18 +4,16 @@
 import shutil
 import tarfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from harness.debian import PACKAGING, STORE, Debian, fresh, run
+from harness.debian import Debian, fresh, run
 from harness.gateway import PROGRAM
+from harness.packed import CONFIGURATION, Packed, give, newer, pack, version
 from harness.replay import ROOT
 
 SUITES = ("bookworm", "trixie")
-CONFIGURATION = "etc/meshpace/gateway.toml"
 UNITS = ("meshpace.service", "meshpace-sender.service")
-EPOCH = "1700000000"
 PROGRAM_MB = 4.0
 # What a package is made of (packaging/contents.sh).
 SOURCES = ("CHANGELOG.md", "LICENSE", "docs/operate", "linux/Cargo.*", "linux/crates", "packaging")
@@ -30,32 +28,8 @@ pytestmark = [
 ]
 
 
-@dataclass(frozen=True)
-class Packed:
-    """What packaging/ has made of the program that is built."""
-
-    contents: Path
-    deb: Path
-    tarball: Path
-
-
-def pack(checkout: Path, out: Path, **settings: str) -> Packed:
-    """By the scripts of a checkout, which may lie anywhere."""
-    scripts, contents = checkout / "packaging", out / "contents"
-    out.mkdir()
-    program, given = PROGRAM.resolve(), {"SOURCE_DATE_EPOCH": EPOCH, **settings}
-    run(scripts / "crates.sh", STORE / "crates")
-    run(scripts / "contents.sh", program, program, STORE / "crates", contents, settings=given)
-    architecture = run("dpkg", "--print-architecture").strip()
-    for kind in ("deb", "tarball"):
-        run(scripts / f"{kind}.sh", contents, architecture, out, settings=given)
-    return Packed(contents, next(out.glob("*.deb")), next(out.glob("*.tar.gz")))
-
-
 @pytest.fixture(scope="module")
 def packed(tmp_path_factory: pytest.TempPathFactory) -> Packed:
-    if not PROGRAM.exists():
-        pytest.fail(f"{PROGRAM.name} is not built; run `make build`")
     return pack(ROOT, tmp_path_factory.mktemp("packed") / "out")
 
 
@@ -83,14 +57,6 @@ def installed(debian: Debian, before: dict[str, str], packed: Packed) -> Debian:
     give(debian, packed.deb, "meshpace.deb")
     debian.apt("install", "/meshpace.deb")
     return debian
-
-
-def give(debian: Debian, file: Path, name: str) -> None:
-    shutil.copy(file, debian.folder / name)
-
-
-def version() -> str:
-    return run(PACKAGING / "version.sh").strip()
 
 
 def test_one_version(packed: Packed) -> None:
@@ -182,17 +148,6 @@ def runs_in(root: Path, debian: Debian) -> bool:
         return root.resolve() == debian.folder
     except OSError:
         return False
-
-
-def newer(deb: Path, folder: Path) -> Path:
-    """The same package of a later version, with a line more in its configuration."""
-    tree = folder / "newer"
-    run("dpkg-deb", "-R", deb, tree)
-    control, configuration = tree / "DEBIAN/control", tree / CONFIGURATION
-    control.write_text(control.read_text().replace(f"Version: {version()}-1", "Version: 99.0-1"))
-    configuration.write_text(configuration.read_text() + "# later\n")
-    run("dpkg-deb", "--root-owner-group", "-b", tree, folder / "newer.deb")
-    return folder / "newer.deb"
 
 
 # systemctl, and what maintainers' scripts call it by, where no systemd runs.

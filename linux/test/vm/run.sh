@@ -4,28 +4,32 @@
 # files (what it writes is forgotten), the same working folder, and is root. In the kernel for arm64 it sees a
 # Debian's for arm64 instead (arm64-setup.sh). cgroup2, bpffs and tracefs are mounted. Its output and exit status
 # pass through.
-# usage: linux/test/vm/run.sh [-p] [-k 5.10|6.1|6.12|arm64] [-t SECONDS] [-m MIB] [-s CPUS] [-o FOLDER] COMMAND [ARG]...
+# usage: linux/test/vm/run.sh [-p] [-k 5.10|6.1|6.12|arm64] [-t SECONDS] [-m MIB] [-s CPUS] [-o FOLDER] [-b DEBIAN]
+#                             COMMAND [ARG]...
 #   -k  kernel (6.1)        -t  time limit (120); exit status 124 when it is over
 #   -m  memory (1024)       -s  processors (1)
 #   -o  folder for results: read-write inside as $OUT, the only thing that stays
+#   -b  boots the Debian in that folder by its systemd, which runs the command as a service; it sees that Debian's files,
+#       among them has to be /lib/modules of this kernel
 #   -p  before all other work of this machine, if that is permitted: for measurements of time
 # Exit status: the command's; 124 time limit; 125 the machine did not get that far (its console is shown).
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 store=$(cd "$here/../../.." && pwd)/build/vm
-kernel=6.1 limit=120 memory=1024 cpus=1 out=
+kernel=6.1 limit=120 memory=1024 cpus=1 out= booted=
 first=()
 
 fail() { echo "vm/run: $2" >&2; exit "$1"; }
 usage() { sed -n '/^# usage/,/^# Exit/s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 
-while getopts pk:t:m:s:o: option; do
+while getopts pk:t:m:s:o:b: option; do
     case $option in
     k) kernel=$OPTARG ;;
     t) limit=$OPTARG ;;
     m) memory=$OPTARG ;;
     s) cpus=$OPTARG ;;
     o) out=$OPTARG ;;
+    b) booted=$OPTARG ;;
     p) if chrt --rr 1 true 2>/dev/null; then first=(chrt --rr 1); fi ;;
     *) usage ;;
     esac
@@ -41,6 +45,10 @@ arm64 | arm64.new)
     ;;
 *) fail 2 "kernel '$kernel' unknown; expected 5.10, 6.1, 6.12 or arm64" ;;
 esac
+if [ -n "$booted" ]; then
+    [ -x "$booted/lib/systemd/systemd" ] || fail 2 "no systemd in $booted; install it there"
+    files=$booted modules=/lib/modules folder=/
+fi
 [ -f "$store/$kernel/prepared" ] || fail 125 "kernel $kernel is not prepared; run ${here##*/}/$setup"
 command -v "$emulator" >/dev/null || fail 125 "no $emulator; install qemu-system-x86"
 
@@ -62,7 +70,7 @@ else
 fi
 cp "$here/stage2.sh" "$control/stage2"
 printf '%q ' exec "$@" >"$control/command"
-printf 'modules=%q\nfolder=%q\n' "$modules" "$folder" >"$control/settings"
+printf 'modules=%q\nfolder=%q\nbooted=%q\n' "$modules" "$folder" "$booted" >"$control/settings"
 
 case $emulator in
 *x86_64)

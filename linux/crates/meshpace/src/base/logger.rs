@@ -3,7 +3,10 @@
 //!
 //! The gateway writes them by a thread of its own: a terminal that is held, a pipe that nobody reads or a
 //! journal on a full disk takes no line, and no packet may wait for that.
+use std::fs::File;
 use std::io::Write;
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError, SyncSender};
 use std::sync::OnceLock;
@@ -107,13 +110,28 @@ impl Log for &Logger {
     }
 }
 
+/// Whether what is written there goes to journald, which says so as `DEVICE:INODE` (systemd.exec(5)). What a service starts
+/// has its environment, and may write somewhere else.
+fn is_journal(stream: Option<&str>, to: impl AsFd) -> bool {
+    let Ok(file) = to.as_fd().try_clone_to_owned().map(File::from) else {
+        return false;
+    };
+    let place = file
+        .metadata()
+        .map(|of| format!("{}:{}", of.dev(), of.ino()));
+    place.is_ok_and(|place| stream == Some(&place))
+}
+
 /// MESHPACE_LOG = error, warn, info (the default) or debug.
 pub fn start() {
     let wanted = std::env::var("MESHPACE_LOG")
         .ok()
         .and_then(|level| level.parse().ok());
     let logger = LOGGER.get_or_init(|| Logger {
-        journal: std::env::var_os("JOURNAL_STREAM").is_some(),
+        journal: is_journal(
+            std::env::var("JOURNAL_STREAM").ok().as_deref(),
+            std::io::stderr(),
+        ),
         writer: OnceLock::new(),
         lost: AtomicU64::new(0),
     });
@@ -139,6 +157,17 @@ pub fn wait_for_nobody() -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_inherits_a_journal_and_writes_elsewhere_writes_no_priorities() {
+        let (journal, elsewhere) = (File::open("/dev/null").unwrap(), File::open("/").unwrap());
+        let of = journal.metadata().unwrap();
+        let stream = format!("{}:{}", of.dev(), of.ino());
+        assert!(is_journal(Some(&stream), &journal));
+        assert!(!is_journal(Some(&stream), &elsewhere));
+        assert!(!is_journal(Some("nonsense"), &journal));
+        assert!(!is_journal(None, &journal));
+    }
 
     #[test]
     fn a_line_has_the_words_of_an_error_alone() {

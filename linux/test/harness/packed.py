@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The packages that packaging/ makes of the program that is built."""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.debian import PACKAGING, STORE, Debian, run
+from harness.gateway import PROGRAM
+
+EPOCH = "1700000000"
+CONFIGURATION = "etc/meshpace/gateway.toml"
+
+
+@dataclass(frozen=True)
+class Packed:
+    """What packaging/ has made of the program that is built."""
+
+    contents: Path
+    deb: Path
+    tarball: Path
+
+
+def pack(checkout: Path, out: Path, **settings: str) -> Packed:
+    """By the scripts of a checkout, which may lie anywhere."""
+    scripts, contents = checkout / "packaging", out / "contents"
+    assert PROGRAM.exists(), f"{PROGRAM.name} is not built; run `make build`"
+    out.mkdir()
+    program, given = PROGRAM.resolve(), {"SOURCE_DATE_EPOCH": EPOCH, **settings}
+    run(scripts / "crates.sh", STORE / "crates")
+    run(scripts / "contents.sh", program, program, STORE / "crates", contents, settings=given)
+    architecture = run("dpkg", "--print-architecture").strip()
+    for kind in ("deb", "tarball"):
+        run(scripts / f"{kind}.sh", contents, architecture, out, settings=given)
+    return Packed(contents, next(out.glob("*.deb")), next(out.glob("*.tar.gz")))
+
+
+def version() -> str:
+    return run(PACKAGING / "version.sh").strip()
+
+
+def give(debian: Debian, file: Path, name: str) -> None:
+    shutil.copy(file, debian.folder / name)
+
+
+def newer(deb: Path, folder: Path) -> Path:
+    """The same package of a later version, with a line more in its configuration."""
+    tree = folder / "newer"
+    run("dpkg-deb", "-R", deb, tree)
+    control, configuration = tree / "DEBIAN/control", tree / CONFIGURATION
+    control.write_text(control.read_text().replace(f"Version: {version()}-1", "Version: 99.0-1"))
+    configuration.write_text(configuration.read_text() + "# later\n")
+    run("dpkg-deb", "--root-owner-group", "-b", tree, folder / "newer.deb")
+    return folder / "newer.deb"

@@ -1,0 +1,133 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# In a Debian that systemd has booted (../run.sh -b), with the package installed: the units as an operator and life treat
+# them. What it sees goes to $OUT, for ../../test_booted.py.
+set -eu
+cd "$OUT"
+export DEBIAN_FRONTEND=noninteractive
+# An emulated processor takes half a minute for what another does in a second.
+PATIENCE_S=90
+
+step() { echo "== $1 ($(cut -d ' ' -f 1 /proc/uptime) s)"; }
+
+# until_so COMMAND...: waits until it succeeds
+until_so() {
+    for _ in $(seq "$PATIENCE_S"); do
+        ! "$@" >/dev/null 2>&1 || return 0
+        sleep 1
+    done
+    echo "never so: $*" >&2
+    systemctl status --no-pager --full meshpace meshpace-sender >&2 || true
+    return 1
+}
+
+# kernel NAME: what is set up in it, and what the programs keep beside
+kernel() {
+    {
+        ip -brief link | sort
+        tc qdisc show
+        tc filter show dev mesh0 ingress
+        tc filter show dev mesh0 egress
+        nft list ruleset
+        echo "congestion control: $(cat /proc/sys/net/ipv4/tcp_congestion_control)"
+        ls -A /sys/fs/bpf /run/meshpace 2>/dev/null
+    } | grep -v '^qdisc noqueue' >"kernel.$1" || true
+}
+
+# unit NAME: what systemd says of the gateway
+unit() { systemctl show -p ActiveState,UnitFileState,NRestarts,MainPID,Result meshpace >"unit.$1"; }
+
+ready() { meshpace status --json | grep -q '"state": *"ready"'; }
+sends() { cat /proc/sys/net/ipv4/tcp_congestion_control | grep -q meshpace; }
+tries() { meshpace status | grep -q 'a try: paces'; }
+logged() { journalctl --no-pager -o cat -u meshpace | grep -q "$1"; }
+is_another() { [ "$(systemctl show -P MainPID meshpace)" != "$1" ] && ready; }
+
+step network
+modprobe ifb
+ip netns add wired
+ip netns add host
+ip link add eth0 type veth peer name eth0 netns wired
+ip link add mesh0 type veth peer name eth0 netns host
+ip address add 192.0.2.254/24 dev eth0
+ip address add 10.1.0.1/16 dev mesh0
+for end in wired host; do ip -n "$end" link set eth0 up; done
+for end in eth0 mesh0; do ip link set "$end" up; done
+unit installed
+kernel before
+
+step setup
+meshpace setup --mesh mesh0 --wired eth0 >setup
+until_so ready
+unit observes
+meshpace status >status.observes
+kernel observes
+
+step reload
+echo 'nonsense = 1' >>/etc/meshpace/gateway.toml
+systemctl reload meshpace
+until_so logged nonsense
+sed -i '/nonsense/d' /etc/meshpace/gateway.toml
+systemctl reload meshpace
+unit reloaded
+
+step try
+meshpace try 2m >try 2>&1 &
+until_so tries
+meshpace status >status.tries
+meshpace try --stop >try.stop 2>&1
+wait $!
+until_so ready
+meshpace status >status.tried
+meshpace try --stay >stay 2>&1
+until_so ready
+meshpace status >status.paces
+unit paces
+kernel paces
+
+step killed
+pid=$(systemctl show -P MainPID meshpace)
+kill -KILL "$pid"
+until_so is_another "$pid"
+unit killed
+meshpace status >status.killed
+
+step hangs
+pid=$(systemctl show -P MainPID meshpace)
+kill -STOP "$pid"
+until_so is_another "$pid"
+unit hung
+meshpace status >status.hung
+
+step upgrade
+pid=$(systemctl show -P MainPID meshpace)
+dpkg --force-confold -i newer.deb >upgraded 2>&1
+until_so is_another "$pid"
+unit upgraded
+meshpace status >status.upgraded
+
+step stop
+systemctl stop meshpace
+unit stopped
+kernel stopped
+
+# As at boot, when a route comes later than the unit.
+step sender
+! systemctl start meshpace-sender 2>/dev/null
+ip route add default via 10.1.0.2 dev mesh0
+until_so systemctl is-active --quiet meshpace-sender
+until_so sends
+kernel sends
+systemctl stop meshpace-sender
+ip route del default
+kernel sent
+
+step purge
+systemctl start meshpace
+until_so ready
+apt-get purge -y -q meshpace >purged 2>&1
+unit purged
+kernel after
+ls /etc/meshpace /usr/bin/meshpace /etc/systemd/system/*.wants/meshpace* >left 2>/dev/null || true
+journalctl --no-pager -u meshpace -u meshpace-sender >journal
+step end
