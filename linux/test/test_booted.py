@@ -18,7 +18,7 @@ VM = Path(__file__).parent / "vm"
 KERNEL, MEMORY_MIB = "6.1", 1024
 LIMIT_S = 600
 # What the machine has beyond a minimal Debian: its kernel's modules are loaded as they are needed.
-NEEDED = ("kmod",)
+NEEDED = ("kmod", "iptables")
 
 pytestmark = [
     # It takes a whole processor.
@@ -143,6 +143,13 @@ def test_a_sender_begins_when_there_is_a_route(seen: Seen) -> None:
     assert "no default route; name the interface to the mesh with --mesh IF" in seen["journal"]
     assert "congestion control: meshpace" in seen["kernel.sends"]
     assert "congestion control: cubic" in seen["kernel.sent"]
+
+
+def test_legacy_iptables_begins_with_the_unit(seen: Seen) -> None:
+    """Whose kernel modules nobody has loaded, and whose lock nobody has made."""
+    assert "NFQUEUE" not in seen["modules.legacy"]
+    assert "release nfqueue" in seen["status.legacy"]
+    assert "NFQUEUE" in seen["rules.legacy"]
 
 
 def test_nothing_stays_of_one_that_is_purged(seen: Seen) -> None:

@@ -122,9 +122,18 @@ systemctl stop meshpace-sender
 ip route del default
 kernel sent
 
-step purge
+# Whose modules are loaded by its first rule, which is the unit's.
+step legacy
+dpkg -r nftables >/dev/null 2>&1
+update-alternatives --set iptables /usr/sbin/iptables-legacy >/dev/null
+lsmod >modules.legacy
+sed -i 's/^release = .*/release = "nfqueue"/' /etc/meshpace/gateway.toml
 systemctl start meshpace
 until_so ready
+meshpace status >status.legacy
+iptables-legacy-save >rules.legacy
+
+step purge
 apt-get purge -y -q meshpace >purged 2>&1
 unit purged
 kernel after
