@@ -82,6 +82,8 @@ MP_INLINE struct mp_law call_law(uint32_t which)
 	struct mp_law law = which & 1 ? mp_law_gap() : which & 4 ? mp_law_map() : mp_law_ap();
 
 	law.past_end = which & 8;
+	law.link_in_oid = which & 1;
+	law.link_learnt = which & 2;
 	if (which == 3)
 		law = mp_law_shaper(mp_shaper_interval_ns(1460, 500000), which);
 	return law;

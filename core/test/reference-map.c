@@ -67,19 +67,26 @@ static double ref_link_median(const struct ref_link *link, double bits, double b
 	return ref_link_least(link) + (ref_link_most(link, bits, b) - ref_link_least(link)) / 2;
 }
 
-double ref_map_queueing(const struct ref_path *path, const struct ref_link *link, double rtt)
+struct ref_layer ref_layer_of(const struct ref_path *path, const struct ref_link *link, double least)
 {
-	double t_lld = ref_link_median(link, path->s_data, path->b);
-	double t_lla = ref_link_median(link, path->s_ack, path->b);
+	double half = fmax(least / path->h - (path->s_data + path->s_ack) / path->b, 0) / 2;
+	struct ref_layer learnt = { half, half };
+	struct ref_layer middle = { ref_link_median(link, path->s_data, path->b),
+				    ref_link_median(link, path->s_ack, path->b) };
 
-	return 0.5 * (rtt / path->h - (path->s_data + path->s_ack) / path->b - t_lld - t_lla);
+	return least > 0 ? learnt : middle;
 }
 
-double ref_oid(const struct ref_path *path, const struct ref_link *link, int hops, double rtt)
+double ref_map_queueing(const struct ref_path *path, struct ref_layer layer, double rtt)
 {
-	double t_q = fmax(ref_map_queueing(path, link, rtt), 0);
+	return 0.5 * (rtt / path->h - (path->s_data + path->s_ack) / path->b - layer.t_lld - layer.t_lla);
+}
 
-	return hops * (t_q + path->s_data / path->b);
+double ref_oid(const struct ref_path *path, struct ref_layer layer, int hops, bool with_link, double rtt)
+{
+	double t_q = fmax(ref_map_queueing(path, layer, rtt), 0);
+
+	return hops * (t_q + path->s_data / path->b + (with_link ? layer.t_lld : 0));
 }
 
 void ref_map_add(struct ref_map *map, double rtt, double oid)

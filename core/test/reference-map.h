@@ -34,10 +34,16 @@ struct ref_link {
 double ref_link_least(const struct ref_link *link);              /* eq. (9), (10), left */
 double ref_link_most(const struct ref_link *link, double bits, double b); /* right */
 
+/* t_LLD and t_LLA: the middle of the bounds, or half each of what the least RTT leaves at a hop (least > 0). */
+struct ref_layer {
+	double t_lld, t_lla;
+};
+
+struct ref_layer ref_layer_of(const struct ref_path *path, const struct ref_link *link, double least);
 /* t_q, eq. (11), before it is cut off at 0. */
-double ref_map_queueing(const struct ref_path *path, const struct ref_link *link, double rtt);
-/* OID, eq. (12), over so many hops, with t_q cut off. */
-double ref_oid(const struct ref_path *path, const struct ref_link *link, int hops, double rtt);
+double ref_map_queueing(const struct ref_path *path, struct ref_layer layer, double rtt);
+/* OID, eq. (12), over so many hops, with t_q cut off; with_link: each has t_LLD. */
+double ref_oid(const struct ref_path *path, struct ref_layer layer, int hops, bool with_link, double rtt);
 
 struct ref_map {
 	double rtt[REF_N]; /* latest last */

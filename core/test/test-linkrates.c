@@ -75,7 +75,7 @@ static void test_four_hops(void)
 
 		mp_law_set_links(&law, &path, kbps, (uint32_t)links);
 		CHECK_EQUAL(path.hops, links);
-		check_delay((double)mp_law_delay_ns(&law, &path, (uint64_t)(rtt_s * 1e9)) / 1e9,
+		check_delay((double)mp_law_delay_ns(&law, &path, 0, (uint64_t)(rtt_s * 1e9)) / 1e9,
 			    ref_delay(kbps, links, n, &path, rtt_s));
 	}
 }
@@ -100,8 +100,8 @@ static void test_carrier_sense(void)
 		if (n > links + law.past_end)
 			n = links + law.past_end;
 		mp_law_set_links(&law, &path, kbps, (uint32_t)links);
-		t_q = fmax(ref_map_queueing(&ref, &link, rtt_s), 0);
-		check_delay((double)mp_law_delay_ns(&law, &path, (uint64_t)(rtt_s * 1e9)) / 1e9,
+		t_q = fmax(ref_map_queueing(&ref, ref_layer_of(&ref, &link, 0), rtt_s), 0);
+		check_delay((double)mp_law_delay_ns(&law, &path, 0, (uint64_t)(rtt_s * 1e9)) / 1e9,
 			    n * t_q + 1500 * 8 * slowest(kbps, links, n) +
 				    (n > links ? 1500 * 8 * mean : 0));
 	}
@@ -128,8 +128,8 @@ static void test_even(void)
 			mp_law_set_links(&laws[i], &each, kbps, links);
 			CHECK_EQUAL(each.kbps, rate);
 			CHECK_EQUAL(each.uneven_q16, 0);
-			CHECK_EQUAL(mp_law_delay_ns(&laws[i], &each, rtt_ns),
-				    mp_law_delay_ns(&laws[i], &one, rtt_ns));
+			CHECK_EQUAL(mp_law_delay_ns(&laws[i], &each, 0, rtt_ns),
+				    mp_law_delay_ns(&laws[i], &one, 0, rtt_ns));
 		}
 	}
 }
@@ -144,9 +144,9 @@ static void test_example(void)
 	mp_law_set_links(&law, &path, there, 3);
 	mp_law_set_links(&law, &other, back, 3);
 	/* (RTT - 1540 * 8 * .7727 us) / 2 + 1500 * 8 * .7727 us */
-	CHECK_NEAR(mp_law_delay_ns(&law, &path, 60000000), 34511970, 0.001, 0);
-	CHECK_EQUAL(mp_law_delay_ns(&law, &path, 60000000),
-		    mp_law_delay_ns(&law, &other, 60000000));
+	CHECK_NEAR(mp_law_delay_ns(&law, &path, 0, 60000000), 34511970, 0.001, 0);
+	CHECK_EQUAL(mp_law_delay_ns(&law, &path, 0, 60000000),
+		    mp_law_delay_ns(&law, &other, 0, 60000000));
 	/* One rate again: what links told is forgotten. */
 	mp_path_set_rate(&path, 3, 11000);
 	CHECK_EQUAL(path.uneven_q16, 0);

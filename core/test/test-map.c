@@ -59,16 +59,21 @@ static void check_samples(const struct chain *chain, double base_s, double jitte
 	struct mp_estimate estimate = { 0 };
 	struct ref_map ref = { .samples = 0 };
 	int i, n = jitter > 0 ? 60 : 3;
+	double least_s = INFINITY;
 
 	law.delay_bound_ns = 0;
+	law.link_in_oid = random_one_in(2);
+	law.link_learnt = random_one_in(2);
 	for (i = 0; i < n; i++) {
 		double rtt_s = base_s * (1 + jitter * random_unit());
 		uint32_t ticks = (uint32_t)lrint(rtt_s / 64e-9);
+		struct ref_layer layer;
 		double got_s, want_s;
 
 		CHECK_EQUAL(mp_estimate_add(&estimate, &law, &chain->path, ticks, 0, 0), true);
-		ref_map_add(&ref, rtt_s, ref_oid(&chain->ref_path, &chain->ref_link,
-						 chain->oid_hops, rtt_s));
+		least_s = fmin(least_s, rtt_s);
+		layer = ref_layer_of(&chain->ref_path, &chain->ref_link, law.link_learnt ? least_s : 0);
+		ref_map_add(&ref, rtt_s, ref_oid(&chain->ref_path, layer, chain->oid_hops, law.link_in_oid, rtt_s));
 		got_s = (double)mp_interval_ns(&estimate, &law, 0) / 1e9;
 		want_s = ref_map_interval(&ref);
 		CHECK_NEAR(got_s, want_s, 0.005, 0);
@@ -159,14 +164,14 @@ static void test_by_hand(void)
 	double t_q_us = (10000 - 1120 - 224 - 1.5 * (1120 + 1240)) / 2;
 
 	path->link.h_cs = 3;
-	CHECK_NEAR(mp_queueing_delay_ns(path, 40000000), t_q_us * 1000, 0, 3);
-	CHECK_NEAR(mp_oid_ns(path, 4, 40000000), 4 * (t_q_us + 12000 / 11.0) * 1000, 0, 15);
+	CHECK_NEAR(mp_queueing_delay_ns(path, mp_link_layer_of(path, 0), 40000000), t_q_us * 1000, 0, 3);
+	CHECK_NEAR(mp_oid_ns(path, 4, mp_link_layer_of(path, 0), false, 40000000), 4 * (t_q_us + 12000 / 11.0) * 1000, 0, 15);
 	/* An idle path: the link layer's estimate is all there is, and no queue. */
-	CHECK_EQUAL(mp_queueing_delay_ns(path, 12000000), 0);
-	CHECK_EQUAL(mp_oid_ns(path, 4, 12000000), 4 * 1090909);
+	CHECK_EQUAL(mp_queueing_delay_ns(path, mp_link_layer_of(path, 0), 12000000), 0);
+	CHECK_EQUAL(mp_oid_ns(path, 4, mp_link_layer_of(path, 0), false, 12000000), 4 * 1090909);
 	/* RTS and CTS take their time from the queue's: 34 bytes, twice, halved. */
 	path->link.rts_cts = 1;
-	CHECK_NEAR(mp_queueing_delay_ns(path, 40000000), (t_q_us - 272) * 1000, 0, 3);
+	CHECK_NEAR(mp_queueing_delay_ns(path, mp_link_layer_of(path, 0), 40000000), (t_q_us - 272) * 1000, 0, 3);
 }
 
 static void test_oid_hops(void)
@@ -207,11 +212,11 @@ static void test_nothing_known(void)
 		uint64_t rtt_ns = (uint64_t)random_log(1e8, 5e9);
 		double gap_ns, hops = fmax(fmin(path.hops, 4), 1);
 
-		CHECK_EQUAL(mp_law_delay_ns(&map, &path, rtt_ns),
-			    mp_law_delay_ns(&gap, &path, rtt_ns));
+		CHECK_EQUAL(mp_law_delay_ns(&map, &path, 0, rtt_ns),
+			    mp_law_delay_ns(&gap, &path, 0, rtt_ns));
 		path.kbps = random_between(11000, 54000);
-		gap_ns = (double)mp_law_delay_ns(&gap, &path, rtt_ns);
-		CHECK_NEAR(mp_law_delay_ns(&map, &path, rtt_ns),
+		gap_ns = (double)mp_law_delay_ns(&gap, &path, 0, rtt_ns);
+		CHECK_NEAR(mp_law_delay_ns(&map, &path, 0, rtt_ns),
 			   gap_ns - hops * 0.75 * 1540 * 8e6 / path.kbps, 0, 30);
 	}
 }
@@ -222,13 +227,32 @@ static void test_options(void)
 	struct mp_law law = mp_law_map();
 	struct mp_path path = { .hops = 3, .link = { .h_cs = 3 } };
 
-	CHECK_EQUAL(mp_law_delay_ns(&law, &path, 6000000), 3000000);
+	CHECK_EQUAL(mp_law_delay_ns(&law, &path, 0, 6000000), 3000000);
 	law.past_end = true;
-	CHECK_EQUAL(mp_law_delay_ns(&law, &path, 6000000), 4000000);
+	CHECK_EQUAL(mp_law_delay_ns(&law, &path, 0, 6000000), 4000000);
 	path.link.h_cs = 1;
-	CHECK_EQUAL(mp_law_delay_ns(&law, &path, 6000000), 2000000);
+	CHECK_EQUAL(mp_law_delay_ns(&law, &path, 0, 6000000), 2000000);
 	law.least_h_cs = 2;
-	CHECK_EQUAL(mp_law_delay_ns(&law, &path, 6000000), 3000000);
+	CHECK_EQUAL(mp_law_delay_ns(&law, &path, 0, 6000000), 3000000);
+}
+
+/* 3 hops at 12 Mbit/s, of which the least RTT leaves 0.98 ms a hop; then 3 ms more wait, half a millisecond each way. */
+static void test_link_of_least_rtt(void)
+{
+	struct mp_law law = mp_law_map();
+	struct mp_path path = { .hops = 3, .kbps = 12000, .data_bytes = 1500, .ack_bytes = 30,
+				.link = { .base_kbps = 1000, .cw = 31, .slot_us = 20, .h_cs = 3 } };
+
+	law.link_learnt = true;
+	CHECK_EQUAL(mp_law_delay_ns(&law, &path, 6000000, 6000000), 3 * 1000000);
+	CHECK_EQUAL(mp_law_delay_ns(&law, &path, 6000000, 9000000), 3 * (1000000 + 500000));
+	law.link_in_oid = true;
+	CHECK_EQUAL(mp_law_delay_ns(&law, &path, 6000000, 9000000), 3 * (1000000 + 500000 + 490000));
+	/* Less than transmissions take: bit rate and size are wrong, and the link layer takes nothing. */
+	CHECK_EQUAL(mp_law_delay_ns(&law, &path, 1, 6000000), 3 * (1000000 + 490000));
+	/* As the bounds have it: 112 us of ACK, and one and a half retransmissions. */
+	law.link_learnt = false;
+	CHECK_EQUAL(mp_law_delay_ns(&law, &path, 6000000, 6000000), 3 * (1000000 + 112000 + 3 * (1000000 + 620000) / 2));
 }
 
 static void test_parameters(void)
@@ -243,6 +267,8 @@ static void test_parameters(void)
 	CHECK_EQUAL(map.initial_interval_ns, 0);
 	CHECK_EQUAL(map.least_h_cs, 1);
 	CHECK_EQUAL(map.past_end, false);
+	CHECK_EQUAL(map.link_in_oid, false);
+	CHECK_EQUAL(map.link_learnt, false);
 }
 
 /* A path without bit rates or radio, and all at its greatest: no interval that wraps. */
@@ -262,10 +288,10 @@ static void test_extremes(void)
 	interval_ns = mp_interval_ns(&estimate, &law, 0);
 	CHECK(interval_ns > MP_OID_MAX_NS, "wrapped to %" PRIu64, interval_ns);
 	path.hops = UINT32_MAX;
-	CHECK_EQUAL(mp_law_delay_ns(&law, &path, UINT64_MAX), MP_OID_MAX_NS);
+	CHECK_EQUAL(mp_law_delay_ns(&law, &path, 0, UINT64_MAX), MP_OID_MAX_NS);
 	path = (struct mp_path){ .hops = 0 };
-	CHECK_EQUAL(mp_law_delay_ns(&law, &path, 1000000), 500000);
-	CHECK_EQUAL(mp_law_delay_ns(&law, &path, 0), 0);
+	CHECK_EQUAL(mp_law_delay_ns(&law, &path, 0, 1000000), 500000);
+	CHECK_EQUAL(mp_law_delay_ns(&law, &path, 0, 0), 0);
 }
 
 int main(int argc, char **argv)
@@ -276,6 +302,7 @@ int main(int argc, char **argv)
 	test_oid_hops();
 	test_nothing_known();
 	test_options();
+	test_link_of_least_rtt();
 	test_parameters();
 	test_extremes();
 	test_grid();

@@ -92,6 +92,7 @@ DISPATCH = {
     ("mp_law_reuse_hops", "mp_oid_hops"): "law->reuse == MP_REUSE_CARRIER_SENSE",
     ("mp_law_delay_ns", "mp_oid_hops"): "mp_select_u64(law->reuse,",
     ("mp_law_delay_ns", "mp_oid_ns"): "mp_select_u64(law->reuse,",
+    ("mp_law_delay_ns", "mp_link_layer_of"): "mp_select_u64(law->reuse,",
     ("mp_estimate_add", "mp_search_add"): "if (law->hop_wait_ns)",
     ("mp_law_due_ns", "mp_bucket_departure_ns"): "law->constant ?",
     ("mp_law_departed", "mp_bucket_departed"): "if (law->constant)",

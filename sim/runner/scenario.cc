@@ -70,7 +70,13 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GatewayConfig,
                                    link_rates,
                                    omit)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LinkConfig, from, to, mbps)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MapConfig, assumed_exponent, positions, least_h_cs, past_end)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MapConfig,
+                                   assumed_exponent,
+                                   positions,
+                                   least_h_cs,
+                                   past_end,
+                                   link_in_oid,
+                                   link_learnt)
 
 /** Reads a number of segments, or the word for thinning. */
 static void

@@ -133,6 +133,8 @@ struct MapConfig
     bool positions;          //!< whether it knows where the nodes stand
     uint32_t least_h_cs;     //!< H_cs is at least this
     bool past_end;           //!< whether OID is of h + 1 hops where H_cs reaches h
+    bool link_in_oid;        //!< whether each hop of OID has t_LLD
+    bool link_learnt;        //!< whether t_LLD and t_LLA are what the least RTT leaves
 };
 
 /** How a receiver acknowledges. */

@@ -60,6 +60,18 @@ MeshpaceGateway::GetTypeId()
                           BooleanValue(false),
                           MakeBooleanAccessor(&MeshpaceGateway::m_pastEnd),
                           MakeBooleanChecker())
+            .AddAttribute("LinkInOid",
+                          "Under the law map, whether each hop of the out-of-interference delay "
+                          "has the link layer's delay (MAP eq. 12 by its definition).",
+                          BooleanValue(false),
+                          MakeBooleanAccessor(&MeshpaceGateway::m_linkInOid),
+                          MakeBooleanChecker())
+            .AddAttribute("LinkLearnt",
+                          "Under the law map, whether the link layer's delays are what the least "
+                          "round trip leaves, in place of the middle of bounds (MAP eq. 9, 10).",
+                          BooleanValue(false),
+                          MakeBooleanAccessor(&MeshpaceGateway::m_linkLearnt),
+                          MakeBooleanChecker())
             .AddAttribute("Omit",
                           "Under the law even, parts that are left out (mp_omit).",
                           UintegerValue(0),
@@ -166,6 +178,8 @@ MeshpaceGateway::NotifyConstructionCompleted()
     }
     m_settings.law.least_h_cs = m_leastHcs;
     m_settings.law.past_end = m_pastEnd;
+    m_settings.law.link_in_oid = m_linkInOid;
+    m_settings.law.link_learnt = m_linkLearnt;
     m_settings.law.omit = m_omit;
     if (m_lawName != EVEN) // which cuts samples, and discards none
     {

@@ -340,6 +340,8 @@ class MeshpaceGateway : public Object
     uint32_t m_leastHcs{1};      //!< map: H_cs is at least this
     uint32_t m_bucket{1};        //!< shaper: packets that may leave together
     bool m_pastEnd{false};       //!< map: OID may be of one hop more than the path has
+    bool m_linkInOid{false};     //!< map: each hop of OID has the link layer's delay
+    bool m_linkLearnt{false};    //!< map: the link layer's delays are what the least RTT leaves
     uint32_t m_omit{0};          //!< even: parts left out, of mp_omit
     Time m_delayBound;           //!< samples above are discarded; zero: none
     Time m_idleTimeout;          //!< after which a silent connection is forgotten

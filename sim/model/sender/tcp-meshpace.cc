@@ -136,6 +136,18 @@ TcpMeshpace::GetTypeId()
                           BooleanValue(false),
                           MakeBooleanAccessor(&TcpMeshpace::m_pastEnd),
                           MakeBooleanChecker())
+            .AddAttribute("LinkInOid",
+                          "Under the law map, whether each hop of the out-of-interference delay "
+                          "has the link layer's delay (MAP eq. 12 by its definition).",
+                          BooleanValue(false),
+                          MakeBooleanAccessor(&TcpMeshpace::m_linkInOid),
+                          MakeBooleanChecker())
+            .AddAttribute("LinkLearnt",
+                          "Under the law map, whether the link layer's delays are what the least "
+                          "round trip leaves, in place of the middle of bounds (MAP eq. 9, 10).",
+                          BooleanValue(false),
+                          MakeBooleanAccessor(&TcpMeshpace::m_linkLearnt),
+                          MakeBooleanChecker())
             .AddAttribute("Omit",
                           "Under the law even, parts that are left out (mp_omit).",
                           UintegerValue(0),
@@ -166,6 +178,8 @@ TcpMeshpace::TcpMeshpace(const TcpMeshpace& other)
       m_lawName(other.m_lawName),
       m_leastHcs(other.m_leastHcs),
       m_pastEnd(other.m_pastEnd),
+      m_linkInOid(other.m_linkInOid),
+      m_linkLearnt(other.m_linkLearnt),
       m_omit(other.m_omit),
       m_hops(other.m_hops),
       m_kbps(other.m_kbps),
@@ -182,6 +196,8 @@ TcpMeshpace::NotifyConstructionCompleted()
     m_law = ParametersOf(m_lawName);
     m_law.least_h_cs = m_leastHcs;
     m_law.past_end = m_pastEnd;
+    m_law.link_in_oid = m_linkInOid;
+    m_law.link_learnt = m_linkLearnt;
     m_law.omit = m_omit;
     if (m_lawName != EVEN) // which cuts samples, and discards none
     {

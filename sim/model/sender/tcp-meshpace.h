@@ -133,6 +133,8 @@ class TcpMeshpace : public TcpNewReno
     Law m_lawName;       //!< which law
     uint32_t m_leastHcs; //!< map: H_cs is at least this
     bool m_pastEnd;      //!< map: OID may be of one hop more than the path has
+    bool m_linkInOid;    //!< map: each hop of OID has the link layer's delay
+    bool m_linkLearnt;   //!< map: the link layer's delays are what the least RTT leaves
     uint32_t m_omit;     //!< even: parts left out, of mp_omit
     uint32_t m_hops;     //!< wireless hops to the gateway, or to the receiver without one
     uint32_t m_kbps;     //!< bit rate of the wireless links

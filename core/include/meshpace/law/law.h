@@ -28,6 +28,8 @@ struct mp_law {
 	enum mp_reuse reuse;
 	uint32_t least_h_cs;          /* map: H_cs is at least this */
 	bool past_end;                /* map: where H_cs reaches h, OID is of h + 1 hops, not h */
+	bool link_in_oid;             /* map: each hop of OID has t_LLD */
+	bool link_learnt;             /* map: t_LLD and t_LLA are what the least RTT leaves */
 	bool constant;                /* shaper: samples change nothing */
 	uint32_t bucket;              /* shaper: packets that may leave together; 0 counts as 1 */
 	uint64_t hop_wait_ns;         /* even: what may wait at a hop; 0: the interval is not sought */
@@ -55,6 +57,8 @@ MP_INLINE struct mp_law mp_law_gap(void)
 		.reuse = MP_REUSE_FOUR_HOPS,
 		.least_h_cs = 0,
 		.past_end = false,
+		.link_in_oid = false,
+		.link_learnt = false,
 		.constant = false,
 		.bucket = 1,
 		.hop_wait_ns = 0,
@@ -76,9 +80,12 @@ MP_INLINE struct mp_law mp_law_ap(void)
 
 /*
  * MAP as published, eq. (1) to (15): GAP's CoV and average, of the out-of-interference delay. What
- * the path's radios are like stands in mp_path.link. Two readings of the paper are options: eq. (7)
+ * the path's radios are like stands in mp_path.link. Readings of the paper are options: eq. (7)
  * and (12) make OID a delay over h + 1 hops where the last node is the hidden terminal, though the
  * packet has but h to go (past_end, off); eq. (7) has H_cs >= 1, the text x >= 2 (least_h_cs, 1).
+ * Two more mend what it leaves out: eq. (12) has no t_LLD, which eq. (8) and the definition of OID have
+ * (link_in_oid, off); and t_LLD is the middle of bounds up to three retransmissions, not what a link shows
+ * (link_learnt, off).
  */
 MP_INLINE struct mp_law mp_law_map(void)
 {
@@ -119,6 +126,7 @@ struct mp_estimate {
 	struct mp_window window;
 	struct mp_ewma delay_ns; /* smoothed FHD (or h-hop delay), eq. (2), or OID, MAP eq. (15) */
 	uint32_t cov_q16;        /* eq. (5) */
+	uint32_t least_ticks;    /* the least RTT so far; 0: none */
 	uint32_t samples;        /* taken */
 	uint32_t discarded;      /* above the delay bound */
 	struct mp_search search; /* even */
@@ -130,6 +138,7 @@ MP_INLINE void mp_estimate_forget(struct mp_estimate *estimate)
 	mp_window_clear(&estimate->window);
 	estimate->delay_ns.started = false;
 	estimate->cov_q16 = 0;
+	estimate->least_ticks = 0;
 	estimate->search.interval_ns = 0;
 	estimate->search.paced_ns = 0;
 	estimate->search.sum_ns = 0;
@@ -171,16 +180,17 @@ MP_INLINE void mp_law_set_links(const struct mp_law *law, struct mp_path *path,
 }
 
 /*
- * The spatial-reuse delay of one sample under this law, in ns. Both are computed: a branch would
+ * The spatial-reuse delay of one sample under this law, in ns; least_ns: the least sample so far. Both are computed: a branch would
  * have the kernel's verifier walk twice through all that a host does with a sample.
  */
 MP_INLINE uint64_t mp_law_delay_ns(const struct mp_law *law, const struct mp_path *path,
-				   uint64_t rtt_ns)
+				   uint64_t least_ns, uint64_t rtt_ns)
 {
 	uint32_t oid_hops = mp_oid_hops(path, law->least_h_cs, law->past_end);
+	struct mp_link_layer layer = mp_link_layer_of(path, mp_select_u64(law->link_learnt, least_ns, 0));
+	uint64_t oid_ns = mp_oid_ns(path, oid_hops, layer, law->link_in_oid, rtt_ns);
 
-	return mp_uneven_delay_ns(path, mp_select_u64(law->reuse, mp_oid_ns(path, oid_hops, rtt_ns),
-						      mp_law_four_hops_ns(law, path, rtt_ns)));
+	return mp_uneven_delay_ns(path, mp_select_u64(law->reuse, oid_ns, mp_law_four_hops_ns(law, path, rtt_ns)));
 }
 
 /*
@@ -201,7 +211,10 @@ MP_INLINE bool mp_estimate_add(struct mp_estimate *estimate, const struct mp_law
 	}
 	mp_window_add(&estimate->window, law->window, rtt_ticks);
 	estimate->cov_q16 = mp_window_cov_q16(&estimate->window, law->spread);
-	mp_ewma_add(&estimate->delay_ns, law->alpha_q16, mp_law_delay_ns(law, path, rtt_ns));
+	estimate->least_ticks = (uint32_t)mp_min_u64(
+		mp_select_u64(estimate->least_ticks != 0, estimate->least_ticks, rtt_ticks), rtt_ticks);
+	mp_ewma_add(&estimate->delay_ns, law->alpha_q16,
+		    mp_law_delay_ns(law, path, (uint64_t)estimate->least_ticks << MP_TICK_SHIFT, rtt_ns));
 	if (law->hop_wait_ns)
 		mp_search_add(&estimate->search, path, law->hop_wait_ns, law->omit, rtt_ns, now_ns,
 			      ack);

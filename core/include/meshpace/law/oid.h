@@ -11,6 +11,31 @@
 /* Longer delays are cut off, so that no product with them overflows: 2.4 hours. */
 #define MP_OID_MAX_NS (1ull << 43)
 
+/* What the link layer adds to data and to its acknowledgement at each hop, t_LLD and t_LLA, in ns. */
+struct mp_link_layer {
+	uint64_t data_ns;
+	uint64_t ack_ns;
+};
+
+/*
+ * By eq. (9), (10), the middle of their bounds; or, where the least RTT so far is given (least_ns, else 0), what that
+ * leaves beside transmissions: then nothing waited. Half of it is each one's, for backoff, preamble and the
+ * link layer's own acknowledgement are of a frame and not of its bytes.
+ */
+MP_INLINE struct mp_link_layer mp_link_layer_of(const struct mp_path *path, uint64_t least_ns)
+{
+	uint64_t data_ns = mp_transmission_ns(path->data_bytes, path->kbps);
+	uint64_t ack_ns = mp_transmission_ns(path->ack_bytes, path->kbps);
+	uint64_t hop_ns = least_ns / (path->hops ? path->hops : 1);
+	uint64_t half_ns = (mp_max_u64(hop_ns, data_ns + ack_ns) - data_ns - ack_ns) / 2;
+	struct mp_link_layer layer = {
+		.data_ns = mp_select_u64(least_ns != 0, half_ns, mp_link_delay_ns(&path->link, data_ns)),
+		.ack_ns = mp_select_u64(least_ns != 0, half_ns, mp_link_delay_ns(&path->link, ack_ns)),
+	};
+
+	return layer;
+}
+
 /*
  * Average queueing delay at a hop, in ns: eq. (8), which makes the RTT of queueing, transmission
  * and link layer, over all hops, there and back, solved for
@@ -20,12 +45,11 @@
  * The link layer's delays are estimates, and more than an idle radio takes: what is then left is
  * below 0, but a queueing delay is not.
  */
-MP_INLINE uint64_t mp_queueing_delay_ns(const struct mp_path *path, uint64_t rtt_ns)
+MP_INLINE uint64_t mp_queueing_delay_ns(const struct mp_path *path, struct mp_link_layer layer, uint64_t rtt_ns)
 {
 	uint64_t data_ns = mp_transmission_ns(path->data_bytes, path->kbps);
 	uint64_t ack_ns = mp_transmission_ns(path->ack_bytes, path->kbps);
-	uint64_t rest_ns = data_ns + ack_ns + mp_link_delay_ns(&path->link, data_ns) +
-			   mp_link_delay_ns(&path->link, ack_ns);
+	uint64_t rest_ns = data_ns + ack_ns + layer.data_ns + layer.ack_ns;
 	uint64_t hop_ns = rtt_ns / (path->hops ? path->hops : 1);
 
 	return (mp_max_u64(hop_ns, rest_ns) - rest_ns) / 2;
@@ -43,11 +67,16 @@ MP_INLINE uint32_t mp_oid_hops(const struct mp_path *path, uint32_t least_h_cs, 
 	return (uint32_t)mp_min_u64(mp_max_u64(h_cs, least_h_cs) + 1, hops + past_end);
 }
 
-/* OID = (H_cs + 1) (t_q + s_data / b) (MAP eq. 12), in ns, over hops = H_cs + 1. */
-MP_INLINE uint64_t mp_oid_ns(const struct mp_path *path, uint32_t hops, uint64_t rtt_ns)
+/*
+ * OID = (H_cs + 1) (t_q + s_data / b) (MAP eq. 12), in ns, over hops = H_cs + 1. With link_in_oid each hop has t_LLD as
+ * well, which eq. (8) counts and the definition of OID means: the time until a packet has been received H_cs + 1 hops
+ * away.
+ */
+MP_INLINE uint64_t mp_oid_ns(const struct mp_path *path, uint32_t hops, struct mp_link_layer layer, bool link_in_oid,
+			     uint64_t rtt_ns)
 {
-	uint64_t hop_ns = mp_queueing_delay_ns(path, rtt_ns) +
-			  mp_transmission_ns(path->data_bytes, path->kbps);
+	uint64_t hop_ns = mp_queueing_delay_ns(path, layer, rtt_ns) + mp_transmission_ns(path->data_bytes, path->kbps) +
+			  mp_select_u64(link_in_oid, layer.data_ns, 0);
 
 	return mp_min_u64(mp_min_u64(hops, 0xffffu + 1) * mp_min_u64(hop_ns, MP_OID_MAX_NS),
 			  MP_OID_MAX_NS);

@@ -22,7 +22,13 @@ SENDER_LAWS = ("off", "gap", "map", "even")
 RELEASES = ("nfqueue", "htb", "auto")
 BUFFER_PER_WINDOW = 4  # Linux at first takes half of a buffer for payload
 QUEUEINGS = ("fifo", "fq_codel")
-MAP_AS_PUBLISHED = {"positions": False, "least_h_cs": 1, "past_end": False}
+MAP_AS_PUBLISHED = {
+    "positions": False,
+    "least_h_cs": 1,
+    "past_end": False,
+    "link_in_oid": False,
+    "link_learnt": False,
+}
 MOST_DELAYED_ACK = 2  # Linux: every segment (quickack), or every second one
 FIRST_PORT = 5201
 HEADER_BYTES = 40

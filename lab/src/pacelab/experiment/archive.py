@@ -24,6 +24,7 @@ from pacelab.experiment.campaign import run_all
 from pacelab.experiment.reproduce import Workers
 from pacelab.experiment.runner import Job, cached, cost_s, keep
 from pacelab.results.runs import Run
+from pacelab.scenario.models import Scenario
 from pacelab.scenario.schema import Table
 from pacelab.simulator import program_hash
 
@@ -115,8 +116,13 @@ def _read(file: Path) -> tuple[str, Kept]:
         ) from None
 
 
+def _completed(scenario: Table) -> str:
+    """A scenario with the defaults of keys that came after it was kept."""
+    return json.dumps(Scenario.model_validate(scenario).as_dict(), sort_keys=True)
+
+
 def _runs_of(document: Table) -> Iterator[tuple[Job, tuple[Run, float | None]]]:
     for of in document["scenarios"]:
-        scenario = json.dumps(of["scenario"], sort_keys=True)
+        scenario = _completed(of["scenario"])
         for own in of["runs"]:
             yield Job(scenario, own["seed"]), (own["run"], own["cpu_s"])

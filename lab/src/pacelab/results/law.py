@@ -50,52 +50,59 @@ _PARAMETERS = re.compile(
 )
 
 # Fingerprints before and after changes that leave what was measured before as it was: nothing but
-# names changed, or what a figure does not have came or changed: SACK, by which `even` alone goes;
-# weights and least rates of hosts. Runs are the same to the byte; figures of the one are of the
-# other.
+# names changed, or what a figure does not have came or changed (SACK, by which `even` alone goes;
+# weights and least rates of hosts; readings of MAP). Runs are the same to the byte; figures of the
+# one are of the other.
 SAME = {
-    "5a0928bb79a6": "7bf1fdbe0315",  # off
-    "e1dd0aa4178a": "7bf1fdbe0315",
-    "75c1d9a99b79": "7bf1fdbe0315",
-    "6d7d9e2d661c": "7bf1fdbe0315",
-    "7bf699f74339": "7bf1fdbe0315",
-    "b255976d03a3": "7bf1fdbe0315",
-    "632ef60eb6c7": "7bf1fdbe0315",
-    "b3fea0df956e": "7bf1fdbe0315",
-    "d9a65d58d070": "2cc5c72df37f",  # gap
-    "48720c710595": "2cc5c72df37f",
-    "9cf6866a0ee5": "2cc5c72df37f",
-    "4b053660f625": "2cc5c72df37f",
-    "03af91348833": "2cc5c72df37f",
-    "e20e8f816416": "2cc5c72df37f",
-    "042e68003b7d": "2cc5c72df37f",
-    "036e3f4b5058": "2cc5c72df37f",
-    "3d982adf7931": "b842ecef4c33",  # ap
-    "05f7ea8dd6ff": "b842ecef4c33",
-    "ce2bd8661737": "b842ecef4c33",
-    "857807e9d660": "b842ecef4c33",
-    "42db2f4ab524": "b842ecef4c33",
-    "0ea6e62c9995": "b842ecef4c33",
-    "bff4e1c07101": "b842ecef4c33",
-    "3c11d80f0773": "b842ecef4c33",
-    "01e8f5c546f2": "ea2c09403c75",  # map
-    "96719ee4153e": "ea2c09403c75",
-    "815ebf09f1a6": "ea2c09403c75",
-    "4a18a3863a43": "ea2c09403c75",
-    "e7174d6fb592": "ea2c09403c75",
-    "f88989cc4170": "ea2c09403c75",
-    "20c7548b4646": "ea2c09403c75",
-    "290bc12821d7": "ea2c09403c75",
-    "06a6851bd722": "b45f73d0eaca",  # shaper
-    "442791a5a3c4": "b45f73d0eaca",
-    "ed34dd86ea91": "b45f73d0eaca",
-    "898f0f9f51c5": "b45f73d0eaca",
-    "40216d5ebc3e": "b45f73d0eaca",
-    "07065306e881": "b45f73d0eaca",
-    "2cb621127916": "b45f73d0eaca",
-    "c6d91c0844ec": "b45f73d0eaca",
+    "5a0928bb79a6": "c60945800e1a",  # off
+    "e1dd0aa4178a": "c60945800e1a",
+    "75c1d9a99b79": "c60945800e1a",
+    "6d7d9e2d661c": "c60945800e1a",
+    "7bf699f74339": "c60945800e1a",
+    "b255976d03a3": "c60945800e1a",
+    "632ef60eb6c7": "c60945800e1a",
+    "b3fea0df956e": "c60945800e1a",
+    "7bf1fdbe0315": "c60945800e1a",
+    "d9a65d58d070": "c09cee848f25",  # gap
+    "48720c710595": "c09cee848f25",
+    "9cf6866a0ee5": "c09cee848f25",
+    "4b053660f625": "c09cee848f25",
+    "03af91348833": "c09cee848f25",
+    "e20e8f816416": "c09cee848f25",
+    "042e68003b7d": "c09cee848f25",
+    "036e3f4b5058": "c09cee848f25",
+    "2cc5c72df37f": "c09cee848f25",
+    "3d982adf7931": "e35bdac935ff",  # ap
+    "05f7ea8dd6ff": "e35bdac935ff",
+    "ce2bd8661737": "e35bdac935ff",
+    "857807e9d660": "e35bdac935ff",
+    "42db2f4ab524": "e35bdac935ff",
+    "0ea6e62c9995": "e35bdac935ff",
+    "bff4e1c07101": "e35bdac935ff",
+    "3c11d80f0773": "e35bdac935ff",
+    "b842ecef4c33": "e35bdac935ff",
+    "01e8f5c546f2": "7b34049eeac4",  # map
+    "96719ee4153e": "7b34049eeac4",
+    "815ebf09f1a6": "7b34049eeac4",
+    "4a18a3863a43": "7b34049eeac4",
+    "e7174d6fb592": "7b34049eeac4",
+    "f88989cc4170": "7b34049eeac4",
+    "20c7548b4646": "7b34049eeac4",
+    "290bc12821d7": "7b34049eeac4",
+    "ea2c09403c75": "7b34049eeac4",
+    "06a6851bd722": "b327e16f0cdf",  # shaper
+    "442791a5a3c4": "b327e16f0cdf",
+    "ed34dd86ea91": "b327e16f0cdf",
+    "898f0f9f51c5": "b327e16f0cdf",
+    "40216d5ebc3e": "b327e16f0cdf",
+    "07065306e881": "b327e16f0cdf",
+    "2cb621127916": "b327e16f0cdf",
+    "c6d91c0844ec": "b327e16f0cdf",
+    "b45f73d0eaca": "b327e16f0cdf",
     "7530b41b1eeb": "34f7c89e8e3e",  # even
     "12f38168db82": "aad8bd635db2",  # trials, which it had beside shares of the air, are gone
+    "85fa3e8579a7": "17d3a3f17957",
+    "715b8d8d0105": "c1a96b4dc35c",  # all
 }
 
 # Strings and characters are matched first, so that what looks like a comment in one of them stays.

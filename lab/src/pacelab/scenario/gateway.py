@@ -99,6 +99,13 @@ class Map(Model):
         default=1, ge=1, le=32, description="H_cs is at least this (MAP's text: 2)"
     )
     past_end: bool = Field(default=False, description="OID is of h + 1 hops where H_cs reaches h")
+    link_in_oid: bool = Field(
+        default=False, description="each hop of OID has t_LLD, as MAP's eq. (8) and definition have"
+    )
+    link_learnt: bool = Field(
+        default=False,
+        description="t_LLD and t_LLA are what the least RTT leaves, not the middle of (9), (10)",
+    )
 
 
 # Defaults of [gateway] that a law has for itself.
