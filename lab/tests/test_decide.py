@@ -316,3 +316,10 @@ def test_a_search_of_what_is_only_shown_comes_last(own: Path, noisy: Callable[[]
     assert runs["shown"] == 3
     assert whole["until_decided"]["undecided"] == 0
     assert [c["outcome"] for c in _decide()["checks"]] == [c["outcome"] for c in whole["checks"]]
+
+    # Once it is known, it is shown though the time is over.
+    made = noisy()
+    again = _decide(budget_s=0.0)
+    assert noisy() == made
+    assert again["systems"] == whole["systems"]
+    assert {p["system"]: p["searched"] for p in again["points"]} == found

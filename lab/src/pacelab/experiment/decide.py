@@ -24,8 +24,15 @@ from pacelab.experiment.campaign import run_all, threads
 from pacelab.experiment.definition import Experiment, Point
 from pacelab.experiment.point_runs import PointRuns
 from pacelab.experiment.rates import SEARCH_SEED
-from pacelab.experiment.reproduce import Simulations, Workers, cost_of, outcome_of
-from pacelab.experiment.runner import Job
+from pacelab.experiment.reproduce import (
+    Known,
+    Simulations,
+    Unknown,
+    Workers,
+    cost_of,
+    outcome_of,
+)
+from pacelab.experiment.runner import Job, cached
 from pacelab.experiment.search import find_values
 from pacelab.results.judge import (
     Key,
@@ -102,20 +109,21 @@ class _Board:
     def __init__(self, experiment: Experiment, workers: Workers) -> None:
         self.whole, self.workers = experiment, workers
         self.singles = Singles()
-        self._begin(_judged_part(experiment), {})
+        part = _judged_part(experiment)
+        self._begin(part, _scenarios(part, workers), {})
         tables = [check.as_dict() for check in experiment.about.check]
         self.checks = [_Check(self, table, self._points_of(table)) for table in tables]
 
-    def _begin(self, experiment: Experiment, begun: dict[Key, PointRuns]) -> None:
+    def _begin(self, experiment: Experiment, found: _Found, begun: dict[Key, PointRuns]) -> None:
         """Has an experiment's points, with the runs of those that were begun."""
         self.experiment = experiment
-        self.searched, scenarios, self.searches = _scenarios(experiment, self.workers)
+        self.searched, scenarios, self.searches = found
         self.points = [
             begun.get(_key(p)) or PointRuns(scenario, with_solo=experiment.solo)
             for p, scenario in zip(experiment.points, scenarios, strict=True)
         ]
-        found = [(s, p.table) for s, p in zip(self.searched, self.points, strict=True)]
-        self.outcome = outcome_of(experiment, found, None)
+        tables = [(s, p.table) for s, p in zip(self.searched, self.points, strict=True)]
+        self.outcome = outcome_of(experiment, tables, None)
 
     @property
     def search_is_due(self) -> bool:
@@ -124,8 +132,23 @@ class _Board:
 
     def search(self) -> None:
         """Searches for what is only shown; its points are there then."""
-        begun = dict(zip(map(_key, self.experiment.points), self.points, strict=True))
-        self._begin(self.whole, begun)
+        self._begin(self.whole, _scenarios(self.whole, self.workers), self._begun())
+
+    def show_known(self) -> None:
+        """Shows what is only shown as an earlier call found it, with the runs that there are."""
+        part, begun = self.experiment, self._begun()
+        try:
+            found = _scenarios(self.whole, self.workers, Known)
+        except Unknown:
+            return
+        self._begin(self.whole, found, begun)
+        for point in self.points:
+            _take_known(point, self.whole.seeds)
+        if not all(point.runs for point in self.points):
+            self._begin(part, _scenarios(part, self.workers), begun)
+
+    def _begun(self) -> dict[Key, PointRuns]:
+        return dict(zip(map(_key, self.experiment.points), self.points, strict=True))
 
     def _points_of(self, check: Table) -> list[PointRuns]:
         keys = points_of(check, self.outcome)
@@ -209,20 +232,33 @@ def _judged_part(experiment: Experiment) -> Experiment:
     return replace(experiment, points=known, systems=systems)
 
 
+_Found = tuple[list[Any], list[Scenario], set[Job]]
+
+
 def _scenarios(
-    experiment: Experiment, workers: Workers
-) -> tuple[list[Any], list[Scenario], set[Job]]:
+    experiment: Experiment, workers: Workers, by: type[Simulations] = Simulations
+) -> _Found:
     """What each point's search found, with the seeds that its file states; the scenarios with it;
     the runs that this took.
     """
     if not experiment.search or not any(p.searched for p in experiment.points):
         return [None] * len(experiment.points), [p.scenario() for p in experiment.points], set()
-    reported = Simulations(experiment.seeds, workers, solo=experiment.solo)
+    reported = by(experiment.seeds, workers, solo=experiment.solo)
     seeds = experiment.search.seeds
-    trials = Simulations(seeds, workers, SEARCH_SEED, solo=experiment.solo)
+    trials = by(seeds, workers, SEARCH_SEED, solo=experiment.solo)
     values, requests = find_values(experiment, reported, trials)
     scenarios = [point.scenario(settings) for point, settings in requests]
     return values, scenarios, reported.jobs | trials.jobs
+
+
+def _take_known(point: PointRuns, seeds: int) -> None:
+    """Gives a point the runs that have been made, up to so many seeds."""
+    while len(point.runs) < seeds:
+        runs = [cached(job) for job in point.missing(len(point.runs) + 1)]
+        known = [run for run in runs if run is not None]
+        if len(known) < len(runs):
+            return
+        point.take(known)
 
 
 Wanted = list[tuple[PointRuns, int]]
@@ -306,7 +342,8 @@ def decide(
 
     ``budget_s``: wall-clock time after which nothing more is begun; what was begun is finished. In
     any case one run of each point is made, and searches for points that checks look at; points that
-    are only shown, and have to be searched for, are left out where the time is over before.
+    are only shown, and have to be searched for, are left out where the time is over before, unless
+    an earlier call has found them.
     """
     end_s = time.monotonic() + budget_s
     boards = [_Board(experiment, workers) for experiment in experiments]
@@ -315,4 +352,7 @@ def decide(
     while time.monotonic() < end_s:
         if next(rounds, StopIteration) is StopIteration:
             break
+    for board in boards:
+        if board.search_is_due:
+            board.show_known()
     return [board.result() for board in boards], {job for b in boards for job in b.jobs()}

@@ -11,7 +11,7 @@ from pacelab.experiment.campaign import run_all
 from pacelab.experiment.definition import Experiment, Point
 from pacelab.experiment.point_runs import PointRuns
 from pacelab.experiment.rates import SEARCH_SEED
-from pacelab.experiment.runner import Job, cost_s
+from pacelab.experiment.runner import Job, cached, cost_s
 from pacelab.experiment.search import search
 from pacelab.results.judge import judge, verdict
 from pacelab.results.paired import Singles
@@ -78,6 +78,19 @@ class Simulations:
     def cpu_s(self) -> float | None:
         """What the runs cost where they were made; None where that is not known here."""
         return cost_of(self.jobs)
+
+
+class Unknown(Exception):
+    """A run would have to be made."""
+
+
+class Known(Simulations):
+    """The same of runs that have been made: Unknown where one has not."""
+
+    def results_of(self, scenarios: Sequence[Scenario]) -> list[Table]:
+        if any(cached(job) is None for _, jobs in self.plan(scenarios) for job in jobs):
+            raise Unknown
+        return super().results_of(scenarios)
 
 
 def cost_of(jobs: Collection[Job]) -> float | None:
