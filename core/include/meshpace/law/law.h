@@ -180,8 +180,8 @@ MP_INLINE void mp_law_set_links(const struct mp_law *law, struct mp_path *path,
 }
 
 /*
- * The spatial-reuse delay of one sample under this law, in ns; least_ns: the least sample so far. Both are computed: a branch would
- * have the kernel's verifier walk twice through all that a host does with a sample.
+ * The spatial-reuse delay of one sample under this law, in ns; least_ns: the least sample so far. Both are
+ * computed: a branch would have the kernel's verifier walk twice through all that a host does with a sample.
  */
 MP_INLINE uint64_t mp_law_delay_ns(const struct mp_law *law, const struct mp_path *path,
 				   uint64_t least_ns, uint64_t rtt_ns)

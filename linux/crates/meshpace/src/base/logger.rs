@@ -3,16 +3,15 @@
 //!
 //! The gateway writes them by a thread of its own: a terminal that is held, a pipe that nobody reads or a
 //! journal on a full disk takes no line, and no packet may wait for that.
-use std::fs::File;
 use std::io::Write;
 use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError, SyncSender};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
+use nix::sys::stat::fstat;
 use portable_atomic::AtomicU64;
 
 use crate::base::errors::words;
@@ -113,12 +112,7 @@ impl Log for &Logger {
 /// Whether what is written there goes to journald, which says so as `DEVICE:INODE` (systemd.exec(5)). What a service starts
 /// has its environment, and may write somewhere else.
 fn is_journal(stream: Option<&str>, to: impl AsFd) -> bool {
-    let Ok(file) = to.as_fd().try_clone_to_owned().map(File::from) else {
-        return false;
-    };
-    let place = file
-        .metadata()
-        .map(|of| format!("{}:{}", of.dev(), of.ino()));
+    let place = fstat(to).map(|of| format!("{}:{}", of.st_dev, of.st_ino));
     place.is_ok_and(|place| stream == Some(&place))
 }
 
@@ -156,13 +150,15 @@ pub fn wait_for_nobody() -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
 
     #[test]
     fn who_inherits_a_journal_and_writes_elsewhere_writes_no_priorities() {
         let (journal, elsewhere) = (File::open("/dev/null").unwrap(), File::open("/").unwrap());
-        let of = journal.metadata().unwrap();
-        let stream = format!("{}:{}", of.dev(), of.ino());
+        let of = fstat(&journal).unwrap();
+        let stream = format!("{}:{}", of.st_dev, of.st_ino);
         assert!(is_journal(Some(&stream), &journal));
         assert!(!is_journal(Some(&stream), &elsewhere));
         assert!(!is_journal(Some("nonsense"), &journal));
