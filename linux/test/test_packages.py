@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from harness.debian import Debian, fresh, run
 from harness.gateway import PROGRAM
-from harness.packed import CONFIGURATION, Packed, give, newer, pack, version
+from harness.packed import CONFIGURATION, Packed, give, needs_of, newer, pack, version
 from harness.replay import ROOT
 
 SUITES = ("bookworm", "trixie")
@@ -45,9 +45,7 @@ def debian(
 def before(debian: Debian, packed: Packed) -> dict[str, str]:
     """The files of the Debian before anything of ours is in it, but for what the package needs."""
     debian.apt("update", network=True)
-    fields = run("dpkg-deb", "-f", packed.deb, "Depends", "Recommends")
-    needs = ", ".join(line.split(": ", 1)[1] for line in fields.splitlines())
-    debian.apt("satisfy", needs, network=True)
+    debian.apt("satisfy", needs_of(packed.deb), network=True)
     return debian.files()
 
 

@@ -10,6 +10,8 @@ from harness.gateway import PROGRAM
 
 EPOCH = "1700000000"
 CONFIGURATION = "etc/meshpace/gateway.toml"
+# Compiling for another architecture and for this one, on two busy cores.
+PACKAGES_S = 3000
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,18 @@ def pack(checkout: Path, out: Path, **settings: str) -> Packed:
     for kind in ("deb", "tarball"):
         run(scripts / f"{kind}.sh", contents, architecture, out, settings=given)
     return Packed(contents, next(out.glob("*.deb")), next(out.glob("*.tar.gz")))
+
+
+def packed_for_arm64() -> Path:
+    """The package for arm64, as `make packages` compiles it; minutes, when it is not there yet."""
+    run(PACKAGING / "packages.sh", "arm64", limit_s=PACKAGES_S)
+    return next(STORE.glob("meshpace_*_arm64.deb"))
+
+
+def needs_of(deb: Path) -> str:
+    """What a package depends on and recommends, as `apt satisfy` takes it."""
+    fields = run("dpkg-deb", "-f", deb, "Depends", "Recommends")
+    return ", ".join(line.split(": ", 1)[1] for line in fields.splitlines())
 
 
 def version() -> str:

@@ -10,8 +10,8 @@ root=$(cd "$here/../../.." && pwd)
 store=$root/build/vm
 
 readonly SUITE=bookworm META=linux-image-arm64
-# What the gateway's package depends on and recommends, and what tests call.
-readonly PACKAGES=(mount iproute2 libelf1 zlib1g libgcc-s1 nftables iperf3 kmod tcpdump)
+# What the gateway's package depends on and recommends, and what tests call; systemd, for when it is booted by that.
+readonly PACKAGES=(mount iproute2 libelf1 zlib1g libgcc-s1 nftables iptables iperf3 kmod tcpdump systemd)
 # Emulation takes six minutes of a processor's time for it, of which a busy machine gives it a half.
 readonly LIMIT_S=1800
 . "$here/unpack.sh"

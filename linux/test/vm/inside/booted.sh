@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# In a Debian that systemd has booted (../run.sh -b), with the package installed: the units as an operator and life treat
-# them. What it sees goes to $OUT, for ../../test_booted.py.
+# In a Debian that systemd has booted (../run.sh -b): installs the package $OUT/meshpace.deb, whose needs are there, has the
+# units go through what an operator and life do to them, upgrades it to $OUT/newer.deb, and purges it. What it sees goes
+# to $OUT, for ../../test_booted.py.
 set -eu
 cd "$OUT"
 export DEBIAN_FRONTEND=noninteractive
@@ -53,8 +54,11 @@ ip address add 192.0.2.254/24 dev eth0
 ip address add 10.1.0.1/16 dev mesh0
 for end in wired host; do ip -n "$end" link set eth0 up; done
 for end in eth0 mesh0; do ip link set "$end" up; done
-unit installed
 kernel before
+
+step install
+dpkg -i meshpace.deb >installed 2>&1 || { cat installed >&2; exit 1; }
+unit installed
 
 step setup
 meshpace setup --mesh mesh0 --wired eth0 >setup
