@@ -145,3 +145,21 @@ def test_a_key_that_came_later_has_its_default(kept: Table, file: Path) -> None:
     ]
     assert runs
     assert all(runner.cached(job) is not None for job in runs)
+
+
+def test_runs_of_a_key_that_has_gone_are_left_out(
+    kept: Table, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Else one key that scenarios do not have any more would throw away all runs."""
+    assert kept
+    document = json.loads(lzma.decompress(file.read_bytes()))
+    whole = len(document["scenarios"])
+    document["scenarios"][0]["scenario"]["map"]["gone"] = 1
+    gone = len(document["scenarios"][0]["runs"])
+    file.write_bytes(lzma.compress(json.dumps(document).encode()))
+    archive.take(file, WORKERS)
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert f"{gone} kept runs are left out" in told
+    archive.write(file, [])
+    assert len(json.loads(lzma.decompress(file.read_bytes()))["scenarios"]) == whole - 1

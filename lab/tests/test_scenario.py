@@ -143,6 +143,11 @@ BAD = {
         "payload",
     ),
     "bucket without shaper": (f"{FLOW}bucket = 3\n", "flow.0.bucket", "remove it"),
+    "departures that no law paces": (
+        f"{FLOW}live_departures = true\n",
+        "flow.0.live_departures",
+        "give it a law",
+    ),
     "gateway's shaper without a rate": (
         f'[gateway]\nlaw = "shaper"\n{FLOW}',
         "gateway.rate_kbps",

@@ -120,7 +120,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FlowConfig,
                                    idle_s,
                                    opaque,
                                    timestamps,
-                                   rack)
+                                   rack,
+                                   live_departures)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PingConfig, from, to, interval_s, start_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OutageConfig, node, at_s, for_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Scenario,

@@ -183,6 +183,7 @@ struct FlowConfig
     bool opaque;                //!< of ftp: goes as datagrams that nobody between its ends can read
     bool timestamps;            //!< of TCP (RFC 7323)
     bool rack;                  //!< losses are found by time (RFC 8985)
+    bool live_departures;       //!< under a law: departures follow the rate
 };
 
 /** ICMP echo requests at a constant rate; no flow. */

@@ -114,6 +114,10 @@ CreateTcpSender(const FlowConfig& config, Ptr<Node> node, Ptr<TcpMeshpace> contr
     if (control)
     {
         control->Attach(socket);
+        if (config.live_departures)
+        {
+            socket->FollowRate();
+        }
     }
     else if (config.variant == "vegas")
     {

@@ -143,7 +143,8 @@ FtpFlow(const std::string& from, const std::string& to)
             .idle_s = 0,
             .opaque = false,
             .timestamps = false,
-            .rack = false};
+            .rack = false,
+            .live_departures = false};
 }
 
 FlowConfig

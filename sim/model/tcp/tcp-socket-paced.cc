@@ -87,6 +87,39 @@ TcpSocketPaced::CountBytes()
 }
 
 void
+TcpSocketPaced::FollowRate()
+{
+    m_followsRate = true;
+}
+
+uint32_t
+TcpSocketPaced::SendDataPacket(SequenceNumber32 seq, uint32_t maxSize, bool withAck)
+{
+    // What a loss has sent again at once does not wait for the pacer, which goes on as it was.
+    const bool waits = m_pacingTimer.IsRunning();
+    const auto bytes = TcpSocketBase::SendDataPacket(seq, maxSize, withAck);
+    if (!waits)
+    {
+        m_departed = Simulator::Now();
+        m_departedBytes = bytes;
+    }
+    return bytes;
+}
+
+void
+TcpSocketPaced::MoveDeparture()
+{
+    if (!m_pacingTimer.IsRunning())
+    {
+        return;
+    }
+    UpdatePacingRate();
+    const Time interval = m_tcb->m_pacingRate.Get().CalculateBytesTxTime(m_departedBytes);
+    m_pacingTimer.Cancel();
+    m_pacingTimer.Schedule(Max(m_departed + interval - Simulator::Now(), Time(0)));
+}
+
+void
 TcpSocketPaced::DoForwardUp(Ptr<Packet> packet, const Address& from, const Address& to)
 {
     if (m_faded)
@@ -107,6 +140,10 @@ TcpSocketPaced::DoForwardUp(Ptr<Packet> packet, const Address& from, const Addre
     else
     {
         TcpSocketBase::DoForwardUp(packet, from, to);
+        if (m_followsRate)
+        {
+            MoveDeparture();
+        }
     }
 }
 

@@ -60,6 +60,13 @@ class TcpSocketPaced : public TcpSocketBase
     /** Lets the congestion control grow its window by bytes acknowledged (TcpByteCounting). */
     void CountBytes();
 
+    /**
+     * From now on a departure follows the pacing rate until it is due. In ns-3.44, as in Linux
+     * (tcp_wstamp_ns), it is fixed when the packet before leaves, by the rate of then: what an ACK
+     * tells meanwhile comes one interval late, which counts where intervals are long.
+     */
+    void FollowRate();
+
   protected:
     /**
      * What arrives again after the end is answered again (RFC 793, 3.9). In ns-3 a sender in
@@ -68,6 +75,8 @@ class TcpSocketPaced : public TcpSocketBase
      * gone, whereupon the sender repeats it for ever.
      */
     void DoForwardUp(Ptr<Packet> packet, const Address& from, const Address& to) override;
+
+    uint32_t SendDataPacket(SequenceNumber32 seq, uint32_t maxSize, bool withAck) override;
 
     /** @return whether it is out of reach */
     bool IsFaded() const;
@@ -81,10 +90,16 @@ class TcpSocketPaced : public TcpSocketBase
      */
     void Unreachable(Ipv4Address from, uint8_t ttl, uint8_t type, uint8_t code, uint32_t seq);
 
+    /** Moves the next departure to where it is due by the rate of now. */
+    void MoveDeparture();
+
     Ptr<TcpSocketBase> Fork() override;
     void NewAck(const SequenceNumber32& ack, bool resetRto) override;
 
-    bool m_faded{false}; //!< whether it is out of reach
+    bool m_faded{false};         //!< whether it is out of reach
+    bool m_followsRate{false};   //!< whether departures follow the rate
+    Time m_departed;             //!< when the packet left after which the pacer holds the next
+    uint32_t m_departedBytes{0}; //!< its payload
 };
 
 } // namespace ns3

@@ -176,6 +176,11 @@ def _check_flow(flow: Flow, where: str) -> None:
         raise InputError(f"{where}.idle_s: simulated only; remove it, or use pacelab run")
     if flow.opaque:
         raise InputError(f"{where}.opaque: simulated only; remove it, or use pacelab run")
+    if flow.live_departures:
+        raise InputError(
+            f"{where}.live_departures: is not emulated: Linux fixes a departure when the packet "
+            "before leaves; remove it, or use pacelab run"
+        )
     _one_of(flow.variant, tuple(CONGESTION_CONTROLS), f"{where}.variant", "Linux here has")
     if flow.law != "off" and flow.variant != "newreno":
         raise InputError(

@@ -19,6 +19,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from pacelab.errors import InputError
 from pacelab.experiment.campaign import run_all
 from pacelab.experiment.reproduce import Workers
@@ -52,7 +54,11 @@ def take(file: Path, workers: Workers) -> None:
 
     Raises InputError when the file is no archive.
     """
-    program, kept = _read(file)
+    program, kept, unknown = _read(file)
+    if unknown:
+        sys.stderr.write(
+            f"pacelab: {unknown} kept runs are left out: scenarios have other keys now\n"
+        )
     known: Kept = {job: found for job, found in kept.items() if cached(job) is None}
     if program != program_hash():
         known = _trusted(known, workers)
@@ -103,26 +109,33 @@ def _document(found: Kept) -> Table:
     return {"schema": SCHEMA, "program": program_hash(), "scenarios": listed}
 
 
-def _read(file: Path) -> tuple[str, Kept]:
-    """The program that made a file's runs, and the runs."""
+def _read(file: Path) -> tuple[str, Kept, int]:
+    """The program that made a file's runs, the runs, and how many are of no scenario of now."""
     try:
         document = json.loads(lzma.decompress(file.read_bytes()))
         if document["schema"] != SCHEMA:
             raise ValueError
-        return str(document["program"]), dict(_runs_of(document))
+        runs = [len(of["runs"]) for of in document["scenarios"]]
+        kept = dict(_runs_of(document))
+        return str(document["program"]), kept, sum(runs) - len(kept)
     except (OSError, ValueError, KeyError, TypeError, lzma.LZMAError):
         raise InputError(
             f"{file}: holds no runs that this pacelab reads; delete it, and they are made again"
         ) from None
 
 
-def _completed(scenario: Table) -> str:
-    """A scenario with the defaults of keys that came after it was kept."""
-    return json.dumps(Scenario.model_validate(scenario).as_dict(), sort_keys=True)
+def _completed(scenario: Table) -> str | None:
+    """A scenario with the defaults of keys that came after it was kept; None: one has gone."""
+    try:
+        return json.dumps(Scenario.model_validate(scenario).as_dict(), sort_keys=True)
+    except ValidationError:
+        return None
 
 
 def _runs_of(document: Table) -> Iterator[tuple[Job, tuple[Run, float | None]]]:
     for of in document["scenarios"]:
         scenario = _completed(of["scenario"])
+        if scenario is None:
+            continue
         for own in of["runs"]:
             yield Job(scenario, own["seed"]), (own["run"], own["cpu_s"])

@@ -88,6 +88,10 @@ def _check_traffic(flow: Flow, duration_s: float, where: Where) -> None:
         raise where.at("rate_kbps").error("cbr needs a rate; give its payload in kbit/s")
     if flow.law == "shaper" and flow.rate_kbps <= 0:
         raise where.at("rate_kbps").error("shaper needs a rate; give the payload in kbit/s")
+    if flow.live_departures and flow.law in ("off", "shaper"):
+        raise where.at("live_departures").error(
+            "is for a sender that a law paces; give it a law, gap, ap, map or even"
+        )
     if flow.traffic != "cbr" and flow.law != "shaper" and flow.rate_kbps > 0:
         raise where.at("rate_kbps").error(
             'has a meaning for traffic = "cbr" and law = "shaper" only; remove it'

@@ -109,6 +109,11 @@ class _Own(Model):
     bucket: int = Field(
         default=1, ge=1, le=10_000, description="of shaper: packets that may leave together"
     )
+    live_departures: bool = Field(
+        default=False,
+        description="of a paced sender: a departure follows the rate until it is due; else it is "
+        "fixed when the packet before leaves, as in Linux",
+    )
 
 
 class Flow(Tcp, Files, Http, Idle, Opaque, _Own):

@@ -22,10 +22,10 @@ until_so() {
     return 1
 }
 
-# kernel NAME: what is set up in it, and what the programs keep beside
+# kernel NAME: what is set up in it, and what the programs keep beside; whether links are up already does not matter
 kernel() {
     {
-        ip -brief link | sort
+        ip -brief link | awk '{ print $1, $3 }' | sort
         tc qdisc show
         tc filter show dev mesh0 ingress
         tc filter show dev mesh0 egress
