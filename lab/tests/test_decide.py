@@ -11,7 +11,7 @@ import pytest
 
 from pacelab import cli
 from pacelab.experiment import catalogue, decide, definition, runner
-from pacelab.experiment.reproduce import Workers
+from pacelab.experiment.reproduce import Workers, reproduce
 from pacelab.results.sequential import FIRST
 from pacelab.scenario.schema import Table
 
@@ -147,6 +147,17 @@ def test_every_check_gets_the_seeds_that_it_needs(noisy: Callable[[], int]) -> N
         assert measured["low"] < measured["value"] < measured["high"]
 
 
+@pytest.mark.usefixtures("noisy")
+def test_seeds_begin_where_the_file_says(own: Path) -> None:
+    """Else what was developed by some seeds would be reported on the same."""
+    (own / "own.toml").write_text(EXPERIMENT.replace("seeds = 3", "seeds = 3\nfirst_seed = 201"))
+    planned = reproduce(catalogue.find_experiments(["own"], quick=False), Workers(2))[0]
+    assert {tuple(p["result"]["seeds"]) for p in planned["points"]} == {(201, 202, 203)}
+    decided = {p["system"]: p["result"]["seeds"] for p in _decide()["points"]}
+    assert decided["shown"] == [201, 202, 203]
+    assert decided["GAP"][:FIRST] == list(range(201, 201 + FIRST))
+
+
 @pytest.mark.usefixtures("own", "noisy")
 def test_one_worker_and_two_come_to_the_same() -> None:
     """Else results would depend on the machine."""
@@ -195,6 +206,16 @@ def test_the_time_is_over(own: Path, noisy: Callable[[], int]) -> None:
     assert outcome["verdict"] == "undecided"
     assert {check["needs"]["seeds"] for check in outcome["checks"]} == {FIRST}
     assert all(check["needs"]["cpu_s"] > 0 for check in outcome["checks"])
+
+
+@pytest.mark.usefixtures("own")
+def test_what_is_known_is_judged_though_the_time_is_over(noisy: Callable[[], int]) -> None:
+    """Else who asks again, without time for more, would be told less than the first time."""
+    whole = _decide()
+    made = noisy()
+    again = _decide(budget_s=0.0)
+    assert noisy() == made
+    assert _told(again) == _told(whole)
 
 
 def test_what_is_easy_comes_first(

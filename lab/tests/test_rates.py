@@ -204,7 +204,7 @@ def test_the_search_can_be_shown(own: Path, double: Callable[[], int]) -> None:
         (("[0.5, 1.0]", "[0.0]"), "experiment.search.values: 0.0 is no sum of fractions"),
         (('"goodput"', '"badput"'), "experiment.search.measure"),
         (("gateway.host_kbps", "gateway.rate_kbps"), 'write "gateway.host_kbps"'),
-        (("seeds = 2", "seeds = 101"), "set experiment.seeds to less than 101"),
+        (("seeds = 2", "seeds = 101"), "let them end before 101"),
         (('goal = "guarantee"', 'goal = "goodput"'), "search.measure: has a meaning"),
     ],
 )

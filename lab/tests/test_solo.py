@@ -111,6 +111,8 @@ def test_systems_share_the_runs_of_a_host_alone(
     assert solo(other, "A").as_dict() == solo(two, "A").as_dict()
     paced = load(write(TWO), {"flow.1.law": "shaper", "flow.1.rate_kbps": 200.0})
     assert solo(paced, "A").as_dict() == solo(two, "A").as_dict()
+    live = load(write(TWO), {"flow.1.law": "gap", "flow.1.live_departures": True})
+    assert solo(live, "A").as_dict() == solo(two, "A").as_dict()
     bbr = load(write(TWO), {"tcp.variant": "bbr"})
     assert solo(bbr, "A").as_dict() != solo(two, "A").as_dict()
 

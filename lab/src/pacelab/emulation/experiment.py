@@ -55,7 +55,8 @@ def _points(experiment: Experiment) -> list[PointRuns]:
 
 def _outcome(experiment: Experiment, points: Sequence[PointRuns]) -> Table:
     known: dict[tuple[str, int], Run] = {}
-    for seed in range(1, experiment.seeds + 1):
+    first = experiment.about.first_seed
+    for seed in range(first, first + experiment.seeds):
         for point in points:
             scenarios = [point.scenario, *point.alone]
             point.take([_run(scenario, seed, known) for scenario in scenarios])

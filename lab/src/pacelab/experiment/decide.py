@@ -119,7 +119,7 @@ class _Board:
         self.experiment = experiment
         self.searched, scenarios, self.searches = found
         self.points = [
-            begun.get(_key(p)) or PointRuns(scenario, with_solo=experiment.solo)
+            begun.get(_key(p)) or _fresh(experiment, scenario)
             for p, scenario in zip(experiment.points, scenarios, strict=True)
         ]
         tables = [(s, p.table) for s, p in zip(self.searched, self.points, strict=True)]
@@ -133,6 +133,14 @@ class _Board:
     def search(self) -> None:
         """Searches for what is only shown; its points are there then."""
         self._begin(self.whole, _scenarios(self.whole, self.workers), self._begun())
+
+    def take_known(self) -> None:
+        """Judges and shows what runs an earlier call has made."""
+        for check in self.undecided():
+            while check.goes_on and _all_known(check.points, next_stage(check.stage)):
+                check.judge()
+        for point in self.points:
+            _take_known(point, self.experiment.seeds)
 
     def show_known(self) -> None:
         """Shows what is only shown as an earlier call found it, with the runs that there are."""
@@ -243,12 +251,17 @@ def _scenarios(
     """
     if not experiment.search or not any(p.searched for p in experiment.points):
         return [None] * len(experiment.points), [p.scenario() for p in experiment.points], set()
-    reported = by(experiment.seeds, workers, solo=experiment.solo)
+    reported = by(experiment.seeds, workers, experiment.about.first_seed, solo=experiment.solo)
     seeds = experiment.search.seeds
     trials = by(seeds, workers, SEARCH_SEED, solo=experiment.solo)
     values, requests = find_values(experiment, reported, trials)
     scenarios = [point.scenario(settings) for point, settings in requests]
     return values, scenarios, reported.jobs | trials.jobs
+
+
+def _fresh(experiment: Experiment, scenario: Scenario) -> PointRuns:
+    """A point that has no runs yet."""
+    return PointRuns(scenario, with_solo=experiment.solo, first_seed=experiment.about.first_seed)
 
 
 def _take_known(point: PointRuns, seeds: int) -> None:
@@ -259,6 +272,13 @@ def _take_known(point: PointRuns, seeds: int) -> None:
         if len(known) < len(runs):
             return
         point.take(known)
+
+
+def _all_known(points: Sequence[PointRuns], seeds: int) -> bool:
+    """Whether points have so many runs, once they have been given those that have been made."""
+    for point in points:
+        _take_known(point, seeds)
+    return all(len(point.runs) >= seeds for point in points)
 
 
 Wanted = list[tuple[PointRuns, int]]
@@ -340,10 +360,10 @@ def decide(
     """The outcomes of experiments, whose seeds are added until each check is decided, and the runs
     that they are of.
 
-    ``budget_s``: wall-clock time after which nothing more is begun; what was begun is finished. In
-    any case one run of each point is made, and searches for points that checks look at; points that
-    are only shown, and have to be searched for, are left out where the time is over before, unless
-    an earlier call has found them.
+    ``budget_s``: wall-clock time after which nothing more is begun; what was begun is finished, and
+    what earlier calls have made is judged and shown. In any case one run of each point is made, and
+    searches for points that checks look at; points that are only shown, and have to be searched
+    for, are left out where the time is over before, unless an earlier call has found them.
     """
     end_s = time.monotonic() + budget_s
     boards = [_Board(experiment, workers) for experiment in experiments]
@@ -353,6 +373,7 @@ def decide(
         if next(rounds, StopIteration) is StopIteration:
             break
     for board in boards:
+        board.take_known()
         if board.search_is_due:
             board.show_known()
     return [board.result() for board in boards], {job for b in boards for job in b.jobs()}

@@ -308,10 +308,11 @@ def _check_search(about: About, where: Where) -> None:
     for value in search.values or []:
         if value <= 0:
             raise where.at("values").error(f"{value} is no sum of fractions; give more than 0")
-    if about.seeds >= rates.SEARCH_SEED:
+    last = about.first_seed + about.seeds - 1
+    if about.first_seed < rates.SEARCH_SEED + search.seeds and last >= rates.SEARCH_SEED:
         raise where.at("seeds").error(
-            f"the search has seeds from {rates.SEARCH_SEED} on, and {about.seeds} are reported; "
-            f"set experiment.seeds to less than {rates.SEARCH_SEED}"
+            f"the search has seeds from {rates.SEARCH_SEED} on, and seeds to {last} are reported; "
+            f"let them end before {rates.SEARCH_SEED}"
         )
 
 

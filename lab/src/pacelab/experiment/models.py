@@ -135,6 +135,7 @@ class About(Model):
     plot: Kind | None = None
     xlabel: str = ""
     seeds: int = Field(default=10, ge=1, le=1000)
+    first_seed: int = Field(default=1, ge=1, le=1_000_000)
     sweep: Sweep | None = None
     search: Search | None = None
     reference: Reference | None = None

@@ -18,8 +18,9 @@ from pacelab.scenario.schema import Table
 class PointRuns:
     """A scenario and the runs that it has so far; ``table`` is what measures look at."""
 
-    def __init__(self, scenario: Scenario, *, with_solo: bool) -> None:
+    def __init__(self, scenario: Scenario, *, with_solo: bool, first_seed: int = 1) -> None:
         self.scenario = scenario
+        self.first_seed = first_seed
         self.hosts = bulk_hosts(scenario) if with_solo else []
         self.alone = [solo(scenario, host) for host in self.hosts]
         self.runs: list[Run] = []
@@ -31,12 +32,12 @@ class PointRuns:
         return [make_job(s, seed) for seed in seeds for s in [self.scenario, *self.alone]]
 
     def missing(self, seeds: int) -> list[Job]:
-        """The runs that it has not of seeds 1 .. so many."""
-        return self.of(range(len(self.runs) + 1, seeds + 1))
+        """The runs that it has not of so many seeds from the first on."""
+        return self.of(range(self.first_seed + len(self.runs), self.first_seed + seeds))
 
     def jobs(self) -> list[Job]:
-        """Those of seeds 1 .. that it has."""
-        return self.of(range(1, len(self.runs) + 1))
+        """Those that it has."""
+        return self.of(range(self.first_seed, self.first_seed + len(self.runs)))
 
     def take(self, runs: Sequence[Run]) -> None:
         """Has runs, in the order of their jobs."""

@@ -101,7 +101,9 @@ def cost_of(jobs: Collection[Job]) -> float | None:
 
 def reproduce(experiments: Sequence[Experiment], workers: Workers) -> list[Table]:
     """Runs experiments, those without a search in one campaign; returns their outcomes."""
-    simulations = {e.id: Simulations(e.seeds, workers, solo=e.solo) for e in experiments}
+    simulations = {
+        e.id: Simulations(e.seeds, workers, e.about.first_seed, solo=e.solo) for e in experiments
+    }
     plain = [e for e in experiments if not e.search]
     plans = [simulations[e.id].plan([p.scenario() for p in e.points]) for e in plain]
     jobs = [job for own in plans for _, of_one in own for job in of_one]

@@ -116,6 +116,12 @@ def least(field: Field) -> float | None:
     return min((r for own in window_ratios(field).values() for r in own), default=None)
 
 
+def middle(field: Field) -> float | None:
+    """The median ratio of all hosts' windows; None where no window counts."""
+    ratios = [r for own in window_ratios(field).values() for r in own]
+    return float(np.median(ratios)) if ratios else None
+
+
 def missed(field: Field) -> float | None:
     """The share of all hosts' windows in which the part was missed."""
     ratios = [r for own in window_ratios(field).values() for r in own]

@@ -52,6 +52,14 @@ HOST_MEASURES = {
         percent=True,
         solo=True,
     ),
+    "guarantee_median": HostMeasure(
+        "median goodput over 10 s, of a 1/n of what the host gets alone",
+        _field(guarantee.middle),
+        3,
+        absolute=True,
+        percent=True,
+        solo=True,
+    ),
     "guarantee_missed": HostMeasure(
         "share of 10 s windows under 0.9 of a 1/n of what the host gets alone",
         _field(guarantee.missed),

@@ -24,7 +24,11 @@ from pacelab.scenario.people import ResolvedPerson
 from pacelab.scenario.schema import Table
 
 # The keys of a flow that belong to a law at its sender, as a flow without one has them.
-NO_LAW: Table = {"law": "off", "bucket": Flow.model_fields["bucket"].default}
+NO_LAW: Table = {
+    "law": "off",
+    "bucket": Flow.model_fields["bucket"].default,
+    "live_departures": False,
+}
 
 # How long a transfer grows before it is measured, and for how long it is: a window of the
 # guarantee, and three, so that the figure varies less than what is held against it.
