@@ -2,14 +2,17 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 
+#include "tcp-line.h"
 #include "test-scenarios.h"
 
 #include "../model/sender/tcp-meshpace.h"
 #include "../runner/simulation.h"
 
+#include "ns3/boolean.h"
 #include "ns3/config.h"
 #include "ns3/enum.h"
 #include "ns3/simulator.h"
+#include "ns3/string.h"
 #include "ns3/tcp-header.h"
 #include "ns3/test.h"
 #include "ns3/uinteger.h"
@@ -132,6 +135,63 @@ class SpacingTestCase : public TestCase
     std::vector<double> m_ofNow;  //!< gap by the interval in force at the end of it
 };
 
+/** What a loss has sent again at once leaves the departures alone that follow the rate. */
+class ResentTestCase : public TestCase
+{
+  public:
+    ResentTestCase()
+        : TestCase("Live departures keep to the rate beside a retransmission")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        constexpr uint32_t SEGMENTS = 200;
+        auto flow = FtpFlow("A", "B");
+        flow.initial_window = 10;
+        Config::SetDefault("ns3::TcpSocketState::EnablePacing", BooleanValue(true));
+        Config::SetDefault("ns3::TcpSocketState::PaceInitialWindow", BooleanValue(true));
+        Config::SetDefault("ns3::TcpSocketState::MaxPacingRate", StringValue("2Mb/s"));
+        TcpLine line({.flow = flow, .segments = SEGMENTS, .lostThere = {60}});
+        Config::Reset();
+        line.Sender()->FollowRate();
+        line.Sender()->TraceConnectWithoutContext("Tx", MakeCallback(&ResentTestCase::Sent, this));
+        line.Run(5);
+        NS_TEST_EXPECT_MSG_EQ(line.Delivered(), SEGMENTS, "all of it arrives");
+        NS_TEST_EXPECT_MSG_EQ(m_again, 1, "one is sent again");
+        NS_TEST_ASSERT_MSG_EQ(m_gapsS.size(), SEGMENTS - 1, "gaps");
+        const auto [least, most] = std::minmax_element(m_gapsS.begin(), m_gapsS.end());
+        NS_TEST_EXPECT_MSG_GT(*least, 0.99 * flow.segment_bytes * 8 / 2e6, "none leaves sooner");
+        NS_TEST_EXPECT_MSG_LT(*most, flow.min_rto_s, "nor does any wait for a time-out");
+    }
+
+    void Sent(Ptr<const Packet> payload,
+              const TcpHeader& header,
+              Ptr<const TcpSocketBase> /* socket */)
+    {
+        const auto sequence = header.GetSequenceNumber();
+        if (payload->GetSize() > 0 && sequence < m_next)
+        {
+            m_again++;
+        }
+        else if (payload->GetSize() > 0)
+        {
+            if (m_lastS > 0)
+            {
+                m_gapsS.push_back(Simulator::Now().GetSeconds() - m_lastS);
+            }
+            m_lastS = Simulator::Now().GetSeconds();
+            m_next = sequence + payload->GetSize();
+        }
+    }
+
+    SequenceNumber32 m_next{0};
+    uint32_t m_again{0};
+    double m_lastS{0};
+    std::vector<double> m_gapsS; //!< between segments that leave for the first time
+};
+
 /** A fork has the parameters, and has measured nothing. */
 class ForkTestCase : public TestCase
 {
@@ -169,6 +229,7 @@ class TcpMeshpaceTestSuite : public TestSuite
         AddTestCase(new RttTestCase("ap", "gap", false), Duration::QUICK);
         AddTestCase(new SpacingTestCase(false), Duration::QUICK);
         AddTestCase(new SpacingTestCase(true), Duration::QUICK);
+        AddTestCase(new ResentTestCase, Duration::QUICK);
         AddTestCase(new ForkTestCase, Duration::QUICK);
     }
 };

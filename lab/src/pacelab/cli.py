@@ -99,7 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     again = commands.add_parser("reproduce", parents=[workers], help="run the papers' experiments")
     again.add_argument("ids", nargs="+", metavar="ID", help='ids from "pacelab list", or all')
     again.add_argument("--quick", action="store_true", help="fewer and shorter runs")
-    again.add_argument("--seeds", type=_positive, metavar="N", help="seeds 1 .. N")
+    again.add_argument("--seeds", type=_positive, metavar="N", help="so many seeds of each point")
     for name, what in (
         ("system", "just this system; may be given several times, as what follows"),
         ("variant", "just this variant"),

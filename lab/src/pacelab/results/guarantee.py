@@ -111,20 +111,25 @@ def window_ratios(field: Field) -> dict[str, list[float]]:
     return found
 
 
+def _all_ratios(field: Field) -> list[float]:
+    """Those of all hosts' windows."""
+    return [ratio for own in window_ratios(field).values() for ratio in own]
+
+
 def least(field: Field) -> float | None:
     """The least ratio of any host in any window; None where no window counts."""
-    return min((r for own in window_ratios(field).values() for r in own), default=None)
+    return min(_all_ratios(field), default=None)
 
 
 def middle(field: Field) -> float | None:
     """The median ratio of all hosts' windows; None where no window counts."""
-    ratios = [r for own in window_ratios(field).values() for r in own]
+    ratios = _all_ratios(field)
     return float(np.median(ratios)) if ratios else None
 
 
 def missed(field: Field) -> float | None:
     """The share of all hosts' windows in which the part was missed."""
-    ratios = [r for own in window_ratios(field).values() for r in own]
+    ratios = _all_ratios(field)
     return sum(r < KEPT for r in ratios) / len(ratios) if ratios else None
 
 

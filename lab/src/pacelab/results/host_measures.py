@@ -43,31 +43,15 @@ def _field(
     return lambda scenario, run, solos, names: of(field_of(scenario, run, solos, names))
 
 
+def _windows(what: str, of: Callable[[Field], float | None]) -> HostMeasure:
+    label = f"{what} of a 1/n of what the host gets alone"
+    return HostMeasure(label, _field(of), 3, absolute=True, percent=True, solo=True)
+
+
 HOST_MEASURES = {
-    "guarantee_least": HostMeasure(
-        "least goodput over 10 s, of a 1/n of what the host gets alone",
-        _field(guarantee.least),
-        3,
-        absolute=True,
-        percent=True,
-        solo=True,
-    ),
-    "guarantee_median": HostMeasure(
-        "median goodput over 10 s, of a 1/n of what the host gets alone",
-        _field(guarantee.middle),
-        3,
-        absolute=True,
-        percent=True,
-        solo=True,
-    ),
-    "guarantee_missed": HostMeasure(
-        "share of 10 s windows under 0.9 of a 1/n of what the host gets alone",
-        _field(guarantee.missed),
-        3,
-        absolute=True,
-        percent=True,
-        solo=True,
-    ),
+    "guarantee_least": _windows("least goodput over 10 s,", guarantee.least),
+    "guarantee_median": _windows("median goodput over 10 s,", guarantee.middle),
+    "guarantee_missed": _windows("share of 10 s windows under 0.9", guarantee.missed),
     "time_to_share_s": HostMeasure(
         "from arrival to 0.8 of its part, s", _field(guarantee.time_to_share_s), 1, solo=True
     ),
