@@ -159,6 +159,7 @@ def test_datagrams_have_no_part_in_tcps_knobs() -> None:
             '[[flow]]\nfrom = "A"\nto = "B"\nlaw = "gap"\nlive_departures = true',
             "flow.0.live_departures",
         ),
+        ('[[flow]]\nfrom = "B"\nto = "A"\nreceiver = "early"', "flow.0.receiver"),
         ('[[flow]]\nfrom = "B"\nto = "A"\ndelayed_ack = 4', "flow.0.delayed_ack"),
         ('[[flow]]\nfrom = "B"\nto = "A"\ndelayed_ack = "thinning"', "flow.0.delayed_ack"),
         ('[[flow]]\nfrom = "B"\nto = "A"\ndelayed_ack_s = 0.1', "flow.0.delayed_ack_s"),

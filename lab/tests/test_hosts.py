@@ -37,10 +37,12 @@ def test_a_hosts_series_is_the_sum_of_all_that_is_its_own() -> None:
         ({"start_s": 2.5, "stop_s": 6.0}, [], "00111100", "00011100"),
         ({"idle_at_s": 3.0, "idle_s": 2.0}, [], "11100111", "11100111"),
         ({"traffic": "cbr"}, [], "11111111", "00000000"),
+        ({"receiver": "early"}, [], "11111111", "00000000"),
+        ({"receiver": "mute"}, [], "00000000", "00000000"),
         ({}, [{"node": "N1", "at_s": 4.0, "for_s": 2.0}], "11110011", "11110011"),
         ({}, [{"node": "N2", "at_s": 4.0, "for_s": 2.0}], "11111111", "11111111"),
     ],
-    ids=["all the time", "starts and stops", "idle", "asks for so much", "off", "a relay is off"],
+    ids=["all the time", "starts and stops", "idle", "asks for so much", "lies", "mute", "off", "a relay is off"],
 )
 def test_when_a_flow_makes_its_host_active(
     own: Table, outages: list[Table], active: str, bulk: str

@@ -148,6 +148,21 @@ BAD = {
         "flow.0.live_departures",
         "give it a law",
     ),
+    "a liar whose TCP nobody reads": (
+        f'{FLOW}receiver = "early"\nopaque = true\n',
+        "flow.0.receiver",
+        "or opaque",
+    ),
+    "a liar that thins ACKs": (
+        f'{FLOW}receiver = "early"\ndelayed_ack = "thinning"\n',
+        "flow.0.receiver",
+        "or delayed_ack",
+    ),
+    "a liar of pages": (
+        f'{FLOW}receiver = "early"\ntraffic = "files"\n',
+        "flow.0.receiver",
+        "remove it",
+    ),
     "gateway's shaper without a rate": (
         f'[gateway]\nlaw = "shaper"\n{FLOW}',
         "gateway.rate_kbps",

@@ -99,6 +99,13 @@ def test_a_host_alone(two: Scenario) -> None:
     assert solo(two, "RL1").flows[0].rate_kbps == 50.0
 
 
+def test_who_lies_has_no_part(write: Callable[[str], str]) -> None:
+    """Else a promise would be held against what a liar's application gets."""
+    liar = load(write(TWO), {"flow.0.receiver": "lossless"})
+    assert "RL2" in bulk_hosts(load(write(TWO)))
+    assert bulk_hosts(liar) == [host for host in bulk_hosts(load(write(TWO))) if host != "RL2"]
+
+
 @pytest.mark.parametrize(
     "law", [{"law": "off"}, {"law": "gap"}, {"law": "shaper", "rate_kbps": 300.0, "bucket": 3}]
 )
@@ -113,6 +120,8 @@ def test_systems_share_the_runs_of_a_host_alone(
     assert solo(paced, "A").as_dict() == solo(two, "A").as_dict()
     live = load(write(TWO), {"flow.1.law": "gap", "flow.1.live_departures": True})
     assert solo(live, "A").as_dict() == solo(two, "A").as_dict()
+    beside_a_liar = load(write(TWO), {"flow.0.receiver": "early"})
+    assert solo(beside_a_liar, "A").as_dict() == solo(two, "A").as_dict()
     bbr = load(write(TWO), {"tcp.variant": "bbr"})
     assert solo(bbr, "A").as_dict() != solo(two, "A").as_dict()
 

@@ -121,7 +121,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FlowConfig,
                                    opaque,
                                    timestamps,
                                    rack,
-                                   live_departures)
+                                   live_departures,
+                                   receiver)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PingConfig, from, to, interval_s, start_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OutageConfig, node, at_s, for_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Scenario,

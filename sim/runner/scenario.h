@@ -184,6 +184,7 @@ struct FlowConfig
     bool timestamps;            //!< of TCP (RFC 7323)
     bool rack;                  //!< losses are found by time (RFC 8985)
     bool live_departures;       //!< under a law: departures follow the rate
+    std::string receiver;       //!< of ftp: "honest", or how it lies (TcpSocketLying)
 };
 
 /** ICMP echo requests at a constant rate; no flow. */

@@ -4,6 +4,7 @@
 
 #include "tcp-sockets.h"
 
+#include "../model/tcp/tcp-socket-lying.h"
 #include "../model/tcp/tcp-socket-rack.h"
 #include "../model/tcp/tcp-socket-thinning.h"
 #include "../model/tcp/tcp-vegas-ns2.h"
@@ -97,11 +98,22 @@ SetAttributes(Ptr<TcpSocketPaced> socket, const FlowConfig& config)
 namespace
 {
 
-/** @return the type of a flow's sockets, but for a receiver that thins ACKs */
+/** @return the type of a flow's sockets, but for a receiver that thins ACKs, or lies */
 TypeId
 SocketType(const FlowConfig& config)
 {
     return config.rack ? TcpSocketRack::GetTypeId() : TcpSocketPaced::GetTypeId();
+}
+
+/** @return the type of a flow's receiver */
+TypeId
+ReceiverType(const FlowConfig& config)
+{
+    if (TcpSocketLying::Lies(config.receiver))
+    {
+        return TcpSocketLying::GetTypeId();
+    }
+    return config.delayed_ack.thinning ? TcpSocketThinning::GetTypeId() : SocketType(config);
 }
 
 } // namespace
@@ -139,10 +151,12 @@ CreateTcpReceiver(const FlowConfig& config, Ptr<Node> node)
 {
     auto socket = TcpSocketPaced::CreateOn(node,
                                            CongestionControl(config.variant),
-                                           config.delayed_ack.thinning
-                                               ? TcpSocketThinning::GetTypeId()
-                                               : SocketType(config));
+                                           ReceiverType(config));
     SetAttributes(socket, config);
+    if (auto lying = DynamicCast<TcpSocketLying>(socket))
+    {
+        lying->LieAs(config.receiver);
+    }
     socket->SetAttribute("DataRetries",
                          UintegerValue(config.traffic == "person" ? HOST_RETRIES : FIN_RETRIES));
     return socket;

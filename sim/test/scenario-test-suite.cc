@@ -53,7 +53,8 @@ Resolved()
                    "delayed_ack_s": 0.2, "byte_counting": false, "file_bytes": 30000.0,
                    "pareto_shape": 1.5, "pause_s": 1.0, "one_connection": false, "bucket": 1,
                    "idle_at_s": 0.0, "idle_s": 0.0, "opaque": false,
-                   "timestamps": false, "rack": false, "live_departures": false}],
+                   "timestamps": false, "rack": false, "live_departures": false,
+                   "receiver": "honest"}],
         "people": [],
         "pings": [], "outages": []})");
 }

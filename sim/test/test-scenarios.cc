@@ -144,7 +144,8 @@ FtpFlow(const std::string& from, const std::string& to)
             .opaque = false,
             .timestamps = false,
             .rack = false,
-            .live_departures = false};
+            .live_departures = false,
+            .receiver = "honest"};
 }
 
 FlowConfig

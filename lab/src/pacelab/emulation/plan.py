@@ -176,6 +176,8 @@ def _check_flow(flow: Flow, where: str) -> None:
         raise InputError(f"{where}.idle_s: simulated only; remove it, or use pacelab run")
     if flow.opaque:
         raise InputError(f"{where}.opaque: simulated only; remove it, or use pacelab run")
+    if flow.receiver != "honest":
+        raise InputError(f"{where}.receiver: simulated only; remove it, or use pacelab run")
     if flow.live_departures:
         raise InputError(
             f"{where}.live_departures: is not emulated: Linux fixes a departure when the packet "

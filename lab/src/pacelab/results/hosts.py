@@ -189,8 +189,11 @@ def _series(own: _Own, count: int, width: float) -> Host:
     for flow, measured in own.flows:
         spans = _without(_flow_spans(flow), off)
         found.bytes[:] += np.asarray(measured["delivered_bytes"][:count], float)
-        found.active[:] |= _some(spans, count, width)
-        if flow["traffic"] in BULK:
+        # To whom nothing can be promised: who lies. Who lies by saying nothing moves no data, either.
+        receiver = flow.get("receiver", "honest")
+        if receiver != "mute":
+            found.active[:] |= _some(spans, count, width)
+        if flow["traffic"] in BULK and receiver == "honest":
             found.bulk[:] |= _throughout(spans, count, width)
     for person in own.people:
         spans = _without([_person_span(person)], off)

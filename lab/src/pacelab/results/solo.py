@@ -48,9 +48,14 @@ BULK_ACTIVITIES = {"download", "upload"}
 
 def bulk_hosts(scenario: Scenario) -> list[str]:
     """The hosts that have bulk demand at some time: only they have a part that can be missed."""
-    ends = {e for flow in scenario.flows if flow.traffic in BULK for e in (flow.from_, flow.to)}
+    ends = {e for flow in scenario.flows if _is_bulk(flow) for e in (flow.from_, flow.to)}
     ends |= {p.node for p in scenario.people if BULK_ACTIVITIES & set(p.does)}
     return [host for host in scenario_hosts(scenario) if host in ends]
+
+
+def _is_bulk(flow: Flow) -> bool:
+    """Whether a flow has a part: a bulk transfer whose receiver does not lie."""
+    return flow.traffic in BULK and flow.receiver == "honest"
 
 
 def solo(scenario: Scenario, host: str) -> Scenario:
@@ -72,7 +77,7 @@ def _only_transfer(scenario: Scenario, host: str) -> Flow | None:
     if scenario.outages or scenario.clients or any(p.leaves != "closes" for p in scenario.people):
         return None
     wired = scenario.wired_hosts
-    flows = [f for f in scenario.flows if f.traffic in BULK and host in (f.from_, f.to)]
+    flows = [f for f in scenario.flows if _is_bulk(f) and host in (f.from_, f.to)]
     if not all(flow.from_ in wired or flow.to in wired for flow in flows):
         return None
     kinds = [_transfer(flow, host, up=flow.from_ == host) for flow in flows]
@@ -109,7 +114,11 @@ def _transfer_alone(bare: Scenario, host: str, transfer: Flow) -> Scenario:
 
 def _host_alone(bare: Scenario, host: str) -> Scenario:
     """All that a host does, at its times; deaths and outages of the others stay."""
-    flows = [_without_law(f) for f in bare.flows if host in (f.from_, f.to)]
+    flows = [
+        _without_law(f)
+        for f in bare.flows
+        if host in (f.from_, f.to) and f.receiver == "honest"
+    ]
     own: Table = {
         "title": f"{host} alone: {bare.title}",
         "flows": flows,

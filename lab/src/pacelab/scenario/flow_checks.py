@@ -37,6 +37,7 @@ def completed_flows(file: ScenarioFile, nodes: set[str], where: Where) -> list[F
         _check_traffic(flow, file.duration_s, here)
         _check_byte_counting(flow, here)
         _check_idle(flow, file.duration_s, here)
+        _check_receiver(flow, here)
         flows.append(flow)
     return flows
 
@@ -104,6 +105,16 @@ def _check_traffic(flow: Flow, duration_s: float, where: Where) -> None:
         raise where.at("law").error("cbr is not paced; remove the law")
     if flow.traffic == "http" and flow.law != "off":
         raise where.at("law").error("http is not paced where it begins; remove the law")
+
+
+def _check_receiver(flow: Flow, where: Where) -> None:
+    """That only somebody can lie who acknowledges by TCP, one ACK or none for each segment."""
+    if flow.receiver == "honest":
+        return
+    if flow.opaque:
+        raise where.at("receiver").error("lies by TCP, which opaque is not; remove it, or opaque")
+    if flow.delayed_ack == "thinning":
+        raise where.at("receiver").error("does not thin ACKs; remove it, or delayed_ack")
 
 
 def _check_idle(flow: Flow, duration_s: float, where: Where) -> None:

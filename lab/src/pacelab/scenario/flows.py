@@ -78,6 +78,15 @@ class Idle(Model):
     idle_s: float = Field(default=0.0, ge=0, le=1e6, description="of ftp: for how long; 0: never")
 
 
+class Receiver(Model):
+    """Of traffic ``ftp``: whether its receiver tells what has come."""
+
+    receiver: Literal["honest", "early", "lossless", "splits", "late", "mute"] = Field(
+        default="honest",
+        description="of ftp: acknowledges what comes; else how it lies, see below",
+    )
+
+
 class Opaque(Model):
     """Of traffic ``ftp``: what the gateway sees of it."""
 
@@ -116,7 +125,7 @@ class _Own(Model):
     )
 
 
-class Flow(Tcp, Files, Http, Idle, Opaque, _Own):
+class Flow(Tcp, Files, Http, Idle, Receiver, Opaque, _Own):
     """``[[flow]]``: as the file states it, or completed."""
 
     @model_serializer(mode="wrap")
@@ -143,6 +152,7 @@ TRAFFIC_KEYS = {
     **dict.fromkeys(Files.model_fields, ("files",)),
     **dict.fromkeys(Idle.model_fields, ("ftp",)),
     **dict.fromkeys(Opaque.model_fields, ("ftp",)),
+    **dict.fromkeys(Receiver.model_fields, ("ftp",)),
     "pause_s": ("http", "files"),
 }
 
