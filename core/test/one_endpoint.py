@@ -108,23 +108,23 @@ ALLOWED = {
         ("sender.interval_ns as f64 / 1e3", SHOWN),
     ],
     "linux/crates/meshpace/src/show/metrics.rs": [("f.interval_us / 1e6", SHOWN)],
-    "sim/model/gateway/meshpace-gateway-shares.cc": [
+    "contrib/meshpace/model/gateway/meshpace-gateway-shares.cc": [
         ("entry.second->HeadReadyNs() <= nowNs", QUEUE),
         ("std::max(counts ? m_hostShares.DueNs(host, readyNs)", QUEUE),
     ],
-    "sim/model/gateway/meshpace-gateway.cc": [
+    "contrib/meshpace/model/gateway/meshpace-gateway.cc": [
         ("first->first > nowNs", QUEUE),
         ("DueNs(key, *connection, nowNs) <= nowNs", QUEUE),
         ("std::min(NextConnection(radio, nowNs)", QUEUE),
         ("std::min(nextNs, DueNs(key, *connection, nowNs))", QUEUE),
     ],
-    "sim/model/gateway/meshpace-hosts.cc": [
+    "contrib/meshpace/model/gateway/meshpace-hosts.cc": [
         ("second.sinceNs) <= nowNs", QUEUE),
         ("std::min(nextNs, std::max(dueNs, nowNs))", QUEUE),
     ],
-    "sim/model/gateway/meshpace-statistics.cc": [("mp_rate_mpps(intervalNs) / 1e3", SHOWN)],
-    "sim/model/gateway/path-reader.cc": [("GetDataRate(width) / 1000", "ns-3's unit into ours")],
-    "sim/model/sender/tcp-shaper.cc": [
+    "contrib/meshpace/model/gateway/meshpace-statistics.cc": [("mp_rate_mpps(intervalNs) / 1e3", SHOWN)],
+    "contrib/meshpace/model/gateway/path-reader.cc": [("GetDataRate(width) / 1000", "ns-3's unit into ours")],
+    "contrib/meshpace/model/sender/tcp-shaper.cc": [
         ("departureNs > NowNs()", QUEUE),
         ("1e9 / IntervalNs(flow)", SHOWN),
     ],
@@ -150,7 +150,7 @@ def sources(root: Path) -> Iterator[Path]:
         if not file.stem.endswith("tests") and file.stem != "worst":  # which are tests
             yield file
     for folder in ("gateway", "sender"):
-        yield from sorted((root / "sim/model" / folder).glob("*.cc"))
+        yield from sorted((root / "contrib/meshpace/model" / folder).glob("*.cc"))
 
 
 def code(file: Path) -> list[str]:

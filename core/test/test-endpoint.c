@@ -155,6 +155,40 @@ static void test_departures(void)
 }
 
 /* RTT_wired of data and its ACK, once; who asked is remembered; one of four ACKs tells of others. */
+/* Whether the law takes a download for one whose sender has no more. */
+static bool pauses(const struct mp_endpoint *down, uint64_t now_ns)
+{
+	struct mp_demand demand = mp_demand_of(&down->progress, down->sent.max_end, false, false, down->paused_ns, now_ns);
+
+	return demand.paused;
+}
+
+/*
+ * A sender that sends only when all is acknowledged has no more; but not if it has just lost something, for its window may be
+ * a packet: else who is crowded out, and loses nearly all that it sends, would count as content.
+ */
+static void test_pauses(void)
+{
+	struct mp_endpoint down = { 0 };
+	struct mp_acked acked;
+	uint32_t i;
+
+	for (i = 0; i < 3; i++) {
+		sends(&down, i * BYTES, (100 + 20 * i) * ms, false);
+		acknowledges(&down, (i + 1) * BYTES, (110 + 20 * i) * ms, &acked);
+	}
+	CHECK(pauses(&down, 160 * ms), "it lets all be acknowledged");
+	CHECK(!pauses(&down, 1200 * ms), "that was long ago");
+	sends(&down, 3 * BYTES, 2000 * ms, false);
+	sends(&down, 3 * BYTES, 3000 * ms, false); /* the first was lost */
+	acknowledges(&down, 4 * BYTES, 3010 * ms, &acked);
+	sends(&down, 4 * BYTES, 3020 * ms, false);
+	CHECK(!pauses(&down, 3030 * ms), "it has a window of one packet");
+	acknowledges(&down, 5 * BYTES, 3040 * ms, &acked);
+	sends(&down, 5 * BYTES, 6100 * ms, false);
+	CHECK(pauses(&down, 6110 * ms), "nothing was lost for three seconds");
+}
+
 static void test_an_upload(void)
 {
 	struct mp_endpoint up = { 0 };
@@ -186,6 +220,7 @@ int main(int argc, char **argv)
 	test_holes();
 	test_what_the_cache_has();
 	test_departures();
+	test_pauses();
 	test_an_upload();
 	return check_end();
 }

@@ -8,7 +8,7 @@ import pytest
 
 from pacelab.results.law import ROOT
 
-PARTS = ("core", "docs", "lab", "linux", "packaging", "results", "scenarios", "sim")
+PARTS = ("contrib", "core", "docs", "lab", "linux", "packaging", "results", "scenarios", "sim")
 DOCUMENTS = sorted(
     [*ROOT.glob("*.md"), *(file for part in PARTS for file in (ROOT / part).rglob("*.md"))]
 )
@@ -17,7 +17,7 @@ MAP = re.compile(r"\}\s*(\w+)\s+SEC\(\"\.maps\"\)|\b(\w+) SEC\(\"\.(?:ro)?data\.
 TABLE_ROW = re.compile(r"^\| `(mp_\w+)` \| `([\w.]+)` \|", re.MULTILINE)
 NAME = re.compile(r"`([A-Za-z]\w*(?:::\w+)?|[\w/-]+\.(?:h|c|rs|py)|[\w/]+/)`")
 UNDERSTAND = ROOT / "docs" / "understand"
-SOURCES = tuple(ROOT / part for part in ("core", "linux", "sim", "lab"))
+SOURCES = tuple(ROOT / part for part in ("contrib", "core", "linux", "sim", "lab"))
 CODE_FOLDERS = ("linux/crates/meshpace/src",)
 SOURCE_SUFFIXES = {".py", ".rs", ".h", ".c", ".cc"}
 NAMED = re.compile(r"\bdocs/[\w/.-]*\w")

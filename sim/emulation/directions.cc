@@ -4,13 +4,13 @@
 
 #include "directions.h"
 
-#include "../model/gateway/path-reader.h"
 #include "../runner/radio.h"
 
 #include "ns3/ipv4-routing-protocol.h"
 #include "ns3/ipv4.h"
 #include "ns3/mac48-address.h"
 #include "ns3/node.h"
+#include "ns3/path-reader.h"
 
 #include <sstream>
 

@@ -15,9 +15,9 @@
 #include "ns3/boolean.h"
 #include "ns3/global-value.h"
 #include "ns3/ipv4.h"
+#include "ns3/queue-disc.h"
 #include "ns3/rng-seed-manager.h"
 #include "ns3/simulator.h"
-#include "ns3/queue-disc.h"
 #include "ns3/string.h"
 #include "ns3/traffic-control-layer.h"
 

@@ -7,10 +7,9 @@
 
 #include "network.h"
 
-#include "../model/gateway/meshpace-gateway.h"
-#include "../model/sender/tcp-meshpace.h"
-
+#include "ns3/meshpace-gateway.h"
 #include "ns3/nstime.h"
+#include "ns3/tcp-meshpace.h"
 
 #include <deque>
 #include <functional>

@@ -11,8 +11,7 @@
 #include "result.h"
 #include "simulation.h"
 
-#include "../model/law-clock.h"
-
+#include "ns3/law-clock.h"
 #include "ns3/simulator.h"
 
 #include <ctime>

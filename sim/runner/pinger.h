@@ -7,8 +7,7 @@
 
 #include "scenario.h"
 
-#include "../model/icmp/echo-socket.h"
-
+#include "ns3/echo-socket.h"
 #include "ns3/ipv4-address.h"
 #include "ns3/node.h"
 #include "ns3/nstime.h"

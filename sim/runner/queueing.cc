@@ -8,13 +8,13 @@
 #include "wifi-parts.h"
 
 #include "../model/radio/station-queue-disc.h"
-#include "../model/sender/yang-queue-disc.h"
 
 #include "ns3/queue-size.h"
 #include "ns3/traffic-control-helper.h"
 #include "ns3/traffic-control-layer.h"
 #include "ns3/wifi-mac.h"
 #include "ns3/wifi-net-device.h"
+#include "ns3/yang-queue-disc.h"
 
 #include <cmath>
 

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 
-#ifndef MESHPACE_QUEUEING_H
-#define MESHPACE_QUEUEING_H
+#ifndef MESHPACE_RUNNER_QUEUEING_H
+#define MESHPACE_RUNNER_QUEUEING_H
 
 #include "scenario.h"
 
@@ -40,4 +40,4 @@ void InstallQueueing(const Scenario& scenario,
 
 } // namespace ns3
 
-#endif // MESHPACE_QUEUEING_H
+#endif // MESHPACE_RUNNER_QUEUEING_H

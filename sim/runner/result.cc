@@ -9,7 +9,7 @@
 
 #include "people/people-result.h"
 
-#include "../model/sender/tcp-meshpace.h"
+#include "ns3/tcp-meshpace.h"
 
 #include <algorithm>
 #include <cmath>

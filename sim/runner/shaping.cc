@@ -4,9 +4,8 @@
 
 #include "shaping.h"
 
-#include "../model/shaping/ingress-queue.h"
-
 #include "ns3/enum.h"
+#include "ns3/ingress-queue.h"
 #include "ns3/traffic-control-layer.h"
 
 #include <cmath>

@@ -8,7 +8,7 @@
 #include "network.h"
 #include "scenario.h"
 
-#include "../model/shaping/rated-queue-disc.h"
+#include "ns3/rated-queue-disc.h"
 
 #include <string>
 

@@ -8,13 +8,11 @@
 #include "radio.h"
 #include "simulation.h"
 
-#include "../model/gateway/meshpace-queue-disc.h"
-#include "../model/gateway/path-reader.h"
-#include "../model/sender/tcp-meshpace.h"
-
 #include "ns3/boolean.h"
 #include "ns3/enum.h"
-#include "ns3/traffic-control-layer.h"
+#include "ns3/meshpace-helper.h"
+#include "ns3/path-reader.h"
+#include "ns3/tcp-meshpace.h"
 #include "ns3/uinteger.h"
 
 #include <cmath>
@@ -25,19 +23,6 @@ namespace ns3
 
 namespace
 {
-
-/**
- * Puts a queue disc on a device.
- * @param node the device's node
- * @param device the device
- * @param disc the queue disc
- */
-void
-SetRootQueueDisc(Ptr<Node> node, Ptr<NetDevice> device, Ptr<QueueDisc> disc)
-{
-    auto layer = node->GetObject<TrafficControlLayer>();
-    layer->SetRootQueueDiscOnDevice(device, disc);
-}
 
 /**
  * @param name what [gateway] omit says
@@ -145,22 +130,13 @@ Simulation::InstallGateway(const std::string& name)
             gateway->SetForeignHost(m_network->Address(host));
         }
     }
-    const auto node = m_network->GetNode(name);
+    NetDeviceContainer radios;
     for (uint32_t radio = 0; radio < m_network->Radios(); radio++)
     {
-        auto mesh = CreateObject<MeshpaceMeshQueueDisc>();
-        mesh->SetGateway(gateway, radio);
-        SetRootQueueDisc(node, m_network->MeshDevice(name, radio), mesh);
+        radios.Add(m_network->MeshDevice(name, radio));
     }
+    MeshpaceHelper::Install(gateway, radios, m_network->WiredDevice(name));
     TellLinks(gateway, name);
-    auto wired = CreateObject<MeshpaceWiredQueueDisc>();
-    wired->SetGateway(gateway);
-    SetRootQueueDisc(node, m_network->WiredDevice(name), wired);
-    m_wakeUps.push_back(std::make_unique<TcpWakeUp>(node));
-    gateway->SetWakeUpCallback(MakeCallback(&TcpWakeUp::Send, m_wakeUps.back().get()));
-    m_echoes.push_back(
-        std::make_unique<HostEcho>(node, MakeCallback(&MeshpaceGateway::Answered, gateway)));
-    gateway->SetAskCallback(MakeCallback(&HostEcho::Ask, m_echoes.back().get()));
     m_routes->Tell(name, gateway);
 }
 

@@ -11,12 +11,11 @@
 #include "outages.h"
 #include "tcp-sockets.h"
 
-#include "../model/sender/tcp-meshpace.h"
-#include "../model/tcp/udp-encapsulation.h"
-
 #include "ns3/object-factory.h"
 #include "ns3/rng-seed-manager.h"
 #include "ns3/simulator.h"
+#include "ns3/tcp-meshpace.h"
+#include "ns3/udp-encapsulation.h"
 
 #include <algorithm>
 #include <map>

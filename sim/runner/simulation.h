@@ -14,10 +14,8 @@
 
 #include "people/person.h"
 
-#include "../model/gateway/meshpace-gateway.h"
-#include "../model/gateway/host-echo.h"
-#include "../model/sender/tcp-wake-up.h"
-#include "../model/sender/tcp-shaper.h"
+#include "ns3/meshpace-gateway.h"
+#include "ns3/tcp-shaper.h"
 
 #include <functional>
 #include <map>
@@ -115,8 +113,6 @@ class Simulation
     const Scenario& m_scenario;
     std::unique_ptr<MeshNetwork> m_network;
     std::unique_ptr<LiveRoutes> m_routes;
-    std::vector<std::unique_ptr<TcpWakeUp>> m_wakeUps;
-    std::vector<std::unique_ptr<HostEcho>> m_echoes;
     std::vector<Ptr<MeshpaceGateway>> m_gateways; //!< as MeshNetwork::Gateways
     std::vector<Shaping> m_shaping;               //!< likewise
     std::vector<std::unique_ptr<Flow>> m_flows;

@@ -7,13 +7,12 @@
 
 #include "flow.h"
 
-#include "../model/sender/tcp-meshpace.h"
-#include "../model/tcp/tcp-socket-paced.h"
-
 #include "ns3/event-id.h"
 #include "ns3/nstime.h"
 #include "ns3/socket.h"
+#include "ns3/tcp-meshpace.h"
 #include "ns3/tcp-socket-base.h"
+#include "ns3/tcp-socket-paced.h"
 
 #include <cstdint>
 #include <vector>

@@ -4,15 +4,14 @@
 
 #include "tcp-sockets.h"
 
-#include "../model/tcp/tcp-socket-lying.h"
-#include "../model/tcp/tcp-socket-rack.h"
-#include "../model/tcp/tcp-socket-thinning.h"
-#include "../model/tcp/tcp-vegas-ns2.h"
-#include "../model/tcp/udp-encapsulation.h"
-
 #include "ns3/boolean.h"
 #include "ns3/double.h"
 #include "ns3/nstime.h"
+#include "ns3/tcp-socket-lying.h"
+#include "ns3/tcp-socket-rack.h"
+#include "ns3/tcp-socket-thinning.h"
+#include "ns3/tcp-vegas-ns2.h"
+#include "ns3/udp-encapsulation.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>

@@ -7,10 +7,9 @@
 
 #include "scenario.h"
 
-#include "../model/sender/tcp-meshpace.h"
-#include "../model/tcp/tcp-socket-paced.h"
-
 #include "ns3/node.h"
+#include "ns3/tcp-meshpace.h"
+#include "ns3/tcp-socket-paced.h"
 
 namespace ns3
 {

@@ -6,9 +6,9 @@
 
 #include "test-scenarios.h"
 
-#include "../model/gateway/meshpace-air.h"
 #include "../runner/simulation.h"
 
+#include "ns3/meshpace-air.h"
 #include "ns3/rng-seed-manager.h"
 #include "ns3/test.h"
 

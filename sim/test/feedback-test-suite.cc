@@ -6,10 +6,10 @@
 
 #include "test-scenarios.h"
 
-#include "../model/gateway/meshpace-connection.h"
 #include "../runner/result.h"
 #include "../runner/simulation.h"
 
+#include "ns3/meshpace-connection.h"
 #include "ns3/rng-seed-manager.h"
 #include "ns3/tcp-header.h"
 #include "ns3/test.h"

@@ -5,10 +5,9 @@
 #ifndef GATEWAY_DISC_H
 #define GATEWAY_DISC_H
 
-#include "../model/gateway/meshpace-queue-disc.h"
-
 #include "ns3/boolean.h"
 #include "ns3/enum.h"
+#include "ns3/meshpace-queue-disc.h"
 #include "ns3/simulator.h"
 #include "ns3/tcp-header.h"
 #include "ns3/test.h"

@@ -5,12 +5,12 @@
 #include "test-scenarios.h"
 
 #include "../model/radio/link-rates-layer.h"
-#include "../model/sender/tcp-meshpace.h"
 #include "../runner/link-rates.h"
 #include "../runner/simulation.h"
 
 #include "ns3/rng-seed-manager.h"
 #include "ns3/simulator.h"
+#include "ns3/tcp-meshpace.h"
 #include "ns3/test.h"
 #include "ns3/wifi-mac-header.h"
 #include "ns3/wifi-net-device.h"

@@ -5,8 +5,7 @@
 #include "radio-line.h"
 #include "test-scenarios.h"
 
-#include "../model/gateway/path-reader.h"
-
+#include "ns3/path-reader.h"
 #include "ns3/test.h"
 #include "ns3/wifi-phy.h"
 #include "ns3/wifi-utils.h"

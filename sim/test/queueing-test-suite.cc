@@ -4,7 +4,6 @@
 
 #include "test-scenarios.h"
 
-#include "../model/sender/yang-queue-disc.h"
 #include "../runner/queueing.h"
 #include "../runner/simulation.h"
 
@@ -12,6 +11,7 @@
 #include "ns3/simulator.h"
 #include "ns3/test.h"
 #include "ns3/traffic-control-layer.h"
+#include "ns3/yang-queue-disc.h"
 
 #include <algorithm>
 

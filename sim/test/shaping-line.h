@@ -5,10 +5,9 @@
 #ifndef MESHPACE_SHAPING_LINE_H
 #define MESHPACE_SHAPING_LINE_H
 
-#include "../model/shaping/rated-queue-disc.h"
-
 #include "ns3/enum.h"
 #include "ns3/ipv4-queue-disc-item.h"
+#include "ns3/rated-queue-disc.h"
 #include "ns3/simulator.h"
 #include "ns3/udp-header.h"
 #include "ns3/udp-l4-protocol.h"

@@ -6,10 +6,10 @@
 
 #include "test-scenarios.h"
 
-#include "../model/shaping/rated-queue-disc.h"
 #include "../runner/simulation.h"
 
 #include "ns3/fq-codel-queue-disc.h"
+#include "ns3/rated-queue-disc.h"
 #include "ns3/rng-seed-manager.h"
 #include "ns3/test.h"
 #include "ns3/traffic-control-layer.h"

@@ -5,12 +5,12 @@
 #ifndef MESHPACE_TCP_LINE_H
 #define MESHPACE_TCP_LINE_H
 
-#include "../model/tcp/tcp-socket-paced.h"
 #include "../runner/scenario.h"
 
 #include "ns3/error-model.h"
 #include "ns3/node-container.h"
 #include "ns3/nstime.h"
+#include "ns3/tcp-socket-paced.h"
 
 #include <cstdint>
 #include <list>

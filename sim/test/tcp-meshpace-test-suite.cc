@@ -5,7 +5,6 @@
 #include "tcp-line.h"
 #include "test-scenarios.h"
 
-#include "../model/sender/tcp-meshpace.h"
 #include "../runner/simulation.h"
 
 #include "ns3/boolean.h"
@@ -14,6 +13,7 @@
 #include "ns3/simulator.h"
 #include "ns3/string.h"
 #include "ns3/tcp-header.h"
+#include "ns3/tcp-meshpace.h"
 #include "ns3/test.h"
 #include "ns3/uinteger.h"
 

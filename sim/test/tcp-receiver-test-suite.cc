@@ -5,8 +5,7 @@
 #include "tcp-line.h"
 #include "test-scenarios.h"
 
-#include "../model/tcp/tcp-socket-thinning.h"
-
+#include "ns3/tcp-socket-thinning.h"
 #include "ns3/test.h"
 
 using namespace ns3;

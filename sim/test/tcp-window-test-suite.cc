@@ -5,11 +5,10 @@
 #include "tcp-line.h"
 #include "test-scenarios.h"
 
-#include "../model/tcp/tcp-byte-counting.h"
-#include "../model/tcp/tcp-vegas-ns2.h"
-
 #include "ns3/boolean.h"
 #include "ns3/simulator.h"
+#include "ns3/tcp-byte-counting.h"
+#include "ns3/tcp-vegas-ns2.h"
 #include "ns3/test.h"
 
 using namespace ns3;

@@ -5,11 +5,11 @@
 #include "radio-line.h"
 #include "test-scenarios.h"
 
-#include "../model/pointer-attribute.h"
 #include "../runner/sinr-links.h"
 
 #include "ns3/mobility-model.h"
 #include "ns3/node.h"
+#include "ns3/pointer-attribute.h"
 #include "ns3/propagation-loss-model.h"
 #include "ns3/rng-seed-manager.h"
 #include "ns3/simulator.h"

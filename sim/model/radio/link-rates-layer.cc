@@ -10,13 +10,12 @@
 
 #include "ns3/ipv4-interface.h"
 #include "ns3/ipv4-l3-protocol.h"
+#include "ns3/link-rates-option.h"
 #include "ns3/mac48-address.h"
 #include "ns3/simulator.h"
 #include "ns3/wifi-net-device.h"
 
-#include <algorithm>
 #include <array>
-#include <optional>
 
 namespace ns3
 {
@@ -25,17 +24,6 @@ NS_OBJECT_ENSURE_REGISTERED(LinkRatesLayer);
 
 namespace
 {
-
-constexpr uint32_t MIN_HEADER_BYTES = 20;
-
-/** @return where the option begins in a segment's header, nothing when it is not there */
-std::optional<uint32_t>
-FindLinks(const TcpSegment& segment)
-{
-    const auto optionsBytes = segment.headerBytes - MIN_HEADER_BYTES;
-    const auto at = mp_link_rates_find(&segment.bytes[MIN_HEADER_BYTES], optionsBytes);
-    return at < optionsBytes ? std::optional(MIN_HEADER_BYTES + at) : std::nullopt;
-}
 
 /** @return the bit rate at which a radio sends to a neighbour, kbit/s; 0: unknown */
 uint32_t
@@ -111,45 +99,19 @@ LinkRatesLayer::Send(Ptr<NetDevice> device, Ptr<QueueDiscItem> item)
         m_below->Send(device, item);
         return;
     }
-    if (!FindLinks(*segment) && IsDue(StaticCast<Ipv4QueueDiscItem>(item)->GetHeader(), *segment))
+    if (!FindLinkRates(*segment) && IsDue(StaticCast<Ipv4QueueDiscItem>(item)->GetHeader(), *segment))
     {
         std::array<uint8_t, MP_LINK_RATES_BYTES> option;
         mp_link_rates_write(option.data());
         item = InsertOption(item, *segment, option.data(), option.size());
         segment = TcpSegment::Read(item);
     }
-    if (const auto at = FindLinks(*segment))
+    if (const auto at = FindLinkRates(*segment))
     {
         mp_link_rates_add(&segment->bytes[*at], KbpsTo(device, item->GetAddress()));
         item = ReplaceHeader(item, *segment);
     }
     m_below->Send(device, item);
-}
-
-std::vector<uint32_t>
-ReadLinkRates(const TcpSegment& segment)
-{
-    const auto at = FindLinks(segment);
-    if (!at)
-    {
-        return {};
-    }
-    std::array<uint32_t, MP_LINK_RATES_MAX> kbps;
-    const auto links = mp_link_rates_read(&segment.bytes[*at], kbps.data());
-    return {kbps.begin(), kbps.begin() + links};
-}
-
-Ptr<QueueDiscItem>
-EraseLinkRates(Ptr<QueueDiscItem> item)
-{
-    auto segment = TcpSegment::Read(item);
-    const auto at = segment ? FindLinks(*segment) : std::nullopt;
-    if (!at)
-    {
-        return item;
-    }
-    std::fill_n(segment->bytes.begin() + *at, MP_LINK_RATES_BYTES, MP_TCPOPT_NOP);
-    return ReplaceHeader(item, *segment);
 }
 
 } // namespace ns3

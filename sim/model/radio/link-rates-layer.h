@@ -5,10 +5,9 @@
 #ifndef MESHPACE_LINK_RATES_LAYER_H
 #define MESHPACE_LINK_RATES_LAYER_H
 
-#include "../tcp/tcp-wire.h"
-
 #include "ns3/ipv4-address.h"
 #include "ns3/nstime.h"
+#include "ns3/tcp-wire.h"
 #include "ns3/traffic-control-layer.h"
 
 #include <cstdint>
@@ -64,25 +63,6 @@ class LinkRatesLayer : public TrafficControlLayer
     std::set<Ipv4Address> m_sources;  //!< whose ACKs enter the mesh here
     std::map<Flow, Time> m_next;      //!< when the next option is due
 };
-
-/**
- * @ingroup meshpace
- *
- * @param segment a segment
- * @return the bit rates of links that its option tells, kbit/s, in the order in which it passed
- *         them; none when it has no such option or the path was too long for it
- */
-std::vector<uint32_t> ReadLinkRates(const TcpSegment& segment);
-
-/**
- * @ingroup meshpace
- *
- * Overwrites the option with NOPs: what leaves the mesh is as it came.
- *
- * @param item a segment
- * @return the packet to send instead; the item itself when it has no such option
- */
-Ptr<QueueDiscItem> EraseLinkRates(Ptr<QueueDiscItem> item);
 
 } // namespace ns3
 

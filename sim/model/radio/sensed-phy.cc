@@ -4,9 +4,8 @@
 
 #include "sensed-phy.h"
 
-#include "../pointer-attribute.h"
-
 #include "ns3/constant-position-mobility-model.h"
+#include "ns3/pointer-attribute.h"
 #include "ns3/propagation-delay-model.h"
 #include "ns3/propagation-loss-model.h"
 #include "ns3/simulator.h"

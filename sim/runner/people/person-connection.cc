@@ -6,10 +6,9 @@
 
 #include "../tcp-sockets.h"
 
-#include "../../model/tcp/udp-encapsulation.h"
-
 #include "ns3/inet-socket-address.h"
 #include "ns3/simulator.h"
+#include "ns3/udp-encapsulation.h"
 
 #include <algorithm>
 #include <utility>

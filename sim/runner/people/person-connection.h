@@ -10,10 +10,9 @@
 
 #include "../scenario.h"
 
-#include "../../model/tcp/tcp-socket-paced.h"
-
 #include "ns3/event-id.h"
 #include "ns3/socket.h"
+#include "ns3/tcp-socket-paced.h"
 
 #include <cstdint>
 #include <deque>

@@ -11,11 +11,10 @@
 
 #include "../delivery-meter.h"
 
-#include "../../model/sender/tcp-meshpace.h"
-
 #include "ns3/ipv4-address.h"
 #include "ns3/node.h"
 #include "ns3/nstime.h"
+#include "ns3/tcp-meshpace.h"
 
 #include <cstdint>
 #include <functional>

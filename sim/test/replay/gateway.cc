@@ -9,11 +9,11 @@
 
 #include "exceptions.h"
 #include "packets.h"
-
-#include "../../model/gateway/meshpace-gateway.h"
+#include "run.h"
 
 #include "ns3/boolean.h"
 #include "ns3/enum.h"
+#include "ns3/meshpace-gateway.h"
 #include "ns3/nstime.h"
 #include "ns3/simulator.h"
 #include "ns3/uinteger.h"
@@ -22,8 +22,6 @@
 #include <cstring>
 #include <map>
 #include <string_view>
-
-#include "run.h"
 
 using namespace ns3;
 

@@ -8,10 +8,9 @@
 
 #include "packets.h"
 
-#include "../../model/gateway/meshpace-queue-disc.h"
-
 #include "ns3/boolean.h"
 #include "ns3/enum.h"
+#include "ns3/meshpace-queue-disc.h"
 #include "ns3/simulator.h"
 
 #include <algorithm>

@@ -7,10 +7,9 @@
 
 #include "trace.h"
 
-#include "../../model/gateway/meshpace-key.h"
-
 #include "ns3/ipv4-address.h"
 #include "ns3/ipv4-queue-disc-item.h"
+#include "ns3/meshpace-key.h"
 
 /**
  * @param host a trace's number of a mesh host

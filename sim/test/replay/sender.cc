@@ -7,17 +7,15 @@
 // usage: meshpace-replay-sender TRACE...    writes the traces with their outcomes, as core-replay-sender does
 
 #include "packets.h"
-
-#include "../../model/sender/tcp-meshpace.h"
+#include "sender.h"
 
 #include "ns3/enum.h"
 #include "ns3/packet.h"
 #include "ns3/simulator.h"
 #include "ns3/tcp-header.h"
+#include "ns3/tcp-meshpace.h"
 #include "ns3/tcp-socket-base.h"
 #include "ns3/uinteger.h"
-
-#include "sender.h"
 
 using namespace ns3;
 

@@ -3,6 +3,7 @@
 #ifndef MESHPACE_DOWN_H
 #define MESHPACE_DOWN_H
 
+#include "demand.h"
 #include "endpoint.h"
 
 /* A download's first data: what its handshake has told. */
@@ -74,12 +75,11 @@ MP_INLINE void mp_endpoint_down_data(struct mp_endpoint *endpoint, const struct 
 {
 	uint64_t under_way = endpoint->progress.ack ^ endpoint->sent.max_end;
 	bool gap = mp_seq_before(endpoint->sent.max_end, segment->seq);
+	bool is_new = mp_endpoint_data(endpoint, segment, departure_ns);
 
 	endpoint->unanswered.charged += charged;
-	/* Without a branch, for each of which a verifier would walk through all that follows. */
-	endpoint->paused_ns = mp_select_u64((uint32_t)((under_way - 1) >> 63), segment->now_ns,
-					    endpoint->paused_ns);
-	if (mp_endpoint_data(endpoint, segment, departure_ns))
+	endpoint->paused_ns = mp_demand_paused_ns(endpoint->paused_ns, !under_way, !is_new, segment->now_ns);
+	if (is_new)
 		mp_endpoint_note_stored(endpoint, segment, stored, gap);
 	endpoint->path.data_bytes = (uint32_t)mp_max_u64(
 		endpoint->path.data_bytes,

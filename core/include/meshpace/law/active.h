@@ -7,8 +7,8 @@
  *
  * An active host wants more than it gets only while its sender has more to send and is not stopped by the
  * receiver's window: who is bound by the application, the server or the window would get no more if the
- * others got less. A sender that lets all that it sent be acknowledged before it goes on has no more; a pause
- * shorter than a round trip does not show. (TCP's
+ * others got less. A sender that lets all that it sent be acknowledged before it goes on has no more, unless it has
+ * just lost something; a pause shorter than a round trip does not show. (TCP's
  * push flag does not tell: Linux sets it on each super packet.) What bounds a sender inside itself, such as a
  * small buffer, and an upload's application show only in that it does not fill its part (air.h).
  */

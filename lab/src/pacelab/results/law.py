@@ -180,7 +180,7 @@ def laws_of(commit: str, root: Path = ROOT) -> dict[str, str] | None:
 
 def is_changed(root: Path = ROOT) -> bool:
     """Whether the tree's programs differ from the commit's."""
-    programs = ("core", "lab", "linux", "scenarios", "sim")
+    programs = ("contrib", "core", "lab", "linux", "scenarios", "sim")
     return bool(_git(root, "status", "--porcelain", "--untracked-files=no", "--", *programs))
 
 

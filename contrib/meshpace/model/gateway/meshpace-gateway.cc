@@ -5,7 +5,7 @@
 #include "meshpace-gateway.h"
 
 #include "../law-clock.h"
-#include "../radio/link-rates-layer.h"
+#include "../tcp/link-rates-option.h"
 #include "../tcp/tcp-wire.h"
 
 #include "ns3/simulator.h"
@@ -59,6 +59,7 @@ MeshpaceGateway::DoDispose()
     m_urgent.clear();
     m_due.clear();
     m_wakeUp.Nullify();
+    m_ask.Nullify();
     Object::DoDispose();
 }
 

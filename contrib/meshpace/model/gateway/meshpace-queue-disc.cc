@@ -4,7 +4,7 @@
 
 #include "meshpace-queue-disc.h"
 
-#include "../radio/link-rates-layer.h"
+#include "../tcp/link-rates-option.h"
 
 #include "ns3/drop-tail-queue.h"
 #include "ns3/log.h"

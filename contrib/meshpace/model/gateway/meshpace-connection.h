@@ -5,8 +5,8 @@
 #ifndef MESHPACE_CONNECTION_H
 #define MESHPACE_CONNECTION_H
 
-#include "meshpace-statistics.h"
 #include "meshpace-retransmit-cache.h"
+#include "meshpace-statistics.h"
 #include "meshpace-upload.h"
 
 #include "../tcp/tcp-wire.h"
