@@ -6,7 +6,6 @@ foreach(module IN LISTS NS3_MODULES)
   set("lib${module}" "ns3.44-${module}")
 endforeach()
 set(NS3_MODULE_INCLUDES "${CMAKE_BINARY_DIR}/ns3-module/include")
-set(NS3_MODULE_TESTS "")
 
 # As in ns-3 each public header is reached as "ns3/NAME", by a header that includes it.
 function(write_stub_headers)
