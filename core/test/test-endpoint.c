@@ -2,6 +2,7 @@
 /* What packets do to a gateway's endpoint: samples, copies, answers. */
 #include "check.h"
 
+#include <meshpace/endpoint/demand.h>
 #include <meshpace/endpoint/down.h>
 #include <meshpace/endpoint/up.h>
 

@@ -108,6 +108,7 @@ def test_what_even_has_to_show_is_there() -> None:
     names = set(catalogue.experiment_files())
     papers = {"chain", "chain-up", "parallel", "cross", "one-four", "random", "http", "robust"}
     today = {"chain", "near-far", "alone", "udp", "village", "upload", "files", "death"}
+    today |= {"ablation"}
     assert names >= {f"even-{name}" for name in papers | {"hosts"}}
     assert names >= {f"even-today-{name}" for name in today}
     found = catalogue.find_experiments(["even-today-*", "even-today-udp"], quick=True)

@@ -42,7 +42,16 @@ def test_a_hosts_series_is_the_sum_of_all_that_is_its_own() -> None:
         ({}, [{"node": "N1", "at_s": 4.0, "for_s": 2.0}], "11110011", "11110011"),
         ({}, [{"node": "N2", "at_s": 4.0, "for_s": 2.0}], "11111111", "11111111"),
     ],
-    ids=["all the time", "starts and stops", "idle", "asks for so much", "lies", "mute", "off", "a relay is off"],
+    ids=[
+        "all the time",
+        "starts and stops",
+        "idle",
+        "asks for so much",
+        "lies",
+        "mute",
+        "off",
+        "a relay is off",
+    ],
 )
 def test_when_a_flow_makes_its_host_active(
     own: Table, outages: list[Table], active: str, bulk: str

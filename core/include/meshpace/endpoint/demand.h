@@ -10,26 +10,8 @@
 #include "progress.h"
 
 /*
- * A sender that has just lost something may have a window of one packet, and then lets all that it sent be acknowledged
- * before it goes on though it has more: for so long, as in air.h, no pause is taken for one.
- */
-#define MP_DEMAND_LOSES_NS (3 * MP_NS_PER_S)
-
-/*
- * When data of a download came last while nothing was outstanding, now that some comes; ahead of the clock: until then no
- * pause counts. nothing: nothing is outstanding; again: it was sent before. Without a branch, for each of which a verifier
- * would walk through all that follows.
- */
-MP_INLINE uint64_t mp_demand_paused_ns(uint64_t paused_ns, bool nothing, bool again, uint64_t now_ns)
-{
-	paused_ns = mp_select_u64(nothing, mp_max_u64(paused_ns, now_ns), paused_ns);
-	return mp_select_u64(again, now_ns + MP_DEMAND_LOSES_NS, paused_ns);
-}
-
-/*
  * upload: which way; waits: data of it waits here; seen_ns: of an upload when its latest data came, of a download
- * mp_demand_paused_ns (0: never). The caller adds again_packets, of a download
- * window_bytes and segment_bytes as well.
+ * paused_ns of its endpoint. The caller adds again_packets, of a download window_bytes and segment_bytes as well.
  */
 MP_INLINE struct mp_demand mp_demand_of(const struct mp_progress *progress, uint32_t max_end,
 					bool upload, bool waits, uint64_t seen_ns, uint64_t now_ns)

@@ -3,7 +3,6 @@
 #ifndef MESHPACE_DOWN_H
 #define MESHPACE_DOWN_H
 
-#include "demand.h"
 #include "endpoint.h"
 
 /* A download's first data: what its handshake has told. */
@@ -67,6 +66,23 @@ MP_INLINE void mp_endpoint_note_stored(struct mp_endpoint *endpoint, const struc
 }
 
 /*
+ * A sender that has just lost something may have a window of one packet, and then lets all that it sent be acknowledged
+ * before it goes on though it has more: for so long, as in air.h, no pause is taken for one.
+ */
+#define MP_LOSES_NS (3 * MP_NS_PER_S)
+
+/*
+ * When data of a download came last while nothing was outstanding, now that some comes; ahead of the clock: until then no
+ * pause counts. nothing: nothing is outstanding; again: it was sent before. Without a branch, for each of which a verifier
+ * would walk through all that follows.
+ */
+MP_INLINE uint64_t mp_endpoint_paused_ns(uint64_t paused_ns, bool nothing, bool again, uint64_t now_ns)
+{
+	paused_ns = mp_select_u64(nothing, mp_max_u64(paused_ns, now_ns), paused_ns);
+	return mp_select_u64(again, now_ns + MP_LOSES_NS, paused_ns);
+}
+
+/*
  * Data passes and leaves at departure_ns; stored: the retransmit cache has a copy; charged: bytes that wait for it in
  * the queues of what nobody answers.
  */
@@ -78,7 +94,7 @@ MP_INLINE void mp_endpoint_down_data(struct mp_endpoint *endpoint, const struct 
 	bool is_new = mp_endpoint_data(endpoint, segment, departure_ns);
 
 	endpoint->unanswered.charged += charged;
-	endpoint->paused_ns = mp_demand_paused_ns(endpoint->paused_ns, !under_way, !is_new, segment->now_ns);
+	endpoint->paused_ns = mp_endpoint_paused_ns(endpoint->paused_ns, !under_way, !is_new, segment->now_ns);
 	if (is_new)
 		mp_endpoint_note_stored(endpoint, segment, stored, gap);
 	endpoint->path.data_bytes = (uint32_t)mp_max_u64(

@@ -66,7 +66,7 @@ struct mp_endpoint {
 	uint8_t two_way;        /* there is, or was, a flow in the other direction too */
 	uint8_t window_scale;   /* down: one more than the shift of its receiver's windows; 0: not known */
 	uint64_t first_ns;      /* first packet */
-	uint64_t paused_ns;     /* down: latest data that came when nothing was under way */
+	uint64_t paused_ns;     /* down: latest data that came when nothing was under way (mp_endpoint_paused_ns) */
 	struct mp_sent sent;    /* T1: at the radio (down), at the wired side (up) */
 	struct mp_dupack dupack;
 	uint64_t floor_ns;      /* down: by goodput control; 0: not throttled */

@@ -189,7 +189,7 @@ def _series(own: _Own, count: int, width: float) -> Host:
     for flow, measured in own.flows:
         spans = _without(_flow_spans(flow), off)
         found.bytes[:] += np.asarray(measured["delivered_bytes"][:count], float)
-        # To whom nothing can be promised: who lies. Who lies by saying nothing moves no data, either.
+        # Nothing can be promised to who lies. Who is mute moves no data, either.
         receiver = flow.get("receiver", "honest")
         if receiver != "mute":
             found.active[:] |= _some(spans, count, width)

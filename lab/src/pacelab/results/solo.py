@@ -115,9 +115,7 @@ def _transfer_alone(bare: Scenario, host: str, transfer: Flow) -> Scenario:
 def _host_alone(bare: Scenario, host: str) -> Scenario:
     """All that a host does, at its times; deaths and outages of the others stay."""
     flows = [
-        _without_law(f)
-        for f in bare.flows
-        if host in (f.from_, f.to) and f.receiver == "honest"
+        _without_law(f) for f in bare.flows if host in (f.from_, f.to) and f.receiver == "honest"
     ]
     own: Table = {
         "title": f"{host} alone: {bare.title}",
