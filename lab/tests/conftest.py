@@ -25,6 +25,8 @@ with open(os.environ["DOUBLE_LOG"], "a") as log:
     log.write(f"{seed}\\n")
 if scenario["title"] == "fails":
     sys.exit("first line\\nthe radio is on fire")
+if scenario["title"] == "asserts":
+    sys.exit("NS_ASSERT failed, cond=...\\nNS_FATAL, terminating\\nterminate called")
 seconds = int(scenario["duration_s"]); warmup = int(scenario["warmup_s"])
 gap = scenario["gateway"]["law"] == "gap"
 flows = []

@@ -68,6 +68,8 @@ def test_a_failing_run_is_named() -> None:
     """Else one would not know which run failed, or why."""
     with pytest.raises(RunError, match=r'"fails", seed 1: .*the radio is on fire'):
         run_all(_jobs(1, title="fails"))
+    with pytest.raises(RunError, match=r'"asserts", seed 1: .*NS_ASSERT failed, cond'):
+        run_all(_jobs(1, title="asserts"))
 
 
 @pytest.mark.usefixtures("double")

@@ -123,9 +123,8 @@ def execute(job: Job) -> Run:
         file.write_text(job.scenario, encoding="utf-8")
         done = _run([str(program()), str(file), "--seed", str(job.seed)], Path(folder))
     if done.status != 0:
-        lines = done.error.strip().splitlines()
         title = json.loads(job.scenario).get("title")
-        reason = lines[-1] if lines else f"status {done.status}"
+        reason = _reason(done)
         if done.status == BAD_SCENARIO:
             raise InputError(f'"{title}": {reason.removeprefix("meshpace-sim: ")}')
         raise RunError(f'"{title}", seed {job.seed}: the simulator failed: {reason}')
@@ -133,6 +132,16 @@ def execute(job: Job) -> Run:
     _store(_cache_file(job), done.output)
     _store_cost(_cache_file(job), done.cpu_s)
     return result
+
+
+# What ns-3 says before it gives itself up; its last line is the C++ library's, which says nothing.
+NS3_REASONS = ("NS_ASSERT", "NS_ABORT", "msg=")
+
+
+def _reason(done: _Done) -> str:
+    """Why a program has failed, in one line."""
+    lines = done.error.strip().splitlines() or [f"status {done.status}"]
+    return next((line for line in lines if line.startswith(NS3_REASONS)), lines[-1])
 
 
 @dataclass(frozen=True)
