@@ -185,6 +185,7 @@ static void test_pauses(void)
 	acknowledges(&down, 4 * BYTES, 3010 * ms, &acked);
 	sends(&down, 4 * BYTES, 3020 * ms, false);
 	CHECK(!pauses(&down, 3030 * ms), "it has a window of one packet");
+	CHECK(!pauses(&down, 6500 * ms), "that this is over is no pause");
 	acknowledges(&down, 5 * BYTES, 3040 * ms, &acked);
 	sends(&down, 5 * BYTES, 6100 * ms, false);
 	CHECK(pauses(&down, 6110 * ms), "nothing was lost for three seconds");

@@ -21,7 +21,7 @@ MP_INLINE struct mp_demand mp_demand_of(const struct mp_progress *progress, uint
 		.window_bytes = 0,
 		.segment_bytes = 0,
 		.again_packets = 0,
-		.paused = !upload && mp_flow_recent(seen_ns, now_ns),
+		.paused = !upload && !(seen_ns & MP_PAUSED_BAR) && mp_flow_recent(seen_ns, now_ns),
 		.waits = waits,
 		.recent = upload && mp_flow_recent(seen_ns, now_ns),
 	};

@@ -72,14 +72,16 @@ MP_INLINE void mp_endpoint_note_stored(struct mp_endpoint *endpoint, const struc
 #define MP_LOSES_NS (3 * MP_NS_PER_S)
 
 /*
- * When data of a download came last while nothing was outstanding, now that some comes; ahead of the clock: until then no
- * pause counts. nothing: nothing is outstanding; again: it was sent before. Without a branch, for each of which a verifier
- * would walk through all that follows.
+ * When data of a download came last while nothing was outstanding, now that some comes; with MP_PAUSED_BAR set in it until
+ * when no pause counts. nothing: nothing is outstanding; again: it was sent before. Without a branch, for each of which a
+ * verifier would walk through all that follows.
  */
 MP_INLINE uint64_t mp_endpoint_paused_ns(uint64_t paused_ns, bool nothing, bool again, uint64_t now_ns)
 {
-	paused_ns = mp_select_u64(nothing, mp_max_u64(paused_ns, now_ns), paused_ns);
-	return mp_select_u64(again, now_ns + MP_LOSES_NS, paused_ns);
+	bool pauses = nothing & (paused_ns <= now_ns);
+
+	paused_ns = mp_select_u64(pauses, now_ns & ~MP_PAUSED_BAR, paused_ns);
+	return mp_select_u64(again, (now_ns + MP_LOSES_NS) | MP_PAUSED_BAR, paused_ns);
 }
 
 /*

@@ -7,6 +7,7 @@
 #ifndef MESHPACE_ENDPOINT_H
 #define MESHPACE_ENDPOINT_H
 
+#include "../law/active.h"
 #include "dupack.h"
 #include "echo.h"
 #include "police.h"

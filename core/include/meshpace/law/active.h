@@ -20,6 +20,9 @@
 /* Data of an upload so lately seen means that there is more: what waits at its sender is not seen here. */
 #define MP_ACTIVE_RECENT_NS MP_NS_PER_S
 
+/* Low bit of when a flow paused: it did not, but until then no pause counts. */
+#define MP_PAUSED_BAR 1ull
+
 /* What is known of a flow when it is asked whether it wants more. */
 struct mp_demand {
 	uint32_t outstanding_bytes; /* that went on from here and are not acknowledged */

@@ -63,9 +63,9 @@ SAME = {
     "632ef60eb6c7": "c60945800e1a",
     "b3fea0df956e": "c60945800e1a",
     "7bf1fdbe0315": "c60945800e1a",
-    "44b51d6de788": "c60945800e1a",
+    "9e88740b8873": "c60945800e1a",
     "d9a65d58d070": "c09cee848f25",  # gap
-    "1ad6a340a03e": "c09cee848f25",
+    "72ba4e34c200": "c09cee848f25",
     "48720c710595": "c09cee848f25",
     "9cf6866a0ee5": "c09cee848f25",
     "4b053660f625": "c09cee848f25",
@@ -75,7 +75,7 @@ SAME = {
     "036e3f4b5058": "c09cee848f25",
     "2cc5c72df37f": "c09cee848f25",
     "3d982adf7931": "e35bdac935ff",  # ap
-    "bd664c7928fd": "e35bdac935ff",
+    "0231da4bc5e8": "e35bdac935ff",
     "05f7ea8dd6ff": "e35bdac935ff",
     "ce2bd8661737": "e35bdac935ff",
     "857807e9d660": "e35bdac935ff",
@@ -85,7 +85,7 @@ SAME = {
     "3c11d80f0773": "e35bdac935ff",
     "b842ecef4c33": "e35bdac935ff",
     "01e8f5c546f2": "7b34049eeac4",  # map
-    "46f5115fe311": "7b34049eeac4",
+    "1a8b2b4d822a": "7b34049eeac4",
     "96719ee4153e": "7b34049eeac4",
     "815ebf09f1a6": "7b34049eeac4",
     "4a18a3863a43": "7b34049eeac4",
@@ -95,7 +95,7 @@ SAME = {
     "290bc12821d7": "7b34049eeac4",
     "ea2c09403c75": "7b34049eeac4",
     "06a6851bd722": "b327e16f0cdf",  # shaper
-    "d6dde12bbac6": "b327e16f0cdf",
+    "c4f85fda9edb": "b327e16f0cdf",
     "442791a5a3c4": "b327e16f0cdf",
     "ed34dd86ea91": "b327e16f0cdf",
     "898f0f9f51c5": "b327e16f0cdf",
