@@ -155,7 +155,6 @@ static void test_departures(void)
 	CHECK_EQUAL(mp_endpoint_down_departure_ns(&down, true, false, 100 * ms, 102 * ms, 1), 102 * ms);
 }
 
-/* RTT_wired of data and its ACK, once; who asked is remembered; one of four ACKs tells of others. */
 /* Whether the law takes a download for one whose sender has no more. */
 static bool pauses(const struct mp_endpoint *down, uint64_t now_ns)
 {
@@ -191,6 +190,7 @@ static void test_pauses(void)
 	CHECK(pauses(&down, 6110 * ms), "nothing was lost for three seconds");
 }
 
+/* RTT_wired of data and its ACK, once; who asked is remembered; one of four ACKs tells of others. */
 static void test_an_upload(void)
 {
 	struct mp_endpoint up = { 0 };

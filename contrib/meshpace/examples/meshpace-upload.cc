@@ -27,7 +27,6 @@ main(int argc, char* argv[])
     cmd.AddValue("hops", "from the sender to the gateway", hops);
     cmd.AddValue("duration", "of the upload, s", duration);
     cmd.Parse(argc, argv);
-
     ExampleMesh chain(hops);
     MeshpaceHelper meshpace; // which signals the sender how much of a round trip is in the wires
     meshpace.SetAttribute("Law", StringValue(law == "off" ? "gap" : law));

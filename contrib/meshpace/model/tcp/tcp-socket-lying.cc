@@ -18,13 +18,13 @@ NS_OBJECT_ENSURE_REGISTERED(TcpSocketLying);
 namespace
 {
 
-/** Of a segment that is acknowledged in parts. */
+/** In which a segment is acknowledged. */
 constexpr uint32_t PARTS = 16;
 
 /** In which so much came as is claimed ahead: about a round trip over a few hops. */
 const Time LATELY = MilliSeconds(100);
 
-/** Later than three quarters of a second's queue would have it: far beyond any path that carries something. */
+/** Eighteen times what the law lets wait at a hop (16.5 ms): as a path would that is far too full. */
 const Time LATER = MilliSeconds(300);
 
 const std::map<std::string, TcpSocketLying::Lie> LIES{{"early", TcpSocketLying::Lie::EARLY},
