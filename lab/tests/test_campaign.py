@@ -72,6 +72,16 @@ def test_a_failing_run_is_named() -> None:
         run_all(_jobs(1, title="asserts"))
 
 
+def test_a_failing_run_does_not_end_the_others(double: Callable[[], int]) -> None:
+    """Else one failure would cost the rest of a night; the failed ones alone are made again."""
+    failing, others = _jobs(2, title="fails"), _jobs(6)[2:]
+    for made in (6, 8):
+        with pytest.raises(RunError, match=r'"fails", seed \d: .*on fire; 1 more failed'):
+            run_all([*failing, *others], workers=1)
+        assert double() == made
+    assert all(runner.cached(job) for job in others)
+
+
 @pytest.mark.usefixtures("double")
 def test_result_contract(write: Callable[[str], str], capsys: pytest.CaptureFixture[str]) -> None:
     """Else scripts that read --json would break."""

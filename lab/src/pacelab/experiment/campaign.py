@@ -92,8 +92,10 @@ def threads(workers: int | None, scheduler: str | None) -> int:
 def run_all(
     jobs: Sequence[Job], workers: int | None = None, scheduler: str | None = None
 ) -> list[Run]:
-    """The results of all jobs, in their order. Raises RunError when one fails, InputError when
-    the simulator refuses a scenario.
+    """The results of all jobs, in their order.
+
+    Raises RunError when some fail, after all others have been made and kept; InputError at once
+    when the simulator refuses a scenario.
     """
     names = [same_run(job) for job in jobs]
     unique = dict(zip(names, jobs, strict=True))
@@ -120,13 +122,22 @@ def _run_missing(
         client.submit(execute, job, key=f"run-{name}", pure=False, retries=0): name
         for name, job in missing.items()
     }
+    failed: list[RunError] = []
     try:
         for future in as_completed(futures):
             name = futures[future]
-            known[name] = future.result()
-            keep(missing[name], known[name])
             progress.advance()
-    except (InputError, RunError):
+            try:
+                known[name] = future.result()
+            except RunError as error:
+                failed.append(error)
+            else:
+                keep(missing[name], known[name])
+    except InputError:
         progress.end()
         client.cancel(list(futures))
         raise
+    if failed:
+        progress.end()
+        others = f"; {len(failed) - 1} more failed" if len(failed) > 1 else ""
+        raise RunError(f"{failed[0]}{others}")
