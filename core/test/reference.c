@@ -59,11 +59,13 @@ double ref_mean_absolute_cov(const double *x, int n)
 void ref_estimate_add(struct ref_estimate *estimate, const struct ref_law *law,
 		      const struct ref_path *path, double rtt)
 {
-	double fhd = law->one_hop && path->h < 4 ? ref_hop_delay(path, rtt)
-						 : ref_reuse_delay(path, rtt);
+	double fhd;
 
 	if (law->bound > 0 && rtt > law->bound)
 		return;
+	if (law->means > 0 && estimate->samples > 0)
+		rtt = fmin(rtt, law->means * ref_mean(estimate->rtt, estimate->samples));
+	fhd = law->one_hop && path->h < 4 ? ref_hop_delay(path, rtt) : ref_reuse_delay(path, rtt);
 	if (estimate->samples == law->n) {
 		memmove(estimate->rtt, estimate->rtt + 1, sizeof(double) * (size_t)(law->n - 1));
 		estimate->samples--;

@@ -32,6 +32,7 @@ struct ref_law {
 	bool mean_absolute;  /* spread as in the authors' agent */
 	bool one_hop;        /* one-hop delay below four hops */
 	double bound;        /* s, 0: none */
+	double means;        /* a sample is cut to so many means of those held; 0: it is not */
 };
 
 struct ref_estimate {

@@ -32,7 +32,8 @@ static struct ref_path ref_path_of(const struct mp_path *path)
 static struct ref_law ref_law_of(const struct mp_law *law)
 {
 	struct ref_law ref = { (int)law->window, 0.7, law->spread == MP_SPREAD_MEAN_ABSOLUTE,
-			       law->one_hop_below_four, (double)law->delay_bound_ns / 1e9 };
+			       law->one_hop_below_four, (double)law->delay_bound_ns / 1e9,
+			       law->delay_bound_means };
 	return ref;
 }
 
@@ -128,6 +129,8 @@ static struct pair random_pair(void)
 		pair.law.delay_bound_ns = 0;
 	if (random_one_in(4))
 		pair.law.window = random_between(1, 50);
+	if (random_one_in(3))
+		pair.law.delay_bound_means = random_between(1, 10);
 	pair.path = random_path();
 	pair.ref_law = ref_law_of(&pair.law);
 	pair.ref_path = ref_path_of(&pair.path);
@@ -204,6 +207,32 @@ static void test_parameters(void)
 	CHECK_EQUAL(ap.spread, MP_SPREAD_MEAN_ABSOLUTE);
 	CHECK_EQUAL(ap.one_hop_below_four, true);
 	CHECK_EQUAL(ap.delay_bound_ns, MP_NS_PER_S / 2);
+}
+
+/* One sample of 300 ms among many of 7 ms, and a path that has become longer for good, cut to four means. */
+static void test_bound_of_means(void)
+{
+	struct mp_law gap = mp_law_gap(), cut = mp_law_gap();
+	struct mp_path path = { .hops = 4, .kbps = 11000, .data_bytes = 1500, .ack_bytes = 40 };
+	struct mp_estimate as_it_is = { 0 }, bound = { 0 };
+	uint32_t ticks = mp_ticks_of_us(7000), i;
+
+	cut.delay_bound_means = 4;
+	for (i = 0; i < 50; i++) {
+		uint32_t sample_ticks = i == 25 ? mp_ticks_of_us(300000) : ticks;
+
+		mp_estimate_add(&as_it_is, &gap, &path, sample_ticks, 0, 0);
+		CHECK(mp_estimate_add(&bound, &cut, &path, sample_ticks, 0, 0), "a cut sample counts");
+	}
+	CHECK_NEAR(1 + 2 * as_it_is.cov_q16 / 65536.0, 7.4, 0.02, 0);
+	CHECK_NEAR(1 + 2 * bound.cov_q16 / 65536.0, 1.8, 0.02, 0);
+	/* Ten times as long: the mean follows within the window, and then all is of the new path. */
+	for (i = 0; i < 50; i++)
+		mp_estimate_add(&bound, &cut, &path, 10 * ticks, 0, 0);
+	CHECK_NEAR(mp_window_mean_ns(&bound.window), 70e6, 0.15, 0);
+	for (i = 0; i < 50; i++)
+		mp_estimate_add(&bound, &cut, &path, 10 * ticks, 0, 0);
+	CHECK_NEAR(mp_window_mean_ns(&bound.window), 70e6, 0.001, 0);
 }
 
 static void test_estimate_edges(void)
@@ -293,6 +322,7 @@ int main(int argc, char **argv)
 	test_interval(false);
 	test_interval(true);
 	test_parameters();
+	test_bound_of_means();
 	test_estimate_edges();
 	test_forgetting();
 	test_wired();

@@ -22,7 +22,12 @@ from pacelab.scenario.models import Scenario
 Document = dict[str, Any]
 CHAIN: Document = {
     "mesh": {"hops": 3},
-    "gateway": {"law": "gap", "goodput_control": False, "delay_bound_s": 0.25},
+    "gateway": {
+        "law": "gap",
+        "goodput_control": False,
+        "delay_bound_s": 0.25,
+        "delay_bound_means": 4,
+    },
     "flow": [{"from": "B", "to": "A", "advertised_window": 32}],
 }
 RADIO: RadioKeys = {
@@ -63,6 +68,7 @@ def test_the_gateways_configuration_is_the_scenarios() -> None:
         "goodput_control": False,
         "local_retransmission": True,
         "delay_bound_ms": 250.0,
+        "delay_bound_means": 4,
         "host": [{"address": "10.1.0.3", "hops": 3, "mbps": 11.0}],
     }
 

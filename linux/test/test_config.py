@@ -126,6 +126,7 @@ def test_a_good_file_passes(idle: Gateway) -> None:
                 "local_retransmission": True,
                 "option": "always",
                 "delay_bound_ms": 500,
+                "delay_bound_means": 4,
                 "max_flows": 1000,
                 "idle_timeout_s": 60,
                 "retransmit_cache_mib": 8,

@@ -57,6 +57,7 @@ CheckNumbers(const Scenario& scenario)
     CheckRange("wired.mbps", scenario.wired.mbps, LEAST, MOST);
     CheckRange("wired.delay_ms", scenario.wired.delay_ms, 0, MOST);
     CheckRange("gateway.delay_bound_s", scenario.gateway.delay_bound_s, 0, MOST);
+    CheckRange("gateway.delay_bound_means", scenario.gateway.delay_bound_means, 0, 1000);
 }
 
 const std::vector<std::string> QUEUEING{"fifo", "fq_codel", "codel", "yang"};

@@ -118,6 +118,7 @@ struct GatewayConfig
     bool local_retransmission; //!< whether the gateway answers duplicate ACKs
     std::string release;      //!< "nfqueue": at its turn; "htb": likewise, by class; "fq": departures fixed on arrival
     double delay_bound_s;     //!< RTT samples above are discarded; 0: none, also for senders
+    uint32_t delay_bound_means; //!< a sample counts as so many means at most; 0: as it is
     double rate_kbps;         //!< "shaper": payload of each flow; "cake": all IP packets one way
     std::map<std::string, double> host_kbps; //!< of "hosts": IP packets of each, each way
     uint32_t bucket;          //!< of "shaper": packets of a flow that may leave together

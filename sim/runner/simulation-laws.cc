@@ -101,7 +101,9 @@ Simulation::CreateGateway() const
         "Release",
         EnumValue(releases.at(config.release)),
         "DelayBound",
-        TimeValue(Seconds(config.delay_bound_s)));
+        TimeValue(Seconds(config.delay_bound_s)),
+        "DelayBoundMeans",
+        UintegerValue(config.delay_bound_means));
 }
 
 /** One law for all radios of a gateway, and only for the flows of the hosts behind it. */
@@ -206,7 +208,9 @@ Simulation::CreateSenderLaw(const FlowConfig& config) const
         "BitRate",
         UintegerValue(DataKbps(m_scenario.radio)),
         "DelayBound",
-        TimeValue(Seconds(m_scenario.gateway.delay_bound_s)));
+        TimeValue(Seconds(m_scenario.gateway.delay_bound_s)),
+        "DelayBoundMeans",
+        UintegerValue(m_scenario.gateway.delay_bound_means));
     if (law == TcpMeshpace::MAP)
     {
         control->SetLink(LinkBetween(config.from, config.to));

@@ -42,7 +42,7 @@ Resolved()
         "clients": [], "links": [], "wired_hosts": ["B"],
         "gateway": {"law": "gap", "goodput_control": true, "fairness": "air", "local_retransmission": true,
                     "host_weight": {}, "host_least_kbps": {}, "least_kbps": 0.0,
-                    "release": "nfqueue", "delay_bound_s": 0.5, "rate_kbps": 0.0, "host_kbps": {},
+                    "release": "nfqueue", "delay_bound_s": 0.5, "delay_bound_means": 4, "rate_kbps": 0.0, "host_kbps": {},
                     "bucket": 1, "queueing": "", "link_rates": "single", "omit": ""},
         "map": {"assumed_exponent": 3.0, "positions": false, "least_h_cs": 1, "past_end": false,
                 "link_in_oid": false, "link_learnt": false},
@@ -86,6 +86,7 @@ class ReadTestCase : public TestCase
         NS_TEST_EXPECT_MSG_EQ(scenario.nodes.at(1).y_m, -1.5, "position");
         NS_TEST_EXPECT_MSG_EQ(scenario.wired_hosts.at(0), "B", "wired host");
         NS_TEST_EXPECT_MSG_EQ(scenario.gateway.delay_bound_s, 0.5, "delay bound");
+        NS_TEST_EXPECT_MSG_EQ(scenario.gateway.delay_bound_means, 4, "delay bound in means");
         NS_TEST_EXPECT_MSG_EQ(scenario.flows.at(0).variant, "newreno", "variant");
         NS_TEST_EXPECT_MSG_EQ(scenario.flows.at(0).segment_bytes, 1460, "segment");
         auto timed = Resolved();

@@ -87,6 +87,7 @@ ChainScenario(uint32_t hops, const std::string& routing, double durationS)
                                   .local_retransmission = false,
                                   .release = "nfqueue",
                                   .delay_bound_s = 0,
+                                  .delay_bound_means = 0,
                                   .rate_kbps = 0,
                                   .host_kbps = {},
                                   .bucket = 1,

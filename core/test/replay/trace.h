@@ -229,6 +229,8 @@ static inline void trace_read_settings(struct trace_reader *reader)
 			s->law = trace_law(reader, value);
 		else if (strcmp(key, "bound") == 0)
 			s->law.delay_bound_ns = trace_number(reader, value);
+		else if (strcmp(key, "means") == 0)
+			s->law.delay_bound_means = (uint32_t)trace_number(reader, value);
 		else if (strcmp(key, "hops") == 0)
 			s->hops = (uint32_t)trace_number(reader, value);
 		else if (strcmp(key, "kbps") == 0)

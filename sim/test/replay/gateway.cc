@@ -122,6 +122,8 @@ CreateGateway()
         EnumValue(LawOf(g_settings.law)),
         "DelayBound",
         TimeValue(NanoSeconds(g_settings.law.delay_bound_ns)),
+        "DelayBoundMeans",
+        UintegerValue(g_settings.law.delay_bound_means),
         "BitRate",
         UintegerValue(g_settings.kbps),
         "GoodputControl", // what it would set, the trace sets

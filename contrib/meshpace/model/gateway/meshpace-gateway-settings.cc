@@ -135,6 +135,12 @@ MeshpaceGateway::GetTypeId()
                           TimeValue(NanoSeconds(MP_DELAY_BOUND_NS)),
                           MakeTimeAccessor(&MeshpaceGateway::m_delayBound),
                           MakeTimeChecker())
+            .AddAttribute("DelayBoundMeans",
+                          "An RTT sample counts as so many means of the last 50 at most; 0: as it "
+                          "is.",
+                          UintegerValue(0),
+                          MakeUintegerAccessor(&MeshpaceGateway::m_delayBoundMeans),
+                          MakeUintegerChecker<uint32_t>(0, 1000))
             .AddAttribute("IdleTimeout",
                           "A connection silent for so long is forgotten.",
                           TimeValue(Minutes(3)),
@@ -184,6 +190,7 @@ MeshpaceGateway::NotifyConstructionCompleted()
     if (m_lawName != EVEN) // which cuts samples, and discards none
     {
         m_settings.law.delay_bound_ns = m_delayBound.GetNanoSeconds();
+        m_settings.law.delay_bound_means = m_delayBoundMeans;
     }
     m_settings.goodput = mp_goodput_law_gap();
 }

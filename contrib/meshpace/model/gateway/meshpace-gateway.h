@@ -344,6 +344,7 @@ class MeshpaceGateway : public Object
     bool m_linkLearnt{false};    //!< map: the link layer's delays are what the least RTT leaves
     uint32_t m_omit{0};          //!< even: parts left out, of mp_omit
     Time m_delayBound;           //!< samples above are discarded; zero: none
+    uint32_t m_delayBoundMeans;  //!< a sample counts as so many means at most; 0: as it is
     Time m_idleTimeout;          //!< after which a silent connection is forgotten
     Time m_endedTimeout;         //!< after which one that has ended is
     uint32_t m_bufferPackets{0}; //!< when so many wait, new connections go unpaced

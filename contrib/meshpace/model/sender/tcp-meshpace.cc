@@ -167,7 +167,13 @@ TcpMeshpace::GetTypeId()
                           "RTT samples above this are discarded; zero takes all of them.",
                           TimeValue(NanoSeconds(MP_DELAY_BOUND_NS)),
                           MakeTimeAccessor(&TcpMeshpace::m_delayBound),
-                          MakeTimeChecker());
+                          MakeTimeChecker())
+            .AddAttribute("DelayBoundMeans",
+                          "An RTT sample counts as so many means of the last 50 at most; 0: as it "
+                          "is.",
+                          UintegerValue(0),
+                          MakeUintegerAccessor(&TcpMeshpace::m_delayBoundMeans),
+                          MakeUintegerChecker<uint32_t>(0, 1000));
     return tid;
 }
 
@@ -184,6 +190,7 @@ TcpMeshpace::TcpMeshpace(const TcpMeshpace& other)
       m_hops(other.m_hops),
       m_kbps(other.m_kbps),
       m_delayBound(other.m_delayBound),
+      m_delayBoundMeans(other.m_delayBoundMeans),
       m_law(other.m_law),
       m_path(other.m_path)
 {
@@ -202,6 +209,7 @@ TcpMeshpace::NotifyConstructionCompleted()
     if (m_lawName != EVEN) // which cuts samples, and discards none
     {
         m_law.delay_bound_ns = m_delayBound.GetNanoSeconds();
+        m_law.delay_bound_means = m_delayBoundMeans;
     }
     mp_path_set_rate(&m_path, m_hops, m_kbps);
 }

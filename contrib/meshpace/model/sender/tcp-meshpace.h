@@ -139,6 +139,7 @@ class TcpMeshpace : public TcpNewReno
     uint32_t m_hops;     //!< wireless hops to the gateway, or to the receiver without one
     uint32_t m_kbps;     //!< bit rate of the wireless links
     Time m_delayBound;   //!< samples above are discarded; zero: none
+    uint32_t m_delayBoundMeans{0}; //!< a sample counts as so many means at most; 0: as it is
     mp_law m_law{};      //!< the law's parameters
     Ptr<TcpSocketState> m_tcb;
     mp_sent m_sent{};

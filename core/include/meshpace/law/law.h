@@ -24,6 +24,7 @@ struct mp_law {
 	enum mp_spread spread;        /* what CoV is made of */
 	bool one_hop_below_four;      /* on paths under four hops: one-hop, else h-hop delay */
 	uint64_t delay_bound_ns;      /* samples above are discarded; 0: none are */
+	uint32_t delay_bound_means;   /* a sample counts as so many of the window's means at most; 0: as it is */
 	uint64_t initial_interval_ns; /* before the first sample; 0: unpaced */
 	enum mp_reuse reuse;
 	uint32_t least_h_cs;          /* map: H_cs is at least this */
@@ -53,6 +54,7 @@ MP_INLINE struct mp_law mp_law_gap(void)
 		.spread = MP_SPREAD_STANDARD,
 		.one_hop_below_four = false,
 		.delay_bound_ns = MP_DELAY_BOUND_NS,
+		.delay_bound_means = 0,
 		.initial_interval_ns = 0,
 		.reuse = MP_REUSE_FOUR_HOPS,
 		.least_h_cs = 0,
@@ -209,6 +211,8 @@ MP_INLINE bool mp_estimate_add(struct mp_estimate *estimate, const struct mp_law
 		estimate->discarded++;
 		return false;
 	}
+	rtt_ticks = mp_window_cut(&estimate->window, law->delay_bound_means, rtt_ticks);
+	rtt_ns = (uint64_t)rtt_ticks << MP_TICK_SHIFT;
 	mp_window_add(&estimate->window, law->window, rtt_ticks);
 	estimate->cov_q16 = mp_window_cov_q16(&estimate->window, law->spread);
 	estimate->least_ticks = (uint32_t)mp_min_u64(

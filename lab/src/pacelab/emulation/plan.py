@@ -269,6 +269,7 @@ def gateway_toml(scenario: Scenario, hosts: list[Port]) -> str:
         *(_shares_toml(gateway) if gateway.law == "even" else []),
         f"local_retransmission = {str(gateway.local_retransmission).lower()}",
         f"delay_bound_ms = {gateway.delay_bound_s * 1e3:.3f}",
+        f"delay_bound_means = {gateway.delay_bound_means}",
     ]
     for host in hosts:
         lines += [

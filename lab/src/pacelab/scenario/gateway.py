@@ -47,6 +47,12 @@ class Gateway(Model):
     delay_bound_s: float = Field(
         default=0.5, ge=0, le=60, description="RTT samples above are discarded; 0: none (papers)"
     )
+    delay_bound_means: int = Field(
+        default=0,
+        ge=0,
+        le=1000,
+        description="an RTT sample counts as so many means of the last 50 at most; 0: as it is",
+    )
     rate_kbps: float = Field(
         default=0.0,
         ge=0,

@@ -209,8 +209,8 @@ pub struct SenderOn {
     /// The law that sets the rate: gap, map or even; by default that of the configuration, else even
     #[arg(long)]
     pub law: Option<Law>,
-    /// The gateway's configuration in TOML; of it law, delay_bound_ms, mesh, default_path, host,
-    /// radio and node count here
+    /// The gateway's configuration in TOML; of it law, delay_bound_ms, delay_bound_means, mesh,
+    /// default_path, host, radio and node count here
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub config: Option<PathBuf>,
     /// Wireless hops to the gateway; by default what the mesh's tables tell, else 1

@@ -194,6 +194,8 @@ pub struct Config {
     pub option: OptionPolicy,
     /// RTT samples above are discarded; 0: none are
     pub delay_bound_ms: f64,
+    /// an RTT sample counts as so many means of the last 50 at most; 0: as it is
+    pub delay_bound_means: u32,
     pub max_flows: u32,
     /// a flow silent for so long is forgotten
     pub idle_timeout_s: u64,
@@ -248,6 +250,7 @@ impl Default for Config {
             ask_hosts: true,
             option: OptionPolicy::Asked,
             delay_bound_ms: 500.0,
+            delay_bound_means: 0,
             max_flows: 16384,
             idle_timeout_s: 180,
             retransmit_cache_mib: 32,
@@ -299,6 +302,7 @@ impl Config {
         )?;
         in_range("idle_timeout_s", self.idle_timeout_s as f64, 1.0, 86_400.0)?;
         in_range("delay_bound_ms", self.delay_bound_ms, 0.0, 60_000.0)?;
+        in_range("delay_bound_means", self.delay_bound_means.into(), 0.0, 1000.0)?;
         in_range(
             "default_path.hops",
             self.default_path.hops.into(),
@@ -337,6 +341,7 @@ impl Config {
         let mut parameters = law.parameters();
         if law != Law::Even {
             parameters.delay_bound_ns = (self.delay_bound_ms * 1e6) as u64;
+            parameters.delay_bound_means = self.delay_bound_means;
         }
         parameters
     }

@@ -91,14 +91,17 @@ fn a_radio_has_the_defaults_of_the_law() {
 /// Else `even` would throw away the samples that it cuts, or two controls would act on its flows.
 #[test]
 fn even_has_no_bound_on_samples_and_no_goodput_control() {
-    let config = parse("law = 'even'").unwrap();
+    let config = parse("law = 'even'\ndelay_bound_means = 4").unwrap();
     let law = config.parameters(config.law);
     assert_eq!((config.law, Law::of(&law)), (Law::Even, Law::Even));
-    assert_eq!((law.delay_bound_ns, law.initial_interval_ns), (0, 0));
+    assert_eq!((law.delay_bound_ns, law.delay_bound_means), (0, 0));
+    assert_eq!(law.initial_interval_ns, 0);
     assert!(config.goodput_control && !config.controls_goodput());
-    let config = parse("law = 'gap'\ndelay_bound_ms = 250").unwrap();
+    let config = parse("law = 'gap'\ndelay_bound_ms = 250\ndelay_bound_means = 4").unwrap();
     let law = config.parameters(config.law);
     assert_eq!((Law::of(&law), law.delay_bound_ns), (Law::Gap, 250_000_000));
+    assert_eq!(law.delay_bound_means, 4);
+    assert!(parse("law = 'gap'\ndelay_bound_means = 1001").is_err());
     assert_eq!(Law::of(&Law::Map.parameters()), Law::Map);
     assert!(config.controls_goodput());
 }

@@ -227,9 +227,10 @@ fn blanked(options: &[u8]) -> Vec<u8> {
 /// All settings that a trace has. None of this host's departures is fixed on arrival (`stamp`).
 pub fn settings(settings: &mp_settings) -> String {
     format!(
-        "set law={} bound={} hops={} kbps={} shared={} unanswered={} pace={} stamp=0 copies={} option={}",
+        "set law={} bound={} means={} hops={} kbps={} shared={} unanswered={} pace={} stamp=0 copies={} option={}",
         law::name(&settings.law),
         settings.law.delay_bound_ns,
+        settings.law.delay_bound_means,
         settings.default_hops,
         settings.default_kbps,
         settings.shared,
