@@ -302,7 +302,12 @@ impl Config {
         )?;
         in_range("idle_timeout_s", self.idle_timeout_s as f64, 1.0, 86_400.0)?;
         in_range("delay_bound_ms", self.delay_bound_ms, 0.0, 60_000.0)?;
-        in_range("delay_bound_means", self.delay_bound_means.into(), 0.0, 1000.0)?;
+        in_range(
+            "delay_bound_means",
+            self.delay_bound_means.into(),
+            0.0,
+            1000.0,
+        )?;
         in_range(
             "default_path.hops",
             self.default_path.hops.into(),
