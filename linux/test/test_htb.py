@@ -231,6 +231,31 @@ def test_an_idle_flow_s_class_goes(mesh: net.Network, start: StartGateway) -> No
     until(lambda: "htb" not in mesh.gateway.run(*shows), PATIENCE_S, gateway)
 
 
+def test_a_number_that_a_host_s_class_had_is_a_flow_s(start: StartGateway) -> None:
+    """Else what waits for all would be lost with the next flow after the first host has gone."""
+    with net.over_radio(RADIO, hosts=2) as mesh:
+        gateway = start(mesh, release="htb", host=[host(net.host4(n), 11.0) for n in (0, 1)])
+
+        def shows(text: str) -> bool:
+            return text in mesh.gateway.run("tc", "class", "show", "dev", ifb(mesh))
+
+        def to(n: int) -> Transfer:
+            return Transfer(mesh.wired, mesh.hosts[n], net.host4(n))
+
+        with to(0) as first:
+            until(lambda: shows("htb 1:2 parent 1:1 "), PATIENCE_S, gateway)
+            with to(1) as stays:
+                until(lambda: shows("htb 1:4 parent 1:3 "), PATIENCE_S, gateway)
+                assert first.finish().intact
+                until(lambda: not shows("htb 1:1 "), PATIENCE_S, gateway)
+                with to(1) as second:
+                    until(lambda: shows("htb 1:1 parent 1:3 "), PATIENCE_S, gateway)
+                    paces(gateway)
+                    assert second.finish().intact
+                assert stays.finish().intact
+        assert gateway.fresh_status()["counters"]["put_back"] == 0
+
+
 def test_who_takes_the_place_of_clsact_keeps_it(mesh: net.Network, start: StartGateway) -> None:
     """As SQM does when it starts: the gateway holds nothing from then on, says so, and goes."""
     with download(mesh, start) as (gateway, run):

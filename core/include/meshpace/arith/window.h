@@ -36,9 +36,9 @@ MP_INLINE void mp_window_add(struct mp_window *window, uint32_t n, uint32_t rtt_
 /* A sample in ticks, cut to so many means of those held; as it is where none is held, and for 0 means. */
 MP_INLINE uint32_t mp_window_cut(const struct mp_window *window, uint32_t means, uint32_t rtt_ticks)
 {
-	uint64_t most_ticks = window->count ? means * window->sum / window->count : 0;
-
-	return (uint32_t)mp_min_u64(rtt_ticks, mp_select_u64(most_ticks != 0, most_ticks, rtt_ticks));
+	if (means && (uint64_t)rtt_ticks * window->count > means * window->sum)
+		return (uint32_t)(means * window->sum / window->count);
+	return rtt_ticks;
 }
 
 MP_INLINE void mp_window_clear(struct mp_window *window)

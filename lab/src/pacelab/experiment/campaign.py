@@ -108,8 +108,10 @@ def run_all(
     if missing:
         progress = Progress(len(missing))
         with connect(workers, scheduler) as client:
-            _run_missing(client, missing, known, progress)
-        progress.end()
+            try:
+                _run_missing(client, missing, known, progress)
+            finally:
+                progress.end()
     return [known[name] for name in names]
 
 
@@ -134,10 +136,8 @@ def _run_missing(
             else:
                 keep(missing[name], known[name])
     except InputError:
-        progress.end()
         client.cancel(list(futures))
         raise
     if failed:
-        progress.end()
         others = f"; {len(failed) - 1} more failed" if len(failed) > 1 else ""
         raise RunError(f"{failed[0]}{others}")

@@ -64,10 +64,10 @@ SAME = {
     "b3fea0df956e": "c60945800e1a",
     "7bf1fdbe0315": "c60945800e1a",
     "9e88740b8873": "c60945800e1a",
-    "d0c0bc9e0ae7": "c60945800e1a",
+    "7e949ce2c40e": "c60945800e1a",
     "d9a65d58d070": "c09cee848f25",  # gap
     "72ba4e34c200": "c09cee848f25",
-    "bc6c5997e74f": "c09cee848f25",
+    "4f0ae39cf138": "c09cee848f25",
     "48720c710595": "c09cee848f25",
     "9cf6866a0ee5": "c09cee848f25",
     "4b053660f625": "c09cee848f25",
@@ -78,7 +78,7 @@ SAME = {
     "2cc5c72df37f": "c09cee848f25",
     "3d982adf7931": "e35bdac935ff",  # ap
     "0231da4bc5e8": "e35bdac935ff",
-    "4daa529a60bc": "e35bdac935ff",
+    "84ba637de571": "e35bdac935ff",
     "05f7ea8dd6ff": "e35bdac935ff",
     "ce2bd8661737": "e35bdac935ff",
     "857807e9d660": "e35bdac935ff",
@@ -89,7 +89,7 @@ SAME = {
     "b842ecef4c33": "e35bdac935ff",
     "01e8f5c546f2": "7b34049eeac4",  # map
     "1a8b2b4d822a": "7b34049eeac4",
-    "bab1d5544cd0": "7b34049eeac4",
+    "eee054d610c1": "7b34049eeac4",
     "96719ee4153e": "7b34049eeac4",
     "815ebf09f1a6": "7b34049eeac4",
     "4a18a3863a43": "7b34049eeac4",
@@ -100,7 +100,7 @@ SAME = {
     "ea2c09403c75": "7b34049eeac4",
     "06a6851bd722": "b327e16f0cdf",  # shaper
     "c4f85fda9edb": "b327e16f0cdf",
-    "6500a16ff82a": "b327e16f0cdf",
+    "9f2abbb227fa": "b327e16f0cdf",
     "442791a5a3c4": "b327e16f0cdf",
     "ed34dd86ea91": "b327e16f0cdf",
     "898f0f9f51c5": "b327e16f0cdf",
@@ -112,7 +112,7 @@ SAME = {
     "7530b41b1eeb": "34f7c89e8e3e",  # even
     "12f38168db82": "aad8bd635db2",  # trials, which it had beside shares of the air, are gone
     "85fa3e8579a7": "17d3a3f17957",
-    "60439a1d224a": "398532cff291",  # a bound in means
+    "ab430129aeb1": "398532cff291",  # a bound in means
     "715b8d8d0105": "c1a96b4dc35c",  # all
 }
 

@@ -218,9 +218,9 @@ impl Class {
     }
 }
 
-/// A queue of so many packets below a class.
-pub fn make_fifo(index: i32, handle: u32, parent: u32, packets: u32) -> Request {
-    Request::create(libc::RTM_NEWQDISC, &tc_header(index, handle, parent, 0))
+/// A queue of so many packets below a class; the kernel finds it a handle that no other qdisc has.
+pub fn make_fifo(index: i32, parent: u32, packets: u32) -> Request {
+    Request::create(libc::RTM_NEWQDISC, &tc_header(index, 0, parent, 0))
         .attribute(TCA_KIND, &name("pfifo"))
         .attribute(TCA_OPTIONS, &packets.to_ne_bytes())
 }
@@ -325,14 +325,14 @@ mod tests {
         };
         ask(host.make(&at_most(1_250_000_000, 0, false))).unwrap();
         ask(flow.make(&at_most(125_000, 1514, true))).unwrap();
-        ask(make_fifo(index, 3 << 16, HANDLE | 3, 77)).unwrap();
+        ask(make_fifo(index, HANDLE | 3, 77)).unwrap();
         has(
             &shown("tc -d qdisc show dev held"),
             &[
                 "tbf 8000: root",
                 "rate 1Tbit",
                 "htb 1: parent 8000:1",
-                "pfifo 3: parent 1:3 limit 77p",
+                " parent 1:3 limit 77p",
             ],
         );
         let classes = shown("tc -d class show dev held");

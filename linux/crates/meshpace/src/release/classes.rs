@@ -226,13 +226,7 @@ impl Classes {
             moves: false,
         };
         out.push(self.class_of(key, &line).make(&self.of_line(key, &line)));
-        let handle = u32::from(minor) << 16;
-        out.push(tc::make_fifo(
-            self.index,
-            handle,
-            class_of(minor),
-            FIFO_PACKETS,
-        ));
+        out.push(tc::make_fifo(self.index, class_of(minor), FIFO_PACKETS));
         self.lines.insert(*key, line);
         Some(minor)
     }

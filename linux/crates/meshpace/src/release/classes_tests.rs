@@ -55,9 +55,9 @@ fn a_host_s_class_is_made_first_and_goes_last() {
     let expected = [
         (MAKE, HTB | 1, HTB),
         (MAKE, HTB | 2, HTB | 1),
-        (QUEUE, 2 << 16, HTB | 2),
+        (QUEUE, 0, HTB | 2),
         (MAKE, HTB | 3, HTB | 1),
-        (QUEUE, 3 << 16, HTB | 3),
+        (QUEUE, 0, HTB | 3),
     ];
     assert_eq!(told(&mut out), expected);
     assert_eq!(
@@ -243,7 +243,7 @@ fn a_flow_follows_its_host() {
     let expected = [
         (MAKE, HTB | 4, HTB),
         (MAKE, HTB | 5, HTB | 4),
-        (QUEUE, 5 << 16, HTB | 5),
+        (QUEUE, 0, HTB | 5),
     ];
     assert_eq!(told(&mut out), expected);
     classes.tidy(1, |_| Some(1), &mut out);

@@ -279,7 +279,7 @@ impl Thread {
         }
         let outcomes = self.socket.order(orders).context("netlink")?;
         if let Some(Err(error)) = outcomes.into_iter().find(Result::is_err) {
-            log::debug!("{}: {error}", self.ifb.name);
+            log::warn!("{}: the kernel refuses a class: {error}", self.ifb.name);
             self.ifb.leave_one(self.index);
         }
         Ok(())
