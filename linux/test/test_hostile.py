@@ -25,6 +25,10 @@ from harness.permitted import (
 
 MakeArena = Callable[[], AbstractContextManager[Arena]]
 
+# What the gateway may lose on the way to the mesh: of hosts and flows that do not answer, and of
+# flows that send more than their path carries. None of it leaves by mesh0.
+LOST = ("unanswered_dropped", "wait_dropped", "queue_dropped", "udp_dropped")
+
 
 def both_runs(place: Arena, start: Callable[[], Gateway], full: bool) -> tuple[Passage, Passage]:
     """The same frames without and with the gateway; at full length 100,000 from each side."""
@@ -53,16 +57,28 @@ def expected_at(passage: Passage) -> Counter[str]:
     return expected.counts
 
 
+def lost_of(counters: dict[str, int]) -> int:
+    return sum(counters[name] for name in LOST)
+
+
+def added_of(counters: dict[str, int], law: str) -> int:
+    """
+    Packets of the gateway's own, at most. The law `even` asks each silent path once a second, by a
+    copy of data or by an ACK and an ICMP message, also after the last packet has been captured and
+    before the counters were read.
+    """
+    return counters["segments_sent_again"] + 2 * counters["flows_created"] if law == "even" else 0
+
+
 def check_counters(counters: dict[str, int], passage: Passage, law: str) -> None:
+    """Every packet is counted once, by its kind, also those that are lost."""
     expected = expected_at(passage)
     print(counters, expected)
-    assert counters["malformed"] == expected[MALFORMED]
-    assert counters["fragments"] == expected[FRAGMENT]
-    # The law `even` asks each silent path once a second, by a copy of data or by an ACK and an ICMP
-    # message, also after the last packet has been captured and before the counters were read.
-    flows = counters["segments_sent_again"] + 2 * counters["flows_created"]
-    own = flows if law == "even" else 0
-    assert expected["packets"] <= counters["packets"] <= expected["packets"] + own
+    for kind in (MALFORMED, FRAGMENT):
+        # Of these only such are lost as nobody answers; often none is.
+        assert expected[kind] <= counters[kind] <= expected[kind] + counters["unanswered_dropped"]
+    packets = expected["packets"] + lost_of(counters)
+    assert packets <= counters["packets"] <= packets + added_of(counters, law)
 
 
 def examples(frames: Counter[bytes]) -> str:
@@ -105,7 +121,7 @@ def test_pacing_loses_nothing(
     """
     With the option and local retransmission on: only pure ACKs may carry the option, only
     questions for it and what others tell may be blanked, only duplicate ACKs withheld, only
-    copies of data added.
+    copies of data added; nothing is lost but what a counter tells of.
     """
     with make() as place:
         network = net.Network(place.wired, place.gateway, [place.mesh])
@@ -122,8 +138,10 @@ def test_pacing_loses_nothing(
     before = with_feedback_blanked(control.arrived[MESH], passed.arrived[MESH])
     assert counters["options_blanked"] >= sum((control.arrived[MESH] - before).values()) > 0
     to_mesh, options = restored(passed.arrived[MESH], before)
-    assert options == counters["options_written"]
-    check_to_mesh(to_mesh, before, law)
+    # ACKs that ask a silent path carry the option too, and none of them is of the control run.
+    asked = counters["probes"] if law == "even" else 0
+    assert options <= counters["options_written"] <= options + asked
+    check_to_mesh(to_mesh, before, counters, law)
     from_mesh, questions = questions_put_back(passed.arrived[WIRED], control.arrived[WIRED])
     assert (questions > 0) == (option == "asked")
     assert questions <= counters["asks"]
@@ -131,13 +149,18 @@ def test_pacing_loses_nothing(
     assert not [line for line in log if "panic" in line]
 
 
-def check_to_mesh(passed: Counter[bytes], control: Counter[bytes], law: str) -> None:
+def check_to_mesh(
+    passed: Counter[bytes], control: Counter[bytes], counters: dict[str, int], law: str
+) -> None:
     """
-    Nothing is missing, and what was added was sent again: data, or where the law asks for it the
-    latest ACK of an upload.
+    Nothing is missing but what was counted as lost, and what was added was sent again: data, or
+    where the law asks for it the latest ACK of an upload.
     """
     missing, added = control - passed, passed - control
-    assert not missing, examples(missing)
+    lost = sum(missing.values())
+    copies = counters["segments_sent_again"] + added_of(counters, law)
+    # A copy may have taken a lost packet's place, or be lost itself.
+    assert lost <= lost_of(counters) <= lost + copies, examples(missing)
     acks = acks_sent_again(added, control) if law == "even" else set()
     data = Counter({frame: n for frame, n in added.items() if frame not in acks})
     strange = Counter({frame: n for frame, n in data.items() if frame not in control})

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-The changes that a gateway may make to a packet: RTT_wired appended to a pure ACK to the
-mesh, the question for it blanked out on its way from there, what others tell in the gateway's
-name blanked on its way to there, the timestamp blanked in an ACK that it sends again. Taken back
-by other arithmetic than they were made with, so that a wrong one shows.
+The changes that a gateway may make to a packet: RTT_wired, or what a flow shares, appended to a
+pure ACK to the mesh, the question for it blanked out on its way from there, what others tell in
+the gateway's name blanked on its way to there, the timestamp blanked in an ACK that it sends
+again. Taken back by other arithmetic than they were made with, so that a wrong one shows.
 """
 
 import struct
@@ -29,12 +29,12 @@ def _offsets(frame: bytes) -> tuple[int, int, int]:
 
 
 def carries_option(frame: bytes) -> bool:
-    """A pure ACK whose last option is RTT_wired."""
+    """A pure ACK whose last option is RTT_wired, or what its flow shares."""
     reading = read(frame)
     if reading.kind != TCP or reading.payload or reading.flags & (SYN | FIN | RST | ACK) != ACK:
         return False
     _, _, end = _offsets(frame)
-    return frame[end - OPTION_BYTES : end - 4] == _HEAD
+    return frame[end - OPTION_BYTES : end - 4] in (_HEAD, _SHARED)
 
 
 def _sums(old: int, *words: int) -> list[int]:
