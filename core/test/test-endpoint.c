@@ -96,6 +96,29 @@ static void test_a_copy(void)
 	CHECK_EQUAL(down.progress.acked_bytes, 4000);
 }
 
+/* Who acknowledges what has not left yet gets no copies; a FIN, which takes a number, may not have been seen. */
+static void test_ahead(void)
+{
+	struct mp_endpoint down = { 0 };
+	struct mp_acked acked;
+	uint32_t i;
+
+	acknowledges(&down, 77, 5 * ms, &acked);
+	CHECK(!down.ahead, "none of its data was seen: nothing is known");
+	for (i = 0; i < 4; i++)
+		sends(&down, i * BYTES, 10 * ms, true);
+	acknowledges(&down, 1000, 30 * ms, &acked);
+	acknowledges(&down, 4001, 31 * ms, &acked);
+	CHECK(mp_endpoint_has(&down, 1000), "as of anybody");
+	acknowledges(&down, 4002, 32 * ms, &acked);
+	CHECK(!acked.counts, "it does not fit");
+	CHECK(!mp_endpoint_has(&down, 1000), "it may lack nothing");
+	sends(&down, 4000, 40 * ms, true);
+	acknowledges(&down, 4000, 50 * ms, &acked);
+	CHECK_EQUAL(acknowledges(&down, 4000, 51 * ms, &acked), MP_ACK_FORWARD);
+	CHECK_EQUAL(acked.again.from, acked.again.to);
+}
+
 /* Several are missing, and its receiver says that it has more than was sent. */
 static void test_holes(void)
 {
@@ -219,6 +242,7 @@ int main(int argc, char **argv)
 	check_begin(argc, argv);
 	test_a_sample();
 	test_a_copy();
+	test_ahead();
 	test_holes();
 	test_what_the_cache_has();
 	test_departures();

@@ -195,6 +195,26 @@ def test_byte_by_byte_there_are_no_more_copies(place: Arena, start: StartGateway
     assert counters["segments_sent_again"] <= 5
 
 
+@pytest.mark.parametrize("ahead", [False, True])
+def test_who_acknowledges_ahead_gets_no_copies(
+    place: Arena, start: StartGateway, ahead: bool
+) -> None:
+    """What it seems to lack it may not, and copies are sent beyond its part of the air."""
+    gateway = begin(place, start)
+    talk = Talk(place, 2000)
+    for number in range(4):
+        talk.data(WIRED, 1000 * number)
+    talk.acknowledge(MESH, 1000)
+    if ahead:
+        talk.acknowledge(MESH, 4002)
+    with Capture(place.wired, "eth0") as capture:
+        sent = [talk.acknowledge(MESH, 1000) for _ in range(3)]
+        came = arrived(capture)
+    counters = gateway.fresh_status()["counters"]
+    assert (counters["dupacks_withheld"] == 0) == ahead
+    assert (Counter(came) == Counter(sent)) == ahead
+
+
 def test_acks_that_say_more_are_no_duplicates(place: Arena, start: StartGateway) -> None:
     """A D-SACK tells that nothing is missing, and MPTCP's messages have to arrive."""
     gateway = begin(place, start)

@@ -133,10 +133,13 @@ struct mp_acked {
 	bool counts;        /* else it does not fit, and nothing has changed */
 };
 
-/* Whether the retransmit cache has what an ACK asks for, as far as copies were made. */
+/*
+ * Whether the retransmit cache has what an ACK asks for, as far as copies were made. Who acknowledges what has not left
+ * yet says nothing of what it lacks: copies for it would take air beyond its host's part.
+ */
 MP_INLINE bool mp_endpoint_has(const struct mp_endpoint *endpoint, uint32_t ack)
 {
-	return endpoint->storing && mp_seq_up_to(endpoint->stored_from, ack);
+	return endpoint->storing && !endpoint->ahead && mp_seq_up_to(endpoint->stored_from, ack);
 }
 
 /* The highest block of an ACK's SACK, as far as the law heeds it: the papers' looks at duplicates alone. */
@@ -161,6 +164,7 @@ MP_INLINE enum mp_ack_verdict mp_endpoint_down_ack(struct mp_endpoint *endpoint,
 {
 	struct mp_asks asks = { segment->ack, top, 0, segment->now_ns, 0 };
 
+	endpoint->ahead |= mp_progress_is_ahead(&endpoint->progress, endpoint->sent.max_end, segment->ack);
 	if (!mp_endpoint_ack(endpoint, segment))
 		return MP_ACK_FORWARD;
 	asks.top = mp_endpoint_heeds(endpoint, law, segment, top);

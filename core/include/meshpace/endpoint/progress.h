@@ -72,6 +72,15 @@ MP_INLINE bool mp_progress_fits(const struct mp_progress *progress, uint32_t max
 	       mp_seq_up_to(progress->ack - MP_TCP_WINDOW_MAX, ack);
 }
 
+/*
+ * Whether an ACK is of data that has not left yet, which nobody can have: its receiver makes it up (optimistic ACKs: Savage
+ * and others 1999, section 2.3).
+ */
+MP_INLINE bool mp_progress_is_ahead(const struct mp_progress *progress, uint32_t max_end, uint32_t ack)
+{
+	return progress->seen & mp_seq_before(max_end + 1, ack);
+}
+
 /* Bytes that an ACK which fits is the first to acknowledge; a FIN, which takes a number, is no data. */
 MP_INLINE uint32_t mp_progress_news(const struct mp_progress *progress, uint32_t max_end, uint32_t ack)
 {
