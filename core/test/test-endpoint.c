@@ -44,9 +44,13 @@ static enum mp_ack_verdict tells(struct mp_endpoint *down, uint32_t ack, struct 
 {
 	struct mp_segment pure = packet(1, ack, 0, now_ns);
 	struct mp_law law = mp_law_even();
+	enum mp_ack_verdict verdict;
 
 	memset(acked, 0, sizeof(*acked));
-	return mp_endpoint_down_ack(down, &law, &pure, true, has, mp_endpoint_has(down, ack), acked);
+	verdict = mp_endpoint_down_ack(down, &law, &pure, true, has, mp_endpoint_has(down, ack), acked);
+	if (!acked->counts)
+		mp_endpoint_down_unfit(down, ack);
+	return verdict;
 }
 
 static enum mp_ack_verdict acknowledges(struct mp_endpoint *down, uint32_t ack, uint64_t now_ns,

@@ -175,6 +175,23 @@ __attribute__((noinline)) int mp_down_learn(struct mp_packet *p)
 	return 0;
 }
 
+/* An ACK from the mesh did not count. On its own, since it is seldom: the verifier goes through it once. */
+__attribute__((noinline)) int mp_down_unfit(struct mp_packet *p)
+{
+	struct mp_flow *flow;
+
+	if (!p)
+		return 0;
+	mp_count(MP_COUNT_ACKS_IGNORED);
+	flow = mp_flow_of(p, MP_DOWN);
+	if (!flow)
+		return 0;
+	bpf_spin_lock(&flow->lock);
+	mp_endpoint_down_unfit(&flow->at, p->segment.ack);
+	bpf_spin_unlock(&flow->lock);
+	return 0;
+}
+
 /* An ACK from the mesh. Returns what becomes of it, an enum mp_ack_verdict; sets p->acked. */
 static __attribute__((noinline)) int mp_down_ack(struct __sk_buff *skb, struct mp_packet *p)
 {
@@ -201,7 +218,7 @@ static __attribute__((noinline)) int mp_down_ack(struct __sk_buff *skb, struct m
 				       &p->acked);
 	bpf_spin_unlock(&flow->lock);
 	if (!p->acked.counts)
-		mp_count(MP_COUNT_ACKS_IGNORED);
+		mp_down_unfit(p);
 	/* Looked up last, and seldom: before the lock the verifier would walk through all of this twice. */
 	if (verdict != MP_ACK_FORWARD && mp_is_unsent(&key, p->segment.ack))
 		return MP_ACK_FORWARD;

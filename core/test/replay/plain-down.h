@@ -113,6 +113,8 @@ static inline enum mp_ack_verdict down_ack(struct packet *p)
 				       p->settings->copies &&
 					       mp_endpoint_has(&flow->state.at, p->in->ack),
 				       &p->acked);
+	if (!p->acked.counts)
+		mp_endpoint_down_unfit(&flow->state.at, p->in->ack);
 	if (flow->unsent && flow->unsent_seq == p->in->ack) {
 		p->acked.again.to = p->acked.again.from;
 		return MP_ACK_FORWARD;

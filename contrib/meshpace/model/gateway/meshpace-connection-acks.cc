@@ -25,6 +25,7 @@ MeshpaceConnection::AckFromMesh(const TcpSegment& segment, uint64_t nowNs)
     m_again = acked.again;
     if (!acked.counts)
     {
+        mp_endpoint_down_unfit(&m_down, ack);
         return verdict;
     }
     m_cache.DropAcknowledged(ack);

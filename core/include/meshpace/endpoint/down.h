@@ -139,7 +139,7 @@ struct mp_acked {
  */
 MP_INLINE bool mp_endpoint_has(const struct mp_endpoint *endpoint, uint32_t ack)
 {
-	return endpoint->storing && !endpoint->ahead && mp_seq_up_to(endpoint->stored_from, ack);
+	return endpoint->storing > endpoint->ahead && mp_seq_up_to(endpoint->stored_from, ack);
 }
 
 /* The highest block of an ACK's SACK, as far as the law heeds it: the papers' looks at duplicates alone. */
@@ -164,7 +164,6 @@ MP_INLINE enum mp_ack_verdict mp_endpoint_down_ack(struct mp_endpoint *endpoint,
 {
 	struct mp_asks asks = { segment->ack, top, 0, segment->now_ns, 0 };
 
-	endpoint->ahead |= mp_progress_is_ahead(&endpoint->progress, endpoint->sent.max_end, segment->ack);
 	if (!mp_endpoint_ack(endpoint, segment))
 		return MP_ACK_FORWARD;
 	asks.top = mp_endpoint_heeds(endpoint, law, segment, top);
@@ -177,6 +176,12 @@ MP_INLINE enum mp_ack_verdict mp_endpoint_down_ack(struct mp_endpoint *endpoint,
 	if (asks.duplicate || mp_asks_by_sack(&asks))
 		asks.rtt_ns = mp_window_mean_ns(&endpoint->estimate.window);
 	return mp_dupack_verdict(&endpoint->dupack, &asks, stored, &acked->again);
+}
+
+/* An ACK from the mesh did not count: its receiver may have made it up. */
+MP_INLINE void mp_endpoint_down_unfit(struct mp_endpoint *endpoint, uint32_t ack)
+{
+	endpoint->ahead |= mp_progress_is_ahead(&endpoint->progress, endpoint->sent.max_end, ack);
 }
 
 /*
