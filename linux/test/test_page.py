@@ -237,13 +237,24 @@ def of_first(place: arena.Arena, hosts: int) -> Iterator[tuple[int, bytes]]:
 
 
 @pytest.mark.alone
+@pytest.mark.measured
+@pytest.mark.parametrize("release", ["auto", "observe"])
+def test_it_is_soon_ready(start: StartGateway, release: str) -> None:
+    """Most of it is the kernel's look at the programs; how long that takes is the machine's."""
+    with arena.routed() as place:
+        network = net.Network(place.wired, place.gateway, [place.mesh])
+        ready_s = start(network, law="even", release=release, web=WEB).cpu_s()
+    print(f"ready by {ready_s:.2f} s of a processor")
+    assert ready_s < READY_S
+
+
+@pytest.mark.alone
 @pytest.mark.parametrize("release", ["auto", "observe"])
 def test_fifty_hosts_take_two_megabytes(start: StartGateway, release: str) -> None:
     """Else a router of 64 MB has no room for it. What is kept of a host is taken when it comes."""
     with arena.routed() as place:
         network = net.Network(place.wired, place.gateway, [place.mesh])
         gateway = start(network, law="even", release=release, web=WEB)
-        ready_s = gateway.cpu_s()
         before_kib = gateway.memory_kib()
         arena.send_all(place, of_first(place, 50))
 
@@ -257,8 +268,7 @@ def test_fifty_hosts_take_two_megabytes(start: StartGateway, release: str) -> No
             assert get(gateway, "/history.json").startswith(b"HTTP/1.1 200")
             most_kib = max(most_kib, gateway.memory_kib())
             time.sleep(0.2)
-    print(f"ready by {ready_s:.2f} s of a processor; {before_kib} KiB, {most_kib} with 50 hosts")
-    assert ready_s < READY_S
+    print(f"{before_kib} KiB, {most_kib} with 50 hosts")
     assert most_kib - before_kib < 2048
     assert most_kib < 12 * 1024
 

@@ -67,10 +67,12 @@ SAME = {
     "9e88740b8873": "c60945800e1a",
     "7e949ce2c40e": "c60945800e1a",
     "222a556426b5": "c60945800e1a",
+    "a884146264e5": "c60945800e1a",
     "d9a65d58d070": "c09cee848f25",  # gap
     "72ba4e34c200": "c09cee848f25",
     "4f0ae39cf138": "c09cee848f25",
     "24e970343fa9": "c09cee848f25",
+    "89bd0267fb3b": "c09cee848f25",
     "48720c710595": "c09cee848f25",
     "9cf6866a0ee5": "c09cee848f25",
     "4b053660f625": "c09cee848f25",
@@ -83,6 +85,7 @@ SAME = {
     "0231da4bc5e8": "e35bdac935ff",
     "84ba637de571": "e35bdac935ff",
     "c1ee97866ec4": "e35bdac935ff",
+    "3f027a02aa68": "e35bdac935ff",
     "05f7ea8dd6ff": "e35bdac935ff",
     "ce2bd8661737": "e35bdac935ff",
     "857807e9d660": "e35bdac935ff",
@@ -95,6 +98,7 @@ SAME = {
     "1a8b2b4d822a": "7b34049eeac4",
     "eee054d610c1": "7b34049eeac4",
     "3aca20051305": "7b34049eeac4",
+    "bf530f2278c9": "7b34049eeac4",
     "96719ee4153e": "7b34049eeac4",
     "815ebf09f1a6": "7b34049eeac4",
     "4a18a3863a43": "7b34049eeac4",
@@ -107,6 +111,7 @@ SAME = {
     "c4f85fda9edb": "b327e16f0cdf",
     "9f2abbb227fa": "b327e16f0cdf",
     "9ea7f4a4ab96": "b327e16f0cdf",
+    "26e7aeb1416e": "b327e16f0cdf",
     "442791a5a3c4": "b327e16f0cdf",
     "ed34dd86ea91": "b327e16f0cdf",
     "898f0f9f51c5": "b327e16f0cdf",
@@ -120,6 +125,7 @@ SAME = {
     "85fa3e8579a7": "17d3a3f17957",
     "ab430129aeb1": "398532cff291",  # a bound in means
     "715f6a6ce424": "398532cff291",  # no copies for who acknowledges ahead; even-hostile has such
+    "c5ce92d6cae2": "398532cff291",
     "715b8d8d0105": "c1a96b4dc35c",  # all
 }
 
