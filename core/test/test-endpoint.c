@@ -47,9 +47,9 @@ static enum mp_ack_verdict tells(struct mp_endpoint *down, uint32_t ack, struct 
 	enum mp_ack_verdict verdict;
 
 	memset(acked, 0, sizeof(*acked));
-	verdict = mp_endpoint_down_ack(down, &law, &pure, true, has, mp_endpoint_has(down, ack), acked);
+	verdict = mp_endpoint_down_ack(down, &law, &pure, true, has, mp_endpoint_has(down, ack, now_ns), acked);
 	if (!acked->counts)
-		mp_endpoint_down_unfit(down, ack);
+		mp_endpoint_down_unfit(down, ack, now_ns);
 	return verdict;
 }
 
@@ -100,27 +100,32 @@ static void test_a_copy(void)
 	CHECK_EQUAL(down.progress.acked_bytes, 4000);
 }
 
-/* Who acknowledges what has not left yet gets no copies; a FIN, which takes a number, may not have been seen. */
+/*
+ * Who acknowledges what has not left yet gets no copies for as long as it does, and three seconds; a FIN, which takes a
+ * number, may not have been seen.
+ */
 static void test_ahead(void)
 {
 	struct mp_endpoint down = { 0 };
 	struct mp_acked acked;
+	uint64_t then_ns = 32 * ms + MP_UNANSWERED_NS;
 	uint32_t i;
 
 	acknowledges(&down, 77, 5 * ms, &acked);
-	CHECK(!down.ahead, "none of its data was seen: nothing is known");
+	CHECK_EQUAL(down.ahead_ns, 0); /* none of its data was seen: nothing is known */
 	for (i = 0; i < 4; i++)
 		sends(&down, i * BYTES, 10 * ms, true);
 	acknowledges(&down, 1000, 30 * ms, &acked);
 	acknowledges(&down, 4001, 31 * ms, &acked);
-	CHECK(mp_endpoint_has(&down, 1000), "as of anybody");
+	CHECK(mp_endpoint_has(&down, 1000, 32 * ms), "as of anybody");
 	acknowledges(&down, 4002, 32 * ms, &acked);
 	CHECK(!acked.counts, "it does not fit");
-	CHECK(!mp_endpoint_has(&down, 1000), "it may lack nothing");
-	sends(&down, 4000, 40 * ms, true);
-	acknowledges(&down, 4000, 50 * ms, &acked);
-	CHECK_EQUAL(acknowledges(&down, 4000, 51 * ms, &acked), MP_ACK_FORWARD);
+	CHECK(!mp_endpoint_has(&down, 1000, 32 * ms), "it may lack nothing");
+	CHECK_EQUAL(acknowledges(&down, 1000, 33 * ms, &acked), MP_ACK_FORWARD);
 	CHECK_EQUAL(acked.again.from, acked.again.to);
+	CHECK(!mp_endpoint_has(&down, 1000, then_ns - 1) && mp_endpoint_has(&down, 1000, then_ns), "and then again");
+	acknowledges(&down, 1 - MP_TCP_WINDOW_MAX, then_ns, &acked);
+	CHECK(!acked.counts && mp_endpoint_has(&down, 1000, then_ns), "an old one is not ahead");
 }
 
 /* Several are missing, and its receiver says that it has more than was sent. */
@@ -159,11 +164,11 @@ static void test_what_the_cache_has(void)
 
 	sends(&down, 0, ms, true);
 	sends(&down, 1000, ms, false);
-	CHECK(!mp_endpoint_has(&down, 1000), "no copy");
+	CHECK(!mp_endpoint_has(&down, 1000, 60 * ms), "no copy");
 	sends(&down, 2000, 2 * ms, true);
-	CHECK(mp_endpoint_has(&down, 2000) && !mp_endpoint_has(&down, 1000), "from here on");
+	CHECK(mp_endpoint_has(&down, 2000, 60 * ms) && !mp_endpoint_has(&down, 1000, 60 * ms), "from here on");
 	sends(&down, 9000, 3 * ms, true);
-	CHECK(mp_endpoint_has(&down, 9000) && !mp_endpoint_has(&down, 3000), "behind a gap");
+	CHECK(mp_endpoint_has(&down, 9000, 60 * ms) && !mp_endpoint_has(&down, 3000, 60 * ms), "behind a gap");
 	acknowledges(&down, 1000, 5 * ms, &acked);
 	CHECK_EQUAL(acknowledges(&down, 1000, 6 * ms, &acked), MP_ACK_FORWARD);
 }

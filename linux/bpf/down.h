@@ -187,7 +187,7 @@ __attribute__((noinline)) int mp_down_unfit(struct mp_packet *p)
 	if (!flow)
 		return 0;
 	bpf_spin_lock(&flow->lock);
-	mp_endpoint_down_unfit(&flow->at, p->segment.ack);
+	mp_endpoint_down_unfit(&flow->at, p->segment.ack, p->segment.now_ns);
 	bpf_spin_unlock(&flow->lock);
 	return 0;
 }
@@ -214,7 +214,7 @@ static __attribute__((noinline)) int mp_down_ack(struct __sk_buff *skb, struct m
 	mp_hear_of_flow(flow, p);
 	verdict = mp_endpoint_down_ack(&flow->at, &mp_settings.law, &p->segment, bare, p->sack.top,
 				       mp_settings.local_retransmission &&
-					       mp_endpoint_has(&flow->at, p->segment.ack),
+					       mp_endpoint_has(&flow->at, p->segment.ack, p->segment.now_ns),
 				       &p->acked);
 	bpf_spin_unlock(&flow->lock);
 	if (!p->acked.counts)

@@ -13,7 +13,7 @@
 	X(interval_ns) X(last_ns) X(data_ns) X(heard_ns) X(packets) X(bytes) X(first_ns)           \
 	X(paused_ns) X(floor_ns) X(retransmits) X(local_retransmits)                               \
 	X(segment_bytes) X(rtt_wired_us) X(ttl) X(asked) X(pushed) X(two_way)                      \
-	X(storing) X(stored_from) X(ahead) X(window_scale)
+	X(storing) X(stored_from) X(ahead_ns) X(window_scale)
 
 /* A flow as a gateway has it. */
 struct replay_flow {

@@ -111,10 +111,10 @@ static inline enum mp_ack_verdict down_ack(struct packet *p)
 	hear_of_flow(flow, p);
 	verdict = mp_endpoint_down_ack(&flow->state.at, &p->settings->law, &segment, bare, trace_sack_top(p->in),
 				       p->settings->copies &&
-					       mp_endpoint_has(&flow->state.at, p->in->ack),
+					       mp_endpoint_has(&flow->state.at, p->in->ack, segment.now_ns),
 				       &p->acked);
 	if (!p->acked.counts)
-		mp_endpoint_down_unfit(&flow->state.at, p->in->ack);
+		mp_endpoint_down_unfit(&flow->state.at, p->in->ack, segment.now_ns);
 	if (flow->unsent && flow->unsent_seq == p->in->ack) {
 		p->acked.again.to = p->acked.again.from;
 		return MP_ACK_FORWARD;

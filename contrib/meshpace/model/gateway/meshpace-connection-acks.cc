@@ -18,14 +18,14 @@ MeshpaceConnection::AckFromMesh(const TcpSegment& segment, uint64_t nowNs)
                       !(mp_dupack_repeats(&m_down.dupack, ack) && segment.HasMessage());
     mp_acked acked{};
     m_meshWindow = segment.Window();
-    const bool stored = !m_cache.Empty() && mp_endpoint_has(&m_down, ack);
+    const bool stored = !m_cache.Empty() && mp_endpoint_has(&m_down, ack, nowNs);
     m_sack = segment.Sack();
     const auto top = mp_sack_top(m_sack.option, m_sack.bytes, ack);
     const auto verdict = mp_endpoint_down_ack(&m_down, &m_settings.law, &at, bare, top, stored, &acked);
     m_again = acked.again;
     if (!acked.counts)
     {
-        mp_endpoint_down_unfit(&m_down, ack);
+        mp_endpoint_down_unfit(&m_down, ack, nowNs);
         return verdict;
     }
     m_cache.DropAcknowledged(ack);

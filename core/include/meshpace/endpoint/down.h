@@ -133,13 +133,10 @@ struct mp_acked {
 	bool counts;        /* else it does not fit, and nothing has changed */
 };
 
-/*
- * Whether the retransmit cache has what an ACK asks for, as far as copies were made. Who acknowledges what has not left
- * yet says nothing of what it lacks: copies for it would take air beyond its host's part.
- */
-MP_INLINE bool mp_endpoint_has(const struct mp_endpoint *endpoint, uint32_t ack)
+/* Whether the retransmit cache has what an ACK asks for, as far as copies were made, and its receiver is to have them. */
+MP_INLINE bool mp_endpoint_has(const struct mp_endpoint *endpoint, uint32_t ack, uint64_t now_ns)
 {
-	return endpoint->storing > endpoint->ahead && mp_seq_up_to(endpoint->stored_from, ack);
+	return endpoint->storing && endpoint->ahead_ns <= now_ns && mp_seq_up_to(endpoint->stored_from, ack);
 }
 
 /* The highest block of an ACK's SACK, as far as the law heeds it: the papers' looks at duplicates alone. */
@@ -178,10 +175,16 @@ MP_INLINE enum mp_ack_verdict mp_endpoint_down_ack(struct mp_endpoint *endpoint,
 	return mp_dupack_verdict(&endpoint->dupack, &asks, stored, &acked->again);
 }
 
-/* An ACK from the mesh did not count: its receiver may have made it up. */
-MP_INLINE void mp_endpoint_down_unfit(struct mp_endpoint *endpoint, uint32_t ack)
+/*
+ * An ACK from the mesh did not count. Who acknowledges what has not left yet says nothing of what it lacks: copies for it
+ * would take air beyond its host's part. It does so in each round trip, to seem near; the longest is that of a sender that
+ * waits for its time-outs. Who is honest does so where data went past unread, until the next is read: such as while
+ * somebody had removed the filter.
+ */
+MP_INLINE void mp_endpoint_down_unfit(struct mp_endpoint *endpoint, uint32_t ack, uint64_t now_ns)
 {
-	endpoint->ahead |= mp_progress_is_ahead(&endpoint->progress, endpoint->sent.max_end, ack);
+	if (mp_progress_is_ahead(&endpoint->progress, endpoint->sent.max_end, ack))
+		endpoint->ahead_ns = now_ns + MP_UNANSWERED_NS;
 }
 
 /*

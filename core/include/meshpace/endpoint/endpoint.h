@@ -65,9 +65,9 @@ struct mp_endpoint {
 	uint8_t asked;          /* up: its sender asked for RTT_wired */
 	uint8_t pushed;         /* up: its sender had no more after the latest data */
 	uint8_t two_way;        /* there is, or was, a flow in the other direction too */
-	uint8_t ahead;          /* down: its receiver has acknowledged what had not left yet */
 	uint8_t window_scale;   /* down: one more than the shift of its receiver's windows; 0: not known */
 	uint64_t first_ns;      /* first packet */
+	uint64_t ahead_ns;      /* down: until then it gets no copies (mp_endpoint_down_unfit) */
 	uint64_t paused_ns;     /* down: latest data that came when nothing was under way (mp_endpoint_paused_ns) */
 	struct mp_sent sent;    /* T1: at the radio (down), at the wired side (up) */
 	struct mp_dupack dupack;

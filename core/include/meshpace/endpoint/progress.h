@@ -73,8 +73,8 @@ MP_INLINE bool mp_progress_fits(const struct mp_progress *progress, uint32_t max
 }
 
 /*
- * Whether an ACK is of data that has not left yet, which nobody can have: its receiver makes it up (optimistic ACKs: Savage
- * and others 1999, section 2.3).
+ * Whether an ACK is of data that was not seen to leave. Unless it went past unread its receiver makes that up (optimistic
+ * ACKs: Savage and others 1999, section 2.3).
  */
 MP_INLINE bool mp_progress_is_ahead(const struct mp_progress *progress, uint32_t max_end, uint32_t ack)
 {

@@ -52,8 +52,7 @@ _PARAMETERS = re.compile(
 # Fingerprints before and after changes that leave what was measured before as it was: nothing but
 # names changed, or what a figure does not have came or changed (SACK, by which `even` alone goes;
 # weights and least rates of hosts; readings of MAP; a bound in means; receivers that make
-# acknowledgements up). Runs are the same to the
-# byte; figures of the one are of the other.
+# acknowledgements up). Runs are the same to the byte; figures of the one are of the other.
 SAME = {
     "5a0928bb79a6": "c60945800e1a",  # off
     "e1dd0aa4178a": "c60945800e1a",
@@ -66,13 +65,11 @@ SAME = {
     "7bf1fdbe0315": "c60945800e1a",
     "9e88740b8873": "c60945800e1a",
     "7e949ce2c40e": "c60945800e1a",
-    "222a556426b5": "c60945800e1a",
-    "a884146264e5": "c60945800e1a",
+    "1b9cb88cc27f": "c60945800e1a",
     "d9a65d58d070": "c09cee848f25",  # gap
     "72ba4e34c200": "c09cee848f25",
     "4f0ae39cf138": "c09cee848f25",
-    "24e970343fa9": "c09cee848f25",
-    "89bd0267fb3b": "c09cee848f25",
+    "e2ed8dc865cb": "c09cee848f25",
     "48720c710595": "c09cee848f25",
     "9cf6866a0ee5": "c09cee848f25",
     "4b053660f625": "c09cee848f25",
@@ -84,8 +81,7 @@ SAME = {
     "3d982adf7931": "e35bdac935ff",  # ap
     "0231da4bc5e8": "e35bdac935ff",
     "84ba637de571": "e35bdac935ff",
-    "c1ee97866ec4": "e35bdac935ff",
-    "3f027a02aa68": "e35bdac935ff",
+    "f38e01727901": "e35bdac935ff",
     "05f7ea8dd6ff": "e35bdac935ff",
     "ce2bd8661737": "e35bdac935ff",
     "857807e9d660": "e35bdac935ff",
@@ -97,8 +93,7 @@ SAME = {
     "01e8f5c546f2": "7b34049eeac4",  # map
     "1a8b2b4d822a": "7b34049eeac4",
     "eee054d610c1": "7b34049eeac4",
-    "3aca20051305": "7b34049eeac4",
-    "bf530f2278c9": "7b34049eeac4",
+    "2caa31ea9a37": "7b34049eeac4",
     "96719ee4153e": "7b34049eeac4",
     "815ebf09f1a6": "7b34049eeac4",
     "4a18a3863a43": "7b34049eeac4",
@@ -110,8 +105,7 @@ SAME = {
     "06a6851bd722": "b327e16f0cdf",  # shaper
     "c4f85fda9edb": "b327e16f0cdf",
     "9f2abbb227fa": "b327e16f0cdf",
-    "9ea7f4a4ab96": "b327e16f0cdf",
-    "26e7aeb1416e": "b327e16f0cdf",
+    "1ed4e2896e38": "b327e16f0cdf",
     "442791a5a3c4": "b327e16f0cdf",
     "ed34dd86ea91": "b327e16f0cdf",
     "898f0f9f51c5": "b327e16f0cdf",
@@ -124,8 +118,7 @@ SAME = {
     "12f38168db82": "aad8bd635db2",  # trials, which it had beside shares of the air, are gone
     "85fa3e8579a7": "17d3a3f17957",
     "ab430129aeb1": "398532cff291",  # a bound in means
-    "715f6a6ce424": "398532cff291",  # no copies for who acknowledges ahead; even-hostile has such
-    "c5ce92d6cae2": "398532cff291",
+    "fb913ae81442": "398532cff291",  # no copies for who acknowledges ahead; even-hostile has such
     "715b8d8d0105": "c1a96b4dc35c",  # all
 }
 
