@@ -4,8 +4,6 @@ Killed, restarted, replaced, cleaned up after in the middle of transfers: every 
 finishes intact, no stall is longer than a second, nothing is left behind.
 """
 
-import os
-import socket
 import time
 from pathlib import Path
 
@@ -15,12 +13,11 @@ from harness import net
 from harness.gateway import PATIENCE_S, Gateway, host, until
 from harness.pulse import Pulse
 from harness.traces import Traces, left_behind
-from harness.transfer import SO_MAX_PACING_RATE, Result, Transfer, window
+from harness.transfer import LOAD_BYTES_PER_S, Result, Transfer, bounded, window
 
 STALL_S = 1.0
-# Bytes a second of each transfer, less under emulation; the gateway's pace is a little slower.
-LOAD = int(os.environ.get("MESHPACE_TEST_LOAD", 3_000_000))
-PACED_MBPS = 11.0 * LOAD / 3_000_000
+# The gateway's pace is a little slower than each transfer.
+PACED_MBPS = 11.0 * LOAD_BYTES_PER_S / 3_000_000
 # Traffic under each condition.
 PAUSE_S = 0.4
 
@@ -45,7 +42,7 @@ def load(network: net.Network) -> list[Transfer]:
     ]
     # A sender that gets nowhere with a blackhole must not be hidden by a huge buffer, and an
     # unpaced one must not eat the machine: hence a bounded window and a bounded rate.
-    options = window(64 * 1024) | {(socket.SOL_SOCKET, SO_MAX_PACING_RATE): LOAD}
+    options = window(64 * 1024) | bounded()
     return [
         Transfer(a, b, address, seed=n, options=options).start()
         for n, (a, b, address) in enumerate(ways)

@@ -16,7 +16,7 @@ from harness.gateway import PATIENCE_S, Gateway, host, until
 from harness.lossy import Radio
 from harness.record import Recorder
 from harness.talk import Talk, framed
-from harness.transfer import Transfer
+from harness.transfer import Transfer, bounded
 from test_spacing import RADIO as LONG
 from test_spacing import backlogged, paced_host, spacing
 
@@ -56,7 +56,7 @@ def paces(gateway: Gateway) -> None:
 def download(mesh: net.Network, start: StartGateway) -> Iterator[tuple[Gateway, Transfer]]:
     """Of one host, which the kernel holds; at its end all has arrived."""
     gateway = start(mesh, release="htb", law="even", host=[host(net.host4(0), 11.0)])
-    with Transfer(mesh.wired, mesh.host, net.host4(0)) as run:
+    with Transfer(mesh.wired, mesh.host, net.host4(0), options=bounded()) as run:
         paces(gateway)
         yield gateway, run
         assert run.finish().intact
@@ -148,7 +148,7 @@ def test_nothing_stays(mesh: net.Network, start: StartGateway) -> None:
     gateway = start(mesh, release="htb", law="even", host=[host(net.host4(0), 11.0)])
     assert ifb(mesh) != ""
     assert gateway.status()["attached"] == "clsact"
-    with Transfer(mesh.wired, mesh.host, net.host4(0)) as run:
+    with Transfer(mesh.wired, mesh.host, net.host4(0), options=bounded()) as run:
         paces(gateway)
         assert gateway.stop() == 0
         assert ifb(mesh) == ""

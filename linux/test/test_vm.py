@@ -71,7 +71,7 @@ DEFAULT = {
     "6.12": Choice([*HELD, *VERIFIER], f"{HELD_TESTS} or verifier", "not measured"),
 }
 # An emulated machine carries no more, and is waited for longer.
-SETTINGS = ["MESHPACE_TEST_LOAD=400000", "MESHPACE_TEST_PATIENCE=4"]
+SETTINGS = ["MESHPACE_TEST_LOAD=200000", "MESHPACE_TEST_PATIENCE=4"]
 LIMIT_S, FULL_LIMIT_S = 800, 3000
 # A test that pytest -v prints: file, test, and what came of it unless it has not ended.
 LINE = r"^(\S+\.py)::(\S+)(?: (PASSED|FAILED|ERROR|SKIPPED|RERUN))?"

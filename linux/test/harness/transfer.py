@@ -3,6 +3,7 @@
 
 import contextlib
 import hashlib
+import os
 import random
 import socket
 import threading
@@ -16,6 +17,8 @@ _CHUNK = 1 << 16
 # Longer than any stall that a test allows: then the transfer has failed.
 _PATIENCE_S = 30.0
 SO_MAX_PACING_RATE = 47
+# What one transfer takes at most where it must not eat the machine; less under emulation.
+LOAD_BYTES_PER_S = int(os.environ.get("MESHPACE_TEST_LOAD", 3_000_000))
 
 
 @dataclass(frozen=True)
@@ -194,3 +197,8 @@ class Transfer:
 def window(bytes_: int) -> dict[tuple[int, int], int]:
     """Options that bound the receiver's window, and so what queues in the gateway."""
     return {(socket.SOL_SOCKET, socket.SO_RCVBUF): bytes_}
+
+
+def bounded() -> dict[tuple[int, int], int]:
+    """Options that bound the sender's rate, where nobody paces: others need the machine, too."""
+    return {(socket.SOL_SOCKET, SO_MAX_PACING_RATE): LOAD_BYTES_PER_S}
