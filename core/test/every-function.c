@@ -287,6 +287,7 @@ CALL(progress)
 	p->out[12] = mp_progress_reset(&p->progress, p->len, p->seq);
 	p->out[13] = mp_progress_ack(&p->progress, p->len, p->ack);
 	p->out[14] = mp_flow_wants(&p->demand);
+	p->out[15] = mp_excess_bytes(p->number, p->us, p->len);
 	p->demand = mp_demand_of(&p->progress, p->len, p->us & 1, p->us & 2, p->number, p->now_ns);
 	return 0;
 }

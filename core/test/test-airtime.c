@@ -65,6 +65,34 @@ static void who_comes_back(void)
 	check_parts(2, mean, 0.9);
 }
 
+/*
+ * Who splits its ACKs takes one and a half times as much of the air for them as for its data: both together are its part,
+ * and the other has its own. When it stops that, or its flow is forgotten, it has all of its part again.
+ */
+static void who_splits_acks(void)
+{
+	double mean[HOSTS], splits;
+	uint32_t i;
+
+	place_near_and_far(ALL);
+	run(2, 20, mean);
+	truth[1] /= 2.5;
+	for (i = 0; i < 300; i++) {
+		double before = (double)host[1].way[0].delivered_bytes;
+
+		step(2, NULL);
+		host[1].way[0].excess_bytes += (uint64_t)(1.5 * ((double)host[1].way[0].delivered_bytes - before));
+	}
+	splits = (double)host[1].way[0].cap_bytes_per_s;
+	CHECK_NEAR(splits, truth[1] / 2, 0.15, 0);
+	CHECK((double)host[0].way[0].rate_bytes_per_s > 0.9 * truth[0] / 2, "the other: %.0f", (double)host[0].way[0].rate_bytes_per_s);
+	truth[1] *= 2.5;
+	host[1].way[0].excess_bytes = 0;
+	run(2, 5, mean);
+	run(2, 10, mean);
+	check_parts(2, mean, 0.9);
+}
+
 /* Who answers late, so that the air seems used up: where no more than half of all do, the others keep their parts. */
 static void who_lies_of_waits(uint32_t liars)
 {
@@ -315,6 +343,7 @@ static void anything(void)
 			way->flows = random_u64() & 3;
 			way->wanting_flows = random_u64() & 1;
 			way->heard = random_u64() & 1;
+			way->excess_bytes = random_u64() >> (random_u64() & 63);
 			way->waits_ns = random_u64() >> (24 + (random_u64() & 31));
 			way->held = random_u64() & 1;
 		}
@@ -338,6 +367,7 @@ int main(int argc, char **argv)
 	who_leaves(false);
 	who_leaves(true);
 	who_comes_back();
+	who_splits_acks();
 	who_lies_of_waits(1);
 	who_lies_of_waits(2);
 	wrong(2, 2, MP_ALONE_UNKNOWN_Q16, 0.9);

@@ -100,6 +100,27 @@ static void test_a_copy(void)
 	CHECK_EQUAL(down.progress.acked_bytes, 4000);
 }
 
+/* ACKs beyond one a segment and copy are in excess, whatever they say; those with data are not counted. */
+static void test_split_acks(void)
+{
+	struct mp_law law = mp_law_even();
+	struct mp_endpoint down = { 0 };
+	struct mp_segment with_data = packet(1, 2000, BYTES, 60 * ms), pure;
+	struct mp_acked acked;
+	uint32_t i;
+
+	for (i = 0; i < 4; i++)
+		sends(&down, i * BYTES, 10 * ms, true);
+	for (i = 1; i <= 16; i++) {
+		pure = packet(1, i * 125, 0, 30 * ms);
+		mp_endpoint_down_ack(&down, &law, &pure, true, (struct mp_range){ i * 125, i * 125 }, false, &acked);
+		mp_endpoint_down_ack(&down, &law, &with_data, false, (struct mp_range){ 2000, 2000 }, false, &acked);
+	}
+	CHECK_EQUAL(down.pure_acks, 16);
+	CHECK_EQUAL(mp_excess_bytes(down.pure_acks, down.packets, 2), 10 * MP_EXCESS_ACK_BYTES);
+	CHECK_EQUAL(mp_excess_bytes(down.pure_acks, 15, 2), 0);
+}
+
 /*
  * Who acknowledges what has not left yet gets no copies for as long as it does, and three seconds; a FIN, which takes a
  * number, may not have been seen.
@@ -124,7 +145,7 @@ static void test_ahead(void)
 	CHECK_EQUAL(acknowledges(&down, 1000, 33 * ms, &acked), MP_ACK_FORWARD);
 	CHECK_EQUAL(acked.again.from, acked.again.to);
 	CHECK(!mp_endpoint_has(&down, 1000, then_ns - 1) && mp_endpoint_has(&down, 1000, then_ns), "and then again");
-	acknowledges(&down, 1 - MP_TCP_WINDOW_MAX, then_ns, &acked);
+	acknowledges(&down, ~MP_TCP_WINDOW_MAX + 2, then_ns, &acked);
 	CHECK(!acked.counts && mp_endpoint_has(&down, 1000, then_ns), "an old one is not ahead");
 }
 
@@ -251,6 +272,7 @@ int main(int argc, char **argv)
 	check_begin(argc, argv);
 	test_a_sample();
 	test_a_copy();
+	test_split_acks();
 	test_ahead();
 	test_holes();
 	test_what_the_cache_has();

@@ -11,7 +11,7 @@
 /* Numbers of an endpoint that are written beside those of its parts. */
 #define REPLAY_NUMBERS(X)                                                                          \
 	X(interval_ns) X(last_ns) X(data_ns) X(heard_ns) X(packets) X(bytes) X(first_ns)           \
-	X(paused_ns) X(floor_ns) X(retransmits) X(local_retransmits)                               \
+	X(paused_ns) X(floor_ns) X(retransmits) X(local_retransmits) X(pure_acks)              \
 	X(segment_bytes) X(rtt_wired_us) X(ttl) X(asked) X(pushed) X(two_way)                      \
 	X(storing) X(stored_from) X(ahead_ns) X(window_scale)
 

@@ -43,6 +43,7 @@ MeshpaceAir::Counts(uint32_t address, bool down, const mp_air_way& share)
     way.flows = share.flows;
     way.wanting_flows = share.wanting_flows;
     way.again_packets = share.again_packets;
+    way.excess_bytes = share.excess_bytes;
 }
 
 void

@@ -54,6 +54,11 @@ MeshpaceHosts::Demands(const Key& key, const mp_demand& demand)
         share.wanting_flows += mp_flow_wants(&demand);
         share.again_packets += demand.again_packets;
     }
+    // Of who pauses, too: a sum that came back would count anew.
+    if (const auto found = m_hosts.find(key); found != m_hosts.end())
+    {
+        found->second.share.excess_bytes += demand.excess_bytes;
+    }
 }
 
 void
@@ -105,6 +110,7 @@ MeshpaceHosts::Step(uint64_t nowNs)
         host.share.flows = 0;
         host.share.wanting_flows = 0;
         host.share.again_packets = 0;
+        host.share.excess_bytes = 0;
     }
     return capped;
 }

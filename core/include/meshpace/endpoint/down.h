@@ -161,6 +161,7 @@ MP_INLINE enum mp_ack_verdict mp_endpoint_down_ack(struct mp_endpoint *endpoint,
 {
 	struct mp_asks asks = { segment->ack, top, 0, segment->now_ns, 0 };
 
+	endpoint->pure_acks += mp_segment_is_pure_ack(segment);
 	if (!mp_endpoint_ack(endpoint, segment))
 		return MP_ACK_FORWARD;
 	asks.top = mp_endpoint_heeds(endpoint, law, segment, top);

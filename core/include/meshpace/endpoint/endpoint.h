@@ -74,6 +74,7 @@ struct mp_endpoint {
 	uint64_t floor_ns;      /* down: by goodput control; 0: not throttled */
 	uint64_t retransmits;   /* packets seen again */
 	uint64_t local_retransmits;
+	uint64_t pure_acks;     /* down: of its receiver */
 	uint32_t rtt_wired_us;           /* up: latest; down: of the handshake; 0: none yet */
 	struct mp_estimate estimate;     /* down: of RTT_wireless */
 	struct mp_wait wait;             /* down */

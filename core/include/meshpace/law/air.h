@@ -37,6 +37,7 @@ struct mp_air_way {
 	uint32_t flows;           /* of which something is under way */
 	uint32_t wanting_flows;   /* of those, that want more (mp_flow_wants) */
 	uint64_t again_packets;   /* seen a second time so far */
+	uint64_t excess_bytes;    /* of ACKs that no data asked for, so far (endpoint/excess.h) */
 	uint64_t waits_ns;        /* W (endpoint/queueing.h), if heard */
 	bool heard;
 	bool held;                /* something waits here for what the host is held to */
@@ -45,8 +46,10 @@ struct mp_air_way {
 	uint64_t alone_bytes_per_s; /* C; 0: not known */
 	uint64_t before_bytes;      /* delivered at the previous step */
 	uint64_t before_again;      /* again_packets then */
+	uint64_t before_excess;     /* excess_bytes then */
 	uint64_t rate_bytes_per_s;  /* r, smoothed */
 	uint64_t latest_bytes_per_s; /* in the latest step */
+	uint64_t excess_bytes_per_s; /* a, smoothed likewise */
 	uint64_t held_bytes_per_s;  /* what it was held to meanwhile, smoothed likewise; 0: nothing */
 	uint32_t unsure_q16;        /* P */
 	uint32_t used_q16;          /* r / C */
@@ -124,17 +127,26 @@ MP_INLINE uint64_t mp_air_smoothed(uint64_t mean, uint64_t latest, uint32_t step
 	return ((MP_AIR_STEPS_PER_S - steps) * mean + steps * latest) / MP_AIR_STEPS_PER_S;
 }
 
+/* By how much a sum has grown since before, bytes/s; one that shrank was forgotten in part, and goes on from what it is. */
+MP_INLINE uint64_t mp_air_grew(uint64_t *before, uint64_t sum, uint64_t elapsed_us)
+{
+	uint64_t bytes = mp_min_u64(mp_max_u64(sum, *before) - *before, 1ull << 44);
+
+	*before = sum;
+	return mp_min_u64(bytes * 1000000 / elapsed_us, MP_AIR_MAX_BYTES_PER_S);
+}
+
 /* A step's progress of one way: its rate, and whether it is there. */
 MP_INLINE void mp_air_progress(struct mp_air_way *way, uint64_t elapsed_us)
 {
-	uint64_t bytes = mp_min_u64(mp_max_u64(way->delivered_bytes, way->before_bytes) - way->before_bytes, 1ull << 44);
-	uint64_t bytes_per_s = mp_min_u64(bytes * 1000000 / elapsed_us, MP_AIR_MAX_BYTES_PER_S);
-	bool comes = bytes && !way->present;
+	bool progresses = way->delivered_bytes > way->before_bytes;
+	uint64_t bytes_per_s = mp_air_grew(&way->before_bytes, way->delivered_bytes, elapsed_us);
+	uint64_t excess_bytes_per_s = mp_air_grew(&way->before_excess, way->excess_bytes, elapsed_us);
+	bool comes = progresses && !way->present;
 	uint32_t steps = mp_air_steps(elapsed_us);
 
-	way->before_bytes = way->delivered_bytes;
-	way->quiet = bytes ? 0 : (uint32_t)mp_min_u64((uint64_t)way->quiet + steps, 0xffffffffu);
-	way->present = bytes || (way->present && way->quiet < MP_AIR_PRESENT);
+	way->quiet = progresses ? 0 : (uint32_t)mp_min_u64((uint64_t)way->quiet + steps, 0xffffffffu);
+	way->present = progresses || (way->present && way->quiet < MP_AIR_PRESENT);
 	way->age = comes ? 0 : (uint32_t)mp_min_u64((uint64_t)way->age + steps, 0xffffffffu);
 	way->whole = comes || way->again_packets > way->before_again ? 0 : (uint32_t)mp_min_u64((uint64_t)way->whole + steps, 0xffffffffu);
 	way->before_again = way->again_packets;
@@ -142,6 +154,7 @@ MP_INLINE void mp_air_progress(struct mp_air_way *way, uint64_t elapsed_us)
 		way->rate_bytes_per_s = bytes_per_s;
 	way->latest_bytes_per_s = bytes_per_s;
 	way->rate_bytes_per_s = mp_air_smoothed(way->rate_bytes_per_s, bytes_per_s, steps);
+	way->excess_bytes_per_s = mp_air_smoothed(way->excess_bytes_per_s, excess_bytes_per_s, steps);
 	way->held_bytes_per_s = !way->cap_bytes_per_s ? 0
 				: !way->held_bytes_per_s ? mp_max_u64(way->rate_bytes_per_s, way->cap_bytes_per_s)
 				: mp_air_smoothed(way->held_bytes_per_s, way->cap_bytes_per_s, steps);

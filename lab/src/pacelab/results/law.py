@@ -31,7 +31,7 @@ DIGITS = 12
 
 LAWS = ("off", "gap", "ap", "map", "shaper", "even")
 # Headers that only some laws compute with. All others count for all laws; so would a new one.
-_EVEN = """active air airtime alone budget demand echo feedback hostpace opaque police probe
+_EVEN = """active air airtime alone budget demand echo excess feedback hostpace opaque police probe
 queueing sack search silence turn"""
 GONE = "hosts presence share trial"  # of `even`, in commits of before
 OWN = {
@@ -66,10 +66,12 @@ SAME = {
     "9e88740b8873": "c60945800e1a",
     "7e949ce2c40e": "c60945800e1a",
     "1b9cb88cc27f": "c60945800e1a",
+    "de75e1258b14": "c60945800e1a",
     "d9a65d58d070": "c09cee848f25",  # gap
     "72ba4e34c200": "c09cee848f25",
     "4f0ae39cf138": "c09cee848f25",
     "e2ed8dc865cb": "c09cee848f25",
+    "79db9990e46b": "c09cee848f25",
     "48720c710595": "c09cee848f25",
     "9cf6866a0ee5": "c09cee848f25",
     "4b053660f625": "c09cee848f25",
@@ -82,6 +84,7 @@ SAME = {
     "0231da4bc5e8": "e35bdac935ff",
     "84ba637de571": "e35bdac935ff",
     "f38e01727901": "e35bdac935ff",
+    "5f1995fc72ad": "e35bdac935ff",
     "05f7ea8dd6ff": "e35bdac935ff",
     "ce2bd8661737": "e35bdac935ff",
     "857807e9d660": "e35bdac935ff",
@@ -94,6 +97,7 @@ SAME = {
     "1a8b2b4d822a": "7b34049eeac4",
     "eee054d610c1": "7b34049eeac4",
     "2caa31ea9a37": "7b34049eeac4",
+    "e1382a6258b4": "7b34049eeac4",
     "96719ee4153e": "7b34049eeac4",
     "815ebf09f1a6": "7b34049eeac4",
     "4a18a3863a43": "7b34049eeac4",
@@ -106,6 +110,7 @@ SAME = {
     "c4f85fda9edb": "b327e16f0cdf",
     "9f2abbb227fa": "b327e16f0cdf",
     "1ed4e2896e38": "b327e16f0cdf",
+    "ce0343feb3d6": "b327e16f0cdf",
     "442791a5a3c4": "b327e16f0cdf",
     "ed34dd86ea91": "b327e16f0cdf",
     "898f0f9f51c5": "b327e16f0cdf",
@@ -119,6 +124,7 @@ SAME = {
     "85fa3e8579a7": "17d3a3f17957",
     "ab430129aeb1": "398532cff291",  # a bound in means
     "fb913ae81442": "398532cff291",  # no copies for who acknowledges ahead; even-hostile has such
+    "bb14d50e5916": "398532cff291",  # ACKs in excess are paid for; even-hostile has such
     "715b8d8d0105": "c1a96b4dc35c",  # all
 }
 

@@ -30,6 +30,8 @@ pub struct FlowState {
     pub bytes: u64,
     pub retransmits: u64,
     pub local_retransmits: u64,
+    /// down: acknowledgements that carried nothing else
+    pub pure_acks: u64,
     pub ttl: u8,
     /// down: latest data that came when nothing was under way
     pub paused_ns: u64,
@@ -76,6 +78,7 @@ impl From<&mp_flow> for FlowState {
             bytes: at.bytes,
             retransmits: at.retransmits,
             local_retransmits: at.local_retransmits,
+            pure_acks: at.pure_acks,
             ttl: at.ttl,
             paused_ns: at.paused_ns,
             waits: false,

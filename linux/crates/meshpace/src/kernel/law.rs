@@ -91,6 +91,7 @@ safe! {
 safe! {
     air_is_busy = mp_air_is_busy(air: &mp_air, host: &mp_air_host) -> bool;
     demand_of = mp_demand_of(progress: &mp_progress, max_end: u32, upload: bool, waits: bool, seen_ns: u64, now_ns: u64) -> mp_demand;
+    excess_bytes = mp_excess_bytes(pure_acks: u64, packets: u64, copies: u64) -> u64;
     goodput_takes_part = mp_goodput_takes_part(flow: &mp_goodput_bulk, now_ns: u64) -> bool;
     progress_fits = mp_progress_fits(progress: &mp_progress, max_end: u32, ack: u32) -> bool;
     progress_ack = mp_progress_ack(progress: &mut mp_progress, max_end: u32, ack: u32) -> bool;

@@ -50,6 +50,7 @@ fn fill_in(host: &mut mp_air_host, news: [Option<&News>; 2]) {
     host.hops = if hops > 0 { hops } else { host.hops };
     for (way, news) in host.way.iter_mut().zip(news) {
         way.delivered_bytes += news.bytes;
+        way.excess_bytes += news.excess_bytes;
         way.flows = news.flows;
         way.wanting_flows = news.wanting_flows;
         way.again_packets = news.again_packets;
@@ -159,7 +160,10 @@ impl Airtime {
         }
         if !self.begun {
             let ways = self.hosts.values_mut().flat_map(|host| &mut host.way);
-            ways.for_each(|way| way.before_bytes = way.delivered_bytes);
+            ways.for_each(|way| {
+                way.before_bytes = way.delivered_bytes;
+                way.before_excess = way.excess_bytes;
+            });
             self.begun = true;
         }
     }

@@ -8,7 +8,7 @@ use crate::kernel::address::address_of;
 use crate::kernel::flow_state::{FlowState, Table};
 use crate::kernel::intf::{
     self, mp_flow_key, mp_host_key, mp_progress, MP_AIR_STEP_NS, MP_ALONE_DRIFT_Q16,
-    MP_ALONE_UNKNOWN_Q16,
+    MP_ALONE_UNKNOWN_Q16, MP_EXCESS_ACK_BYTES,
 };
 use crate::policy::shares::{Member, Shares};
 
@@ -38,6 +38,8 @@ struct Bulk {
     most: f64,
     /// packets that were seen a second time
     again: u64,
+    /// acknowledgements of a byte, of which none was owed
+    acks_per_byte: f64,
     /// of a host that has died the flows stay in the table
     dead: bool,
 }
@@ -53,6 +55,7 @@ impl Bulk {
             rate: 0.0,
             most: f64::INFINITY,
             again: 0,
+            acks_per_byte: 0.0,
             dead: false,
         }
     }
@@ -79,6 +82,7 @@ impl Bulk {
             data_ns: if lives { now_ns } else { 1 },
             waits: held && lives && self.member.1 == DOWN,
             retransmits: self.again,
+            pure_acks: (self.delivered * self.acks_per_byte) as u64,
             ..Default::default()
         };
         (key, flow)
@@ -193,6 +197,29 @@ fn with_two_hosts_each_has_half_of_what_it_has_alone() {
     mesh.run(3);
     let part = mesh.rate(3, DOWN) / 600_000.0;
     assert!((0.28..0.4).contains(&part), "{part}");
+}
+
+/// Else who splits its acknowledgements takes the others' air for them.
+#[test]
+fn acknowledgements_that_no_data_asked_for_are_of_the_host_s_part() {
+    let mut mesh = near_and_far(Fairness::Air);
+    let acks_per_byte = 1.0 / f64::from(MP_EXCESS_ACK_BYTES);
+    mesh.bulk[1].acks_per_byte = acks_per_byte;
+    mesh.run(10);
+    let part = |mesh: &Mesh, host, alone: f64| mesh.cap(host, DOWN).unwrap() as f64 / alone;
+    let (honest, splits) = (part(&mesh, 1, 600_000.0), part(&mesh, 2, 200_000.0));
+    // The model's air does not carry them, so there is more of it: half as much data is what counts.
+    assert!(
+        (0.4..0.6).contains(&(splits / honest)),
+        "{splits}, {honest}"
+    );
+    assert!(honest > 0.45, "{honest}");
+    // The gateway starts again: what there was before is no news.
+    mesh.shares = Shares::new(Fairness::Air, mesh.now_ns);
+    mesh.shares
+        .step(mesh.fairness, &mesh.table(), &[], mesh.now_ns);
+    let way = mesh.shares.air().hosts[&address(2)].way[DOWN as usize];
+    assert!(way.excess_bytes > 0 && way.excess_bytes_per_s == 0);
 }
 
 /// Else who sends a little holds half of the air, or one that is crowded out is taken for one that has no more to send.

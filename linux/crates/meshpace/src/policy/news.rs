@@ -16,6 +16,8 @@ pub type Member = ([u8; 16], u32);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct News {
     pub bytes: u64,
+    /// of acknowledgements that no data asked for
+    pub excess_bytes: u64,
     /// flows that move
     pub flows: u32,
     /// of those, that want more
@@ -57,12 +59,35 @@ impl News {
     }
 }
 
+/// Bytes of an address so far.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    delivered: u64,
+    excess: u64,
+}
+
+impl Sums {
+    fn add(&mut self, flow: &FlowState) {
+        self.delivered += flow.progress.acked_bytes;
+        self.excess += law::excess_bytes(flow.pure_acks, flow.packets, flow.local_retransmits);
+    }
+
+    /// What came since. A sum that shrank was forgotten, and begins anew from what it is.
+    fn since(&self, before: Option<&Self>) -> Self {
+        let before = before.copied().unwrap_or_default();
+        Self {
+            delivered: self.delivered.saturating_sub(before.delivered),
+            excess: self.excess.saturating_sub(before.excess),
+        }
+    }
+}
+
 /// What was delivered to and from each address, and which addresses are one host.
 #[derive(Default)]
 pub struct Delivered {
     aliases: Arc<Aliases>,
     /// what each address had got when it was looked at last
-    before: HashMap<Member, u64>,
+    before: HashMap<Member, Sums>,
 }
 
 impl Delivered {
@@ -92,23 +117,27 @@ impl Delivered {
         now_ns: u64,
     ) -> AllNews {
         let mut all = AllNews::new();
-        let mut delivered = HashMap::<Member, u64>::new();
+        let mut delivered = HashMap::<Member, Sums>::new();
         for (key, flow) in table.iter().filter(|(_, flow)| !flow.outside) {
             let host = self.aliases.standing(key.mesh);
             let news = all.entry((host, key.direction)).or_default();
             news.add(key.direction, flow, now_ns);
-            *delivered.entry((key.mesh, key.direction)).or_default() += flow.progress.acked_bytes;
+            delivered
+                .entry((key.mesh, key.direction))
+                .or_default()
+                .add(flow);
         }
         for (key, bytes) in sums {
-            *delivered.entry((key.address, key.direction)).or_default() += bytes;
+            let sums = delivered.entry((key.address, key.direction)).or_default();
+            sums.delivered += bytes;
         }
-        for ((address, direction), bytes) in &delivered {
+        for ((address, direction), sums) in &delivered {
             let member = (self.aliases.standing(*address), *direction);
-            let before = self.before.get(&(*address, *direction));
-            // A sum that shrank was forgotten, and begins anew from what it is.
-            let more = bytes.saturating_sub(before.copied().unwrap_or(0));
-            if more > 0 || is_held(&member) {
-                all.entry(member).or_default().bytes += more;
+            let more = sums.since(self.before.get(&(*address, *direction)));
+            if more.delivered > 0 || is_held(&member) {
+                let news = all.entry(member).or_default();
+                news.bytes += more.delivered;
+                news.excess_bytes += more.excess;
             }
         }
         self.before = delivered;
