@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The interface behind which the kernel holds packets (linux/bpf/hold.h): an ifb with HTB, which sends what
 //! leaves it to the mesh interface again. Classes are made by who knows what waits (release/classes.rs).
+use std::io;
 use std::sync::atomic::{AtomicI32, AtomicU16, AtomicU32, Ordering};
 
 use meshpace_netlink::socket::{Family, NetlinkSocket};
@@ -98,10 +99,20 @@ impl Ifb {
     /// Whether it is there, takes packets and has the qdiscs that it was made with. What only HTB has lost its
     /// classes tell.
     pub fn is_whole(&self, interfaces: &mut Interfaces) -> bool {
-        let whole = |found: &InterfaceState| {
-            found.index == self.index() && found.is_up && found.qdisc == "tbf"
-        };
-        matches!(interfaces.named(&self.name), Ok(Some(found)) if whole(&found))
+        self.is_found_whole(interfaces.named(&self.name))
+    }
+
+    /// What could not be looked at, as where there is no memory for an answer, is not given up with all that waits
+    /// behind it: it is looked at again in a moment.
+    fn is_found_whole(&self, found: io::Result<Option<InterfaceState>>) -> bool {
+        match found {
+            Ok(Some(found)) => found.index == self.index() && found.is_up && found.qdisc == "tbf",
+            Ok(None) => false,
+            Err(error) => {
+                log::debug!("{}: {error}", self.name);
+                self.index() != 0
+            }
+        }
     }
 }
 
@@ -138,15 +149,36 @@ const _: () = assert!(HTB == intf::MP_HTB_MAJOR);
 mod tests {
     use super::*;
 
+    fn ifb(index: i32) -> Ifb {
+        Ifb {
+            name: "mph7".into(),
+            slot_bytes: AtomicU16::new(1522),
+            index: AtomicI32::new(index),
+            made: AtomicU32::new(2),
+        }
+    }
+
+    /// Else all that waits is lost whenever netlink fails once.
+    #[test]
+    fn a_look_that_fails_says_nothing() {
+        let failed = || Err(io::Error::from_raw_os_error(libc::ENOBUFS));
+        let other = InterfaceState {
+            index: 11,
+            is_up: true,
+            qdisc: "tbf".into(),
+            ..Default::default()
+        };
+        assert!(ifb(12).is_found_whole(failed()));
+        assert!(!ifb(0).is_found_whole(failed()), "it was given up");
+        assert!(!ifb(12).is_found_whole(Ok(None)), "it is gone");
+        assert!(!ifb(12).is_found_whole(Ok(Some(other.clone()))));
+        assert!(ifb(11).is_found_whole(Ok(Some(other))));
+    }
+
     /// Else what is refused behind one that was taken away is the end of the one that was made in its place, and so on.
     #[test]
     fn one_that_is_gone_takes_none_with_it() {
-        let ifb = Ifb {
-            name: "mph7".into(),
-            slot_bytes: AtomicU16::new(1522),
-            index: AtomicI32::new(12),
-            made: AtomicU32::new(2),
-        };
+        let ifb = ifb(12);
         ifb.leave_one(11);
         assert_eq!(ifb.index(), 12);
         ifb.leave_one(12);
