@@ -93,6 +93,23 @@ static void who_splits_acks(void)
 	check_parts(2, mean, 0.9);
 }
 
+/* ACKs in excess by pulses, so that a host seems to get more than it has: nobody gains by it. */
+static void who_splits_at_times(void)
+{
+	double mean[HOSTS] = { 0 };
+	uint32_t i;
+
+	place_near_and_far(ALL);
+	run(2, 20, mean);
+	mean[0] = mean[1] = 0;
+	for (i = 0; i < 600; i++) {
+		host[1].way[0].excess_bytes += i % 30 < 10 ? 1000000 : 0;
+		step(2, mean);
+	}
+	CHECK(mean[1] / 60 < 1.05 * truth[1] / 2, "%.0f of %.0f alone", mean[1] / 60, truth[1]);
+	CHECK(mean[0] / 60 > 0.9 * truth[0] / 2, "%.0f of %.0f alone", mean[0] / 60, truth[0]);
+}
+
 /* Who answers late, so that the air seems used up: where no more than half of all do, the others keep their parts. */
 static void who_lies_of_waits(uint32_t liars)
 {
@@ -368,6 +385,7 @@ int main(int argc, char **argv)
 	who_leaves(true);
 	who_comes_back();
 	who_splits_acks();
+	who_splits_at_times();
 	who_lies_of_waits(1);
 	who_lies_of_waits(2);
 	wrong(2, 2, MP_ALONE_UNKNOWN_Q16, 0.9);

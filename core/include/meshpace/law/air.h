@@ -42,7 +42,8 @@ struct mp_air_way {
 	bool heard;
 	bool held;                /* something waits here for what the host is held to */
 	/* The steps fill in: */
-	uint64_t cap_bytes_per_s;   /* what it is held to; 0: nothing */
+	uint64_t part_bytes_per_s;  /* what it is held to in all */
+	uint64_t cap_bytes_per_s;   /* what is left of that for data; 0: it is held to nothing */
 	uint64_t alone_bytes_per_s; /* C; 0: not known */
 	uint64_t before_bytes;      /* delivered at the previous step */
 	uint64_t before_again;      /* again_packets then */
@@ -50,7 +51,7 @@ struct mp_air_way {
 	uint64_t rate_bytes_per_s;  /* r, smoothed */
 	uint64_t latest_bytes_per_s; /* in the latest step */
 	uint64_t excess_bytes_per_s; /* a, smoothed likewise */
-	uint64_t held_bytes_per_s;  /* what it was held to meanwhile, smoothed likewise; 0: nothing */
+	uint64_t held_bytes_per_s;  /* what it was held to in all meanwhile, smoothed likewise; 0: nothing */
 	uint32_t unsure_q16;        /* P */
 	uint32_t used_q16;          /* r / C */
 	uint32_t demand_q16;        /* d */
@@ -156,8 +157,8 @@ MP_INLINE void mp_air_progress(struct mp_air_way *way, uint64_t elapsed_us)
 	way->rate_bytes_per_s = mp_air_smoothed(way->rate_bytes_per_s, bytes_per_s, steps);
 	way->excess_bytes_per_s = mp_air_smoothed(way->excess_bytes_per_s, excess_bytes_per_s, steps);
 	way->held_bytes_per_s = !way->cap_bytes_per_s ? 0
-				: !way->held_bytes_per_s ? mp_max_u64(way->rate_bytes_per_s, way->cap_bytes_per_s)
-				: mp_air_smoothed(way->held_bytes_per_s, way->cap_bytes_per_s, steps);
+				: !way->held_bytes_per_s ? mp_max_u64(way->rate_bytes_per_s, way->part_bytes_per_s)
+				: mp_air_smoothed(way->held_bytes_per_s, way->part_bytes_per_s, steps);
 }
 
 /* What each host has got since the previous step, and how many are there. */
@@ -180,10 +181,15 @@ MP_INLINE void mp_air_measure(struct mp_air *air, struct mp_air_host *host, uint
 	}
 }
 
-/* What the air carried of a way: where an acknowledgement fills a hole, more arrives than the way was held to. */
+/*
+ * What the air carried of a way. Where an acknowledgement fills a hole, more arrives than the way was held to; ACKs in
+ * excess count while it is held, else who sends many of them before would seem to have so much.
+ */
 MP_INLINE uint64_t mp_air_carried(const struct mp_air_way *way)
 {
-	return way->held_bytes_per_s ? mp_min_u64(way->rate_bytes_per_s, way->held_bytes_per_s) : way->rate_bytes_per_s;
+	if (!way->held_bytes_per_s)
+		return way->rate_bytes_per_s;
+	return mp_min_u64(way->rate_bytes_per_s + way->excess_bytes_per_s, way->held_bytes_per_s);
 }
 
 /*

@@ -17,7 +17,7 @@
  * much less as keeps what such hosts take by it at half of L: so much of the air is shared, whatever has been promised.
  *
  * Who acknowledges oftener than data comes takes a_i of the air beside its data (endpoint/excess.h): of what it is held to,
- * r_i / (r_i + a_i) is left for data.
+ * r_i / (r_i + a_i) is left for data, and in (1) x_i is r_i + a_i.
  *
  * L, the air that there is, is 1 where (1) is exact. It is more where branches do not hear each other, and less where C_i
  * are taken for greater than they are; so it is sought, by what waits in the mesh. On the path of host i W_i waits and
@@ -161,7 +161,7 @@ MP_INLINE bool mp_airtime_error(struct mp_air *air, const struct mp_air_host *ho
 /* Whether a way fills what it is held to, or is held to nothing. */
 MP_INLINE bool mp_airtime_fills(const struct mp_air_way *way)
 {
-	return way->rate_bytes_per_s * 4 >= way->held_bytes_per_s * 3;
+	return (way->rate_bytes_per_s + way->excess_bytes_per_s) * 4 >= way->held_bytes_per_s * 3;
 }
 
 /* Whether anybody does, or something waits here for it to be sent. */
@@ -198,14 +198,14 @@ MP_INLINE uint32_t mp_airtime_by_q16(uint32_t x_q16, int32_t error_q16, int64_t 
 	return (uint32_t)(x_q16 + ((int64_t)x_q16 * (error_q16 * gain_q16 >> 16) >> 16));
 }
 
-/* x r / (r + a): what is left for data of what a way is to have. */
-MP_INLINE uint64_t mp_airtime_for_data(const struct mp_air_way *way, uint64_t bytes_per_s)
+/* r / (r + a) of what a way is held to: what is left for data. */
+MP_INLINE uint64_t mp_airtime_for_data(const struct mp_air_way *way)
 {
 	uint64_t all_bytes_per_s = way->rate_bytes_per_s + way->excess_bytes_per_s;
 
 	if (!way->excess_bytes_per_s)
-		return bytes_per_s;
-	return mp_min_u64(bytes_per_s, MP_AIR_MAX_BYTES_PER_S) * way->rate_bytes_per_s / all_bytes_per_s;
+		return way->part_bytes_per_s;
+	return way->part_bytes_per_s * way->rate_bytes_per_s / all_bytes_per_s;
 }
 
 /* What each way is held to, at level l. Returns how many are. */
@@ -218,12 +218,13 @@ MP_INLINE uint32_t mp_airtime_hold(const struct mp_air *air, struct mp_air_host 
 		const struct mp_air_way *other = &host[i / 2].way[1 - i % 2];
 		uint64_t part_q16 = mp_airtime_part_q16(air, &host[i / 2], way, level_q16);
 		uint64_t others_q16 = mp_min_u64(other->present ? other->demand_q16 : 0, part_q16 / 2);
-		uint64_t bytes_per_s = mp_airtime_for_data(way, way->alone_bytes_per_s * (part_q16 - others_q16) >> 16);
+		uint64_t bytes_per_s = way->alone_bytes_per_s * (part_q16 - others_q16) >> 16;
 
 		way->cap_bytes_per_s = 0;
 		if (!air->shared || !way->present || !way->alone_bytes_per_s || part_q16 >= MP_AIR_ALL_Q16)
 			continue;
-		way->cap_bytes_per_s = mp_max_u64(mp_min_u64(bytes_per_s, MP_AIR_MAX_BYTES_PER_S), MP_AIR_LEAST_BYTES_PER_S);
+		way->part_bytes_per_s = mp_max_u64(mp_min_u64(bytes_per_s, MP_AIR_MAX_BYTES_PER_S), MP_AIR_LEAST_BYTES_PER_S);
+		way->cap_bytes_per_s = mp_max_u64(mp_airtime_for_data(way), MP_AIR_LEAST_BYTES_PER_S);
 		held++;
 	}
 	return held;

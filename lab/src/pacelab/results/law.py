@@ -124,7 +124,7 @@ SAME = {
     "85fa3e8579a7": "17d3a3f17957",
     "ab430129aeb1": "398532cff291",  # a bound in means
     "fb913ae81442": "398532cff291",  # no copies for who acknowledges ahead; even-hostile has such
-    "bb14d50e5916": "398532cff291",  # ACKs in excess are paid for; even-hostile has such
+    "3ed8a067e39a": "398532cff291",  # ACKs in excess are paid for; even-hostile has such
     "715b8d8d0105": "c1a96b4dc35c",  # all
 }
 
