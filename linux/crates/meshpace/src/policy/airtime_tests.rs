@@ -60,6 +60,11 @@ impl Bulk {
         }
     }
 
+    /// With its acknowledgements.
+    fn air_per_byte(&self) -> f64 {
+        1.0 + self.acks_per_byte * f64::from(MP_EXCESS_ACK_BYTES)
+    }
+
     fn flow(&self, n: u16, queueing_ns: u64, held: bool, now_ns: u64) -> (mp_flow_key, FlowState) {
         let key = mp_flow_key {
             mesh: self.member.0,
@@ -128,7 +133,8 @@ impl Mesh {
             Some(cap) => bulk.most.min(*cap as f64),
             None => bulk.most.min(2.0 * bulk.alone),
         };
-        let load: f64 = self.bulk.iter().map(|bulk| wants(bulk) / bulk.alone).sum();
+        let takes = |bulk: &Bulk| wants(bulk) * bulk.air_per_byte() / bulk.alone;
+        let load: f64 = self.bulk.iter().map(takes).sum();
         let step_s = STEP_NS as f64 / 1e9;
         for bulk in &mut self.bulk {
             bulk.rate = wants(bulk) / load.max(1.0);
@@ -208,7 +214,6 @@ fn acknowledgements_that_no_data_asked_for_are_of_the_host_s_part() {
     mesh.run(10);
     let part = |mesh: &Mesh, host, alone: f64| mesh.cap(host, DOWN).unwrap() as f64 / alone;
     let (honest, splits) = (part(&mesh, 1, 600_000.0), part(&mesh, 2, 200_000.0));
-    // The model's air does not carry them, so there is more of it: half as much data is what counts.
     assert!(
         (0.4..0.6).contains(&(splits / honest)),
         "{splits}, {honest}"
