@@ -4,6 +4,7 @@
 
 #include <meshpace/endpoint/demand.h>
 #include <meshpace/endpoint/down.h>
+#include <meshpace/endpoint/excess.h>
 #include <meshpace/endpoint/up.h>
 
 #include <string.h>

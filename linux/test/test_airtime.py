@@ -8,6 +8,7 @@ import pytest
 from conftest import StartGateway
 from harness import air, net
 from harness.gateway import PATIENCE_S, Gateway, host, until
+from harness.splitting import splitting
 from harness.transfer import Transfer
 
 KBPS = 6000
@@ -91,6 +92,38 @@ def test_who_comes_has_its_part_and_who_leaves_frees_it(
         assert min(parts) >= 0.8 / 2
     else:
         assert 0.75 <= both[0] / both[1] <= 1 / 0.75
+
+
+@pytest.mark.measured
+@pytest.mark.parametrize(
+    ("parts", "least", "most"),
+    [
+        pytest.param(1, 1.0, 1.0, id="honest"),
+        # Of 1448 bytes and 15 ACKs in excess of 96 each; of 7, where every other segment has one.
+        pytest.param(16, 0.50, 0.68, id="sixteen", marks=pytest.mark.smoke),
+    ],
+)
+def test_who_acknowledges_oftener_than_data_comes_pays(
+    start: StartGateway, parts: int, least: float, most: float
+) -> None:
+    """Else it takes air that is nobody's, and all have less."""
+    alone = KBPS * PAYLOAD
+    with net.over_radio(radio(1), hosts=2) as network:
+        gateway = begin(start, network, 1, "air")
+        with (
+            splitting(network.hosts[1], parts),
+            transfer(network, 0, "down") as honest,
+            transfer(network, 1, "down") as other,
+        ):
+            time.sleep(2 * SETTLING_S)
+            both = kbps(honest, other)
+            caps = by_host(gateway, "cap_down_kbps")
+    print(f"{both[0]:.0f} and {both[1]:.0f} of {alone:.0f} kbit/s alone; caps {caps}")
+    near, far = caps[NEAR], caps[FAR]
+    assert near
+    assert far
+    assert both[0] >= 0.8 * alone / 2
+    assert 0.85 * least <= far / near <= 1.15 * most
 
 
 @pytest.mark.measured

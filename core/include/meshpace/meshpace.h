@@ -9,6 +9,7 @@
 #include "endpoint/down.h"
 #include "endpoint/dupack.h"
 #include "endpoint/endpoint.h"
+#include "endpoint/excess.h"
 #include "law/goodput.h"
 #include "law/law.h"
 #include "endpoint/handshake.h"

@@ -121,9 +121,13 @@ MeshpaceConnection::DownDemand(uint64_t nowNs) const
     demand.window_bytes = m_down.progress.seen ? m_meshWindow << m_meshWindowScale : 0;
     demand.segment_bytes = m_down.segment_bytes;
     demand.again_packets = m_down.retransmits;
-    demand.excess_bytes =
-        mp_excess_bytes(m_down.pure_acks, m_down.packets, m_down.local_retransmits);
     return demand;
+}
+
+uint64_t
+MeshpaceConnection::DownExcessBytes() const
+{
+    return mp_excess_bytes(m_down.pure_acks, m_down.packets, m_down.local_retransmits);
 }
 
 uint32_t

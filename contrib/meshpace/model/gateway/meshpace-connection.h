@@ -149,6 +149,9 @@ class MeshpaceConnection
      */
     mp_demand DownDemand(uint64_t nowNs) const;
 
+    /** @return what its receiver's ACKs in excess have taken of the air so far, bytes */
+    uint64_t DownExcessBytes() const;
+
     /** @return payload of the largest down segment, bytes */
     uint32_t DownSegmentBytes() const;
 

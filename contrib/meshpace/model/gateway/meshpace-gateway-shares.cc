@@ -194,6 +194,7 @@ MeshpaceGateway::ShareStep()
         if (!connection->Elsewhere())
         {
             m_hostShares.Demands({key.meshAddress, true}, connection->DownDemand(NowNs()));
+            m_hostShares.Exceeds({key.meshAddress, true}, connection->DownExcessBytes());
             m_hostShares.Demands({key.meshAddress, false}, connection->Upload().Demand(NowNs()));
             m_hostShares.Hears(key.meshAddress,
                                connection->Down(),

@@ -54,10 +54,14 @@ MeshpaceHosts::Demands(const Key& key, const mp_demand& demand)
         share.wanting_flows += mp_flow_wants(&demand);
         share.again_packets += demand.again_packets;
     }
-    // Of who pauses, too: a sum that came back would count anew.
+}
+
+void
+MeshpaceHosts::Exceeds(const Key& key, uint64_t bytes)
+{
     if (const auto found = m_hosts.find(key); found != m_hosts.end())
     {
-        found->second.share.excess_bytes += demand.excess_bytes;
+        found->second.share.excess_bytes += bytes;
     }
 }
 

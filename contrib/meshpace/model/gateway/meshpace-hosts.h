@@ -54,6 +54,14 @@ class MeshpaceHosts
     void Demands(const Key& key, const mp_demand& demand);
 
     /**
+     * What a flow's ACKs in excess have taken so far, before each step; of one that pauses, too: a sum that came
+     * back would count anew.
+     * @param key its host
+     * @param bytes of the air
+     */
+    void Exceeds(const Key& key, uint64_t bytes);
+
+    /**
      * @param key a host
      * @return what each of its flows may have of its cap, as of the latest step, bytes/s; 0: there is no cap
      */

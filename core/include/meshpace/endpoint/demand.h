@@ -7,13 +7,11 @@
 #define MESHPACE_DEMAND_H
 
 #include "../law/active.h"
-#include "excess.h"
 #include "progress.h"
 
 /*
  * upload: which way; waits: data of it waits here; seen_ns: of an upload when its latest data came, of a download
- * paused_ns of its endpoint. The caller adds again_packets, of a download window_bytes, segment_bytes and
- * excess_bytes as well.
+ * paused_ns of its endpoint. The caller adds again_packets, of a download window_bytes and segment_bytes as well.
  */
 MP_INLINE struct mp_demand mp_demand_of(const struct mp_progress *progress, uint32_t max_end,
 					bool upload, bool waits, uint64_t seen_ns, uint64_t now_ns)
@@ -23,7 +21,6 @@ MP_INLINE struct mp_demand mp_demand_of(const struct mp_progress *progress, uint
 		.window_bytes = 0,
 		.segment_bytes = 0,
 		.again_packets = 0,
-		.excess_bytes = 0,
 		.paused = !upload && !(seen_ns & MP_PAUSED_BAR) && mp_flow_recent(seen_ns, now_ns),
 		.waits = waits,
 		.recent = upload && mp_flow_recent(seen_ns, now_ns),

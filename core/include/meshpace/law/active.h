@@ -29,7 +29,6 @@ struct mp_demand {
 	uint32_t window_bytes;      /* that its receiver offers, scaled; 0: not known */
 	uint32_t segment_bytes;     /* payload of its largest segment */
 	uint64_t again_packets;     /* seen a second time so far, for the first was lost */
-	uint64_t excess_bytes;      /* of ACKs that no data asked for, so far (endpoint/excess.h) */
 	bool paused;                /* a download of which data came lately when nothing was under way */
 	bool waits;                 /* something of it waits here to be paced */
 	bool recent;                /* an upload whose data came within MP_ACTIVE_RECENT_NS */

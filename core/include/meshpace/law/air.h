@@ -53,7 +53,7 @@ struct mp_air_way {
 	uint64_t excess_bytes_per_s; /* a, smoothed likewise */
 	uint64_t held_bytes_per_s;  /* what it was held to in all meanwhile, smoothed likewise; 0: nothing */
 	uint32_t unsure_q16;        /* P */
-	uint32_t used_q16;          /* r / C */
+	uint32_t used_q16;          /* r / C; while it is held, (r + a) / C */
 	uint32_t demand_q16;        /* d */
 	uint32_t quiet;             /* steps since its latest progress */
 	uint32_t age;               /* steps since the first */

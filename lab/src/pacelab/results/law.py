@@ -125,6 +125,7 @@ SAME = {
     "ab430129aeb1": "398532cff291",  # a bound in means
     "fb913ae81442": "398532cff291",  # no copies for who acknowledges ahead; even-hostile has such
     "3ed8a067e39a": "398532cff291",  # ACKs in excess are paid for; even-hostile has such
+    "7a9bb08facf9": "398532cff291",
     "715b8d8d0105": "c1a96b4dc35c",  # all
 }
 
