@@ -50,6 +50,11 @@ BAD = {
     "infinite": (f"duration_s = inf\n{FLOW}", "duration_s", "finite"),
     "no such choice": (f'[routing]\nprotocol = "ospf"\n{FLOW}', "routing.protocol", "static, aodv"),
     "hello of static": (f"[routing]\nhello_s = 1.0\n{FLOW}", "routing.hello_s", "remove it"),
+    "metric of aodv": (
+        f'[routing]\nprotocol = "aodv"\nmetric = "etx"\n{FLOW}',
+        "routing.metric",
+        'protocol "olsr" only',
+    ),
     "range of sinr": (
         f'[radio]\nmodel = "sinr"\ntx_range_m = 9.0\n{FLOW}',
         "radio.tx_range_m",

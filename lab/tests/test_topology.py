@@ -70,6 +70,11 @@ BAD = {
         "routing.protocol",
         'use "static"',
     ),
+    "two gateways by ETX": (
+        f'[routing]\nprotocol = "olsr"\nmetric = "etx"\n{TWO}{TO_M}',
+        "routing.metric",
+        'use "hops"',
+    ),
     "via of OLSR": (f'{OLSR}{TWO}{TO_M}via = "G1"\n', "flow.0.via", "remove it"),
     "client on static routes": (f"{TWO}{CLIENT}{TO_M}", "routing.protocol", 'use "olsr"'),
     "known links of OLSR": (

@@ -4,6 +4,7 @@
 
 #include "live-routes.h"
 
+#include "etx-stack.h"
 #include "olsr-stack.h"
 
 #include "ns3/simulator.h"
@@ -19,6 +20,13 @@ namespace
 /** What OLSR calls when it has computed its routes anew. */
 void
 Changed(const std::function<void()>* changed, uint32_t /* size */)
+{
+    (*changed)();
+}
+
+/** Likewise by ETX, where they have changed. */
+void
+ChangedByEtx(const std::function<void()>* changed)
 {
     (*changed)();
 }
@@ -39,11 +47,19 @@ LiveRoutes::LiveRoutes(const Scenario& scenario, const MeshNetwork& network)
 void
 LiveRoutes::Watch(Ptr<Node> node, std::function<void()> changed)
 {
-    if (m_scenario.routing.protocol == "olsr")
+    if (m_scenario.routing.protocol != "olsr")
     {
-        const std::function<void()>* kept = &m_watchers.emplace_back(std::move(changed));
-        OlsrOf(node)->TraceConnectWithoutContext("RoutingTableChanged",
-                                                 MakeBoundCallback(&Changed, kept));
+        return;
+    }
+    const std::function<void()>* kept = &m_watchers.emplace_back(std::move(changed));
+    if (const auto etx = EtxOf(node))
+    {
+        etx->TraceConnectWithoutContext("Changed", MakeBoundCallback(&ChangedByEtx, kept));
+    }
+    else if (const auto olsr = OlsrOf(node)) // by ETX the wired part has none
+    {
+        olsr->TraceConnectWithoutContext("RoutingTableChanged",
+                                         MakeBoundCallback(&Changed, kept));
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include "addresses.h"
 #include "aodv-stack.h"
+#include "etx-stack.h"
 #include "host-gateways.h"
 #include "link-rates.h"
 #include "mesh-links.h"
@@ -65,6 +66,11 @@ MeshNetwork::MeshNetwork(const Scenario& scenario)
     {
         AddStaticMeshRoutes();
     }
+    if (RoutedByEtx(scenario))
+    {
+        InstallEtx(scenario, m_meshDevices[0]);
+        AddWaysOut();
+    }
     FillArpCaches();
     InstallQueueing(m_scenario, m_mesh, m_meshDevices);
     for (const auto& devices : m_meshDevices)
@@ -94,7 +100,7 @@ MeshNetwork::CreateNodes()
 bool
 MeshNetwork::Olsr() const
 {
-    return m_scenario.routing.protocol == "olsr";
+    return m_scenario.routing.protocol == "olsr" && !RoutedByEtx(m_scenario);
 }
 
 void
@@ -229,6 +235,12 @@ MeshNetwork::AddStaticMeshRoutes()
             }
         }
     }
+    AddWaysOut();
+}
+
+void
+MeshNetwork::AddWaysOut()
+{
     for (uint32_t i = 0; i < m_gateways.size(); i++)
     {
         StaticRoutesOf(m_mesh.Get(m_gateways[i]))
@@ -284,6 +296,10 @@ MeshNetwork::IsWired(const std::string& name) const
 std::optional<uint32_t>
 MeshNetwork::LiveHops(const std::string& from, const std::string& to) const
 {
+    if (const auto etx = EtxOf(GetNode(from)))
+    {
+        return etx->Hops(Address(to));
+    }
     const auto distance = OlsrDistance(GetNode(from), Address(to));
     if (!distance || IsWired(from) || !IsWired(to))
     {
@@ -295,6 +311,10 @@ MeshNetwork::LiveHops(const std::string& from, const std::string& to) const
 std::string
 MeshNetwork::LiveGatewayOf(const std::string& name) const
 {
+    if (RoutedByEtx(m_scenario))
+    {
+        return LiveHops(Gateways().front(), name) ? Gateways().front() : "";
+    }
     const auto device = OlsrDevice(LastRouter(), Address(name));
     for (uint32_t i = 0; i < m_gateways.size() && device; i++)
     {

@@ -61,7 +61,7 @@ class MeshNetwork
      */
     uint32_t HopsBetween(const std::string& from, const std::string& to) const;
     /**
-     * Hops by OLSR's routing tables as they are now.
+     * Hops by OLSR's routes as they are now.
      * @param from a mesh node
      * @param to a mesh node or wired host
      * @return hops of the route, for a wired host those to the gateway; nothing without a route
@@ -97,13 +97,15 @@ class MeshNetwork
 
   private:
     void CreateNodes();
-    /** @return whether OLSR routes, in the mesh and in the wired part */
+    /** @return whether OLSR by hops routes, in the mesh and in the wired part */
     bool Olsr() const;
     void FindRoutes();
     void InstallStacks();
     void ConnectWired();
     void AssignMeshAddresses();
     void AddStaticMeshRoutes();
+    /** Each gateway sends by its wires what is for nobody in the mesh. */
+    void AddWaysOut();
     /** @return the radio for a hop, by the hops left to the destination, this one included */
     uint32_t RadioFor(uint32_t hopsLeft) const;
     /** @return the place of a gateway's wired part in m_wiredParts */

@@ -30,7 +30,7 @@ namespace ns3
  */
 OlsrHelper CreateOlsrHelper(const Scenario& scenario);
 
-/** @return a node's OLSR */
+/** @return a node's OLSR; null: it has none */
 Ptr<olsr::RoutingProtocol> OlsrOf(Ptr<Node> node);
 
 /**

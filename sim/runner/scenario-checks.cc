@@ -239,10 +239,13 @@ CheckGateways(const Scenario& scenario)
     {
         throw ScenarioError("nodes: no gateway; make at least one node a gateway");
     }
-    if (scenario.routing.protocol == "aodv" && gateways.size() > 1)
+    const bool etx = scenario.routing.metric == "etx";
+    if ((scenario.routing.protocol == "aodv" || etx) && gateways.size() > 1)
     {
-        throw ScenarioError("routing.protocol = \"aodv\" knows one gateway, the scenario has " +
-                            std::to_string(gateways.size()) + "; use static routes, or olsr");
+        throw ScenarioError((etx ? "routing.metric = \"etx\"" : "routing.protocol = \"aodv\"") +
+                            std::string(" knows one gateway, the scenario has ") +
+                            std::to_string(gateways.size()) +
+                            "; use static routes, or olsr by hops");
     }
     if (scenario.routing.protocol != "static" && scenario.radio.radios > 1)
     {
@@ -375,6 +378,7 @@ Check(const Scenario& scenario)
     }
     CheckKnown("radio.queueing", scenario.radio.queueing, QUEUEING);
     CheckKnown("routing.protocol", scenario.routing.protocol, {"static", "aodv", "olsr"});
+    CheckKnown("routing.metric", scenario.routing.metric, {"hops", "etx"});
     CheckGateway(scenario.gateway);
     CheckHosts(scenario);
     CheckNumbers(scenario);

@@ -49,7 +49,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RadioConfig,
                                    channel_mhz,
                                    aggregation,
                                    aql_us)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RoutingConfig, protocol, hello_s, tc_s, search_pause_s)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RoutingConfig, protocol, metric, hello_s, tc_s, search_pause_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WiredConfig, mbps, delay_ms)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NodeConfig, name, x_m, y_m, gateway)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ClientConfig, name, to_x_m, to_y_m, speed_mps, start_s)

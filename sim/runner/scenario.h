@@ -67,6 +67,7 @@ struct RadioConfig
 struct RoutingConfig
 {
     std::string protocol;  //!< "static", "aodv", "olsr"
+    std::string metric;    //!< of olsr: "hops", "etx"
     double hello_s;        //!< of olsr: between two HELLOs of a node
     double tc_s;           //!< of olsr: between two TCs of a node
     double search_pause_s; //!< of aodv: after a failed search for a route, before the next

@@ -35,7 +35,7 @@ Resolved()
                   "shadowing_db": 0.0, "topology_seed": 1, "capture": false,
                   "rate_control": "fixed", "mcs": 4, "channel_mhz": 20, "aggregation": true,
                   "aql_us": 0.0},
-        "routing": {"protocol": "static", "hello_s": 2.0, "tc_s": 5.0, "search_pause_s": 0.0},
+        "routing": {"protocol": "static", "metric": "hops", "hello_s": 2.0, "tc_s": 5.0, "search_pause_s": 0.0},
         "wired": {"mbps": 10.0, "delay_ms": 40.0},
         "nodes": [{"name": "IG", "x_m": 0.0, "y_m": 0.0, "gateway": true},
                   {"name": "A", "x_m": 200.0, "y_m": -1.5, "gateway": false}],

@@ -70,6 +70,7 @@ ChainScenario(uint32_t hops, const std::string& routing, double durationS)
                       .warmup_s = 0,
                       .radio = PapersRadio(),
                       .routing = {.protocol = routing,
+                                  .metric = "hops",
                                   .hello_s = 2,
                                   .tc_s = 5,
                                   .search_pause_s = 0},

@@ -132,6 +132,9 @@ class Routing(Model):
     """``[routing]``."""
 
     protocol: Literal["static", "aodv", "olsr"] = "static"
+    metric: Literal["hops", "etx"] = Field(
+        default="hops", description="of olsr: what a short route has few of; etx: transmissions"
+    )
     hello_s: float = Field(
         default=2.0, ge=0.1, le=100, description="of olsr: between two HELLOs of a node"
     )

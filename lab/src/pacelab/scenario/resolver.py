@@ -80,12 +80,11 @@ def _check_gateways(
 ) -> None:
     """That flows name gateways, each wired host one; and that AODV can do with them."""
     gateways = [n.name for n in nodes if n.gateway]
-    if file.routing.protocol == "aodv":
-        here = where.at("routing", "protocol")
-        if len(gateways) > 1:
-            raise here.error(
-                f'"aodv" knows one gateway, not {len(gateways)}; use "static" or "olsr"'
-            )
+    etx = file.routing.metric == "etx"
+    if (file.routing.protocol == "aodv" or etx) and len(gateways) > 1:
+        here = where.at("routing", "metric" if etx else "protocol")
+        word, others = ("etx", '"hops"') if etx else ("aodv", '"static" or "olsr"')
+        raise here.error(f'"{word}" knows one gateway, not {len(gateways)}; use {others}')
     if file.routing.protocol != "static" and file.radio.radios > 1:
         raise where.at("routing", "protocol").error(
             f'"{file.routing.protocol}" knows one radio a node, not 2; use "static"'

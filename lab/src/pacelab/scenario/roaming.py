@@ -10,8 +10,7 @@ from pacelab.scenario.mesh import Client, Node
 from pacelab.scenario.models import ScenarioFile
 from pacelab.scenario.schema import Where
 
-# Between two HELLOs and two TCs of a node.
-OLSR_KEYS = ("hello_s", "tc_s")
+OLSR_KEYS = ("metric", "hello_s", "tc_s")
 
 
 def client_nodes(clients: Sequence[Client]) -> list[Node]:
