@@ -69,7 +69,7 @@ MeshNetwork::MeshNetwork(const Scenario& scenario)
     if (RoutedByEtx(scenario))
     {
         InstallEtx(scenario, m_meshDevices[0]);
-        AddWaysOut();
+        AddRoutesToHosts();
     }
     FillArpCaches();
     InstallQueueing(m_scenario, m_mesh, m_meshDevices);
@@ -235,17 +235,23 @@ MeshNetwork::AddStaticMeshRoutes()
             }
         }
     }
-    AddWaysOut();
-}
-
-void
-MeshNetwork::AddWaysOut()
-{
     for (uint32_t i = 0; i < m_gateways.size(); i++)
     {
         StaticRoutesOf(m_mesh.Get(m_gateways[i]))
             ->SetDefaultRoute(m_wiredParts[i].UplinkRouter(),
                               InterfaceOf(m_wiredParts[i].Uplink()));
+    }
+}
+
+/** By a default route what is for an unreachable mesh node would go out and back until its TTL ends. */
+void
+MeshNetwork::AddRoutesToHosts()
+{
+    for (const auto& host : m_scenario.wired_hosts)
+    {
+        const auto& part = m_wiredParts[PartOf(m_hostGateways.at(host))];
+        StaticRoutesOf(part.Uplink()->GetNode())
+            ->AddHostRouteTo(Address(host), part.UplinkRouter(), InterfaceOf(part.Uplink()));
     }
 }
 

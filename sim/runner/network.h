@@ -104,8 +104,8 @@ class MeshNetwork
     void ConnectWired();
     void AssignMeshAddresses();
     void AddStaticMeshRoutes();
-    /** Each gateway sends by its wires what is for nobody in the mesh. */
-    void AddWaysOut();
+    /** Routes from gateways to wired hosts, and to nobody else. */
+    void AddRoutesToHosts();
     /** @return the radio for a hop, by the hops left to the destination, this one included */
     uint32_t RadioFor(uint32_t hopsLeft) const;
     /** @return the place of a gateway's wired part in m_wiredParts */

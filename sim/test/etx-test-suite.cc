@@ -200,12 +200,22 @@ class DeathTestCase : public TestCase
     }
 
   private:
+    static void CountBack(uint32_t* packets, Ptr<const Packet> /* packet */)
+    {
+        ++*packets;
+    }
+
     void DoRun() override
     {
         auto scenario = EtxChain(3, CONVERGED_S + 40);
         scenario.outages = {{"RL2", CONVERGED_S, 15}};
+        scenario.flows = {UdpFlow("B", "RL2", 100)};
         RngSeedManager::ResetNextStreamIndex();
         Simulation simulation(scenario, 1);
+        uint32_t returned = 0;
+        simulation.Network().WiredDevice("IG")->TraceConnectWithoutContext(
+            "PhyTxEnd",
+            MakeBoundCallback(&CountBack, &returned));
         const auto expect = [&](double at, bool known, const std::string& when) {
             Simulator::Schedule(Seconds(at), [&, known, when] {
                 const auto hops = simulation.Network().LiveHops("IG", "RL2");
@@ -216,6 +226,9 @@ class DeathTestCase : public TestCase
         expect(CONVERGED_S + 9, false, "three HELLOs, and one more of the gateway's own");
         expect(CONVERGED_S + 39, true, "when it lives again");
         simulation.Run();
+        NS_TEST_EXPECT_MSG_EQ(returned, 0, "without a route the gateway sends nothing back");
+        const auto bytes = simulation.Flows()[0]->Delivery().GoodputBytes();
+        NS_TEST_EXPECT_MSG_GT(bytes, 400000, "it gets its datagrams while it lives");
     }
 };
 

@@ -22,7 +22,7 @@ namespace ns3
 class EtxNeighbour
 {
   public:
-    /** HELLOs that count, as olsrd 0.4.8 to 0.5.5 has them (LinkQualityWinSize). */
+    /** HELLOs that count, as many as in the documentation of olsrd's link quality (0.4.8). */
     static constexpr uint32_t WINDOW = 10;
 
     /** @param interval between two HELLOs of his */

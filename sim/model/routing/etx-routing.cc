@@ -95,6 +95,7 @@ EtxRouting::SetUp(Ptr<NetDevice> radio, Ptr<Ipv4StaticRouting> routes)
     const auto ipv4 = radio->GetNode()->GetObject<Ipv4>();
     const uint32_t interface = ipv4->GetInterfaceForDevice(radio);
     m_self = ipv4->GetAddress(interface, 0).GetLocal();
+    m_mesh = ipv4->GetAddress(interface, 0).GetMask();
     // Who has no route is not reached: the address alone would have any node taken for a neighbour.
     for (auto i = routes->GetNRoutes(); i-- > 0;)
     {
@@ -378,7 +379,8 @@ EtxRouting::Hops(Ipv4Address destination) const
     {
         return found->second.hops;
     }
-    return m_wayOut ? std::optional(m_wayOut->hops) : std::nullopt;
+    const bool outside = !m_mesh.IsMatch(destination, m_self);
+    return outside && m_wayOut ? std::optional(m_wayOut->hops) : std::nullopt;
 }
 
 } // namespace ns3

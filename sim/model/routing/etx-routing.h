@@ -66,6 +66,7 @@ class EtxRouting : public Application
         Ipv4Address nextHop;
         uint32_t hops;
         double etx; //!< sum over its links
+        /** @return whether it is the same way, whatever its sum is now */
         bool operator==(const Route& other) const;
     };
 
@@ -111,6 +112,7 @@ class EtxRouting : public Application
     Ptr<NetDevice> m_radio;
     Ptr<Ipv4StaticRouting> m_table;
     Ipv4Address m_self;
+    Ipv4Mask m_mesh; //!< of the mesh's addresses
     Ptr<Socket> m_socket;
     Ptr<UniformRandomVariable> m_jitter;
     EventId m_hello;

@@ -78,7 +78,7 @@ def resolve(document: Table, file: str, *, emulated: bool = False) -> Scenario:
 def _check_gateways(
     file: ScenarioFile, nodes: Sequence[Node], flows: Sequence[Flow], where: Where
 ) -> None:
-    """That flows name gateways, each wired host one; and that AODV can do with them."""
+    """That flows name gateways, each wired host one; and that the routing can do with them."""
     gateways = [n.name for n in nodes if n.gateway]
     etx = file.routing.metric == "etx"
     if (file.routing.protocol == "aodv" or etx) and len(gateways) > 1:
