@@ -13,7 +13,7 @@ from typing import Any
 
 from pacelab.errors import InputError
 from pacelab.results.law import ROOT
-from pacelab.results.markdown import Marks, stamp, with_unit
+from pacelab.results.markdown import Marks, filled, stamp, with_unit
 from pacelab.results.record import Record
 
 SCENARIOS = ROOT / "scenarios"
@@ -51,8 +51,8 @@ def _claim(record: Record, about: dict[str, Any], laws: dict[str, str]) -> str:
     reason = "" if record.verdict == "holds" else about.get("reason", "")
     parts = [
         f"## {record.experiment}: {record.title}",
-        f"{about['figure']}. Claim: {about['claim']}",
-        f"{verdict} {reason}".strip(),
+        filled(f"{about['figure']}. Claim: {about['claim']}"),
+        filled(f"{verdict} {reason}".strip()),
         record.note,
         _criteria(judged, marks),
         stamp(judged, marks),

@@ -57,6 +57,11 @@ def _letters() -> Sequence[str]:
     return [*one, *(a + b for a in one for b in one)]
 
 
+def filled(text: str) -> str:
+    """A paragraph in lines of documents."""
+    return "\n".join(wrap(text, LINE, break_long_words=False, break_on_hyphens=False))
+
+
 def stamp(record: Record, marks: Marks) -> str:
     """The line under a table: command, day, runs, commits."""
     counts = {row.n for row in record.rows}
@@ -65,7 +70,7 @@ def stamp(record: Record, marks: Marks) -> str:
     parts += [f"n = {runs}" if runs else "", *marks.texts()]
     line = f"<sub>{'; '.join(part for part in parts if part)}</sub>"
     # A command may be long; a line's end in it is read as a space.
-    return "\n".join(wrap(line, LINE, break_long_words=False, break_on_hyphens=False))
+    return filled(line)
 
 
 def _decimals(*numbers: float | None) -> int:
