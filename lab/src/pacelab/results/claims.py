@@ -53,7 +53,7 @@ def _claim(record: Record, about: dict[str, Any], laws: dict[str, str]) -> str:
         f"## {record.experiment}: {record.title}",
         filled(f"{about['figure']}. Claim: {about['claim']}"),
         filled(f"{verdict} {reason}".strip()),
-        record.note,
+        filled(record.note),
         _criteria(judged, marks),
         stamp(judged, marks),
     ]

@@ -58,8 +58,15 @@ def _letters() -> Sequence[str]:
 
 
 def filled(text: str) -> str:
-    """A paragraph in lines of documents."""
-    return "\n".join(wrap(text, LINE, break_long_words=False, break_on_hyphens=False))
+    """Paragraphs in lines of documents; tables, lists and code stay as they are."""
+    return "\n".join(
+        line if line.startswith(("|", "-", " ", "`" * 3)) else _wrapped(line)
+        for line in text.split("\n")
+    )
+
+
+def _wrapped(line: str) -> str:
+    return "\n".join(wrap(line, LINE, break_long_words=False, break_on_hyphens=False))
 
 
 def stamp(record: Record, marks: Marks) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from pacelab.errors import InputError, nearest
 from pacelab.results.claims import claims
 from pacelab.results.law import ROOT, is_of, present_laws
-from pacelab.results.markdown import Marks, cross_table, list_table, stamp
+from pacelab.results.markdown import Marks, cross_table, filled, list_table, stamp
 from pacelab.results.record import Record, read_group
 
 RESULTS = ROOT / "results"
@@ -62,7 +62,9 @@ class _Group:
     def note(self, name: str) -> str:
         """What is known beyond the rows; with its stamp where there are no rows."""
         record = self._record(name)
-        return record.note if record.rows else self._with_stamp(name, lambda r, _: r.note)
+        if record.rows:
+            return filled(record.note)
+        return self._with_stamp(name, lambda r, _: filled(r.note))
 
     def show(self, name: str) -> str:
         """A note, and a line for each figure: whatever there is."""
