@@ -45,7 +45,9 @@ flock 9    # two at once would write into each other's
 
 echo "root: Debian $suite into $folder"
 rm -rf "$folder" "$folder.new" "$folder.stamp"
-mmdebstrap --quiet "${how[@]}" --architectures="$architectures" ${packages:+--include="$packages"} \
+# What it mounts goes with it, also when it is killed: a /proc that stays would keep the folder from being removed.
+unshare --mount --propagation private \
+    mmdebstrap --quiet "${how[@]}" --architectures="$architectures" ${packages:+--include="$packages"} \
     --aptopt=<(ways) "$suite" "$folder.new" - <<<"$lines" >"$folder.log" 2>&1 ||
     { tail -5 "$folder.log" >&2; fail "Debian $suite cannot be made; the whole of it: $folder.log"; }
 mv "$folder.new" "$folder"
