@@ -341,6 +341,7 @@ CALL(unanswered)
 	p->out[8] += mp_heard_lately(p->rtt_ns, p->now_ns) + mp_heard_to_note(p->rtt_ns, p->now_ns);
 	p->out[8] += mp_handshake_answered(&p->handshake, p->now_ns);
 	p->handshake = mp_handshake_of(&p->handshake, p->us & 1, p->bytes, p->now_ns);
+	p->out[8] += mp_unanswered_in_window(&p->unanswered, p->number, p->bytes);
 	p->out[9] = mp_unanswered_judge(&p->unanswered, p->number, p->bytes, p->len & 1, p->now_ns);
 	if (p->us & 1)
 		mp_unanswered_ends(&p->unanswered, p->number, p->now_ns);

@@ -244,6 +244,36 @@ static void test_pauses(void)
 	CHECK(pauses(&down, 6110 * ms), "nothing was lost for three seconds");
 }
 
+/* Whether the retransmit cache is to have the next segment; it is sent. */
+static bool is_copied(struct mp_endpoint *down, uint32_t seq, uint64_t now_ns)
+{
+	struct mp_segment data = packet(seq, 1, BYTES, now_ns);
+	bool copied = mp_endpoint_down_copies(down, &data);
+
+	mp_endpoint_down_data(down, &data, now_ns, copied, 0);
+	return copied;
+}
+
+/* Else a flood that nobody answers takes the memory and the processor that others' copies need. */
+static void test_copies(void)
+{
+	struct mp_endpoint down = { 0 };
+	const uint32_t window = 65535 / BYTES;
+	struct mp_acked acked;
+	uint32_t i;
+
+	for (i = 0; i < window; i++)
+		CHECK(is_copied(&down, i * BYTES, 100 * ms), "of the first window each");
+	CHECK(!is_copied(&down, window * BYTES, 100 * ms), "none beyond it");
+	acknowledges(&down, window * BYTES, 120 * ms, &acked);
+	for (i = 1; i < 2 * window; i++)
+		CHECK(is_copied(&down, (window + i) * BYTES, 130 * ms), "somebody answers");
+	CHECK(is_copied(&down, 3 * window * BYTES, 3100 * ms), "lately");
+	CHECK(!is_copied(&down, (3 * window + 1) * BYTES, 3120 * ms), "no longer");
+	acknowledges(&down, 2 * window * BYTES, 3200 * ms, &acked);
+	CHECK(is_copied(&down, (3 * window + 2) * BYTES, 3210 * ms), "again");
+}
+
 /* RTT_wired of data and its ACK, once; who asked is remembered; one of four ACKs tells of others. */
 static void test_an_upload(void)
 {
@@ -279,6 +309,7 @@ int main(int argc, char **argv)
 	test_what_the_cache_has();
 	test_departures();
 	test_pauses();
+	test_copies();
 	test_an_upload();
 	return check_end();
 }

@@ -24,7 +24,7 @@ static __attribute__((noinline)) int mp_down_data(struct __sk_buff *skb, struct 
 {
 	struct mp_flow_key key;
 	struct mp_flow *flow;
-	bool stored, missed, answered;
+	bool copies, stored, answered;
 
 	if (!p)
 		return true;
@@ -43,14 +43,14 @@ static __attribute__((noinline)) int mp_down_data(struct __sk_buff *skb, struct 
 	p->one_way = !flow->at.two_way;
 	if (flow->at.first_ns == 0)
 		mp_take_handshake(flow, &key, p->segment.now_ns);
-	stored = mp_settings.local_retransmission && mp_cache_segment(skb, p, &key, flow);
-	missed = mp_settings.local_retransmission && !stored;
+	copies = mp_settings.local_retransmission && mp_endpoint_down_copies(&flow->at, &p->segment);
+	stored = copies && mp_cache_segment(skb, p, &key, flow);
 	bpf_spin_lock(&flow->lock);
 	mp_endpoint_down_data(&flow->at, &p->segment, p->segment.now_ns, stored, p->charged);
 	bpf_spin_unlock(&flow->lock);
 	if (stored)
 		mp_count(MP_COUNT_CACHED);
-	if (missed)
+	if (copies && !stored)
 		mp_count(MP_COUNT_CACHE_MISSED);
 	return true;
 }

@@ -47,7 +47,7 @@ static inline bool down_data(struct packet *p)
 	p->one_way = !at->two_way;
 	if (at->first_ns == 0)
 		take_handshake(at, p);
-	stored = p->settings->copies && p->ip_bytes + 14 <= 1664 && p->in->segments == 1;
+	stored = p->settings->copies && mp_endpoint_down_copies(at, &segment) && p->ip_bytes + 14 <= 1664 && p->in->segments == 1;
 	if (p->settings->stamp)
 		p->departure_ns = mp_endpoint_down_departure_ns(at, p->settings->pace, true, p->ready_ns,
 								p->now_ns, p->in->segments);

@@ -260,8 +260,9 @@ MeshpaceConnection::Record(const TcpSegment& segment,
                            uint64_t nowNs)
 {
     const auto at = segment.At(nowNs);
-    mp_endpoint_down_data(&m_down, &at, departureNs, m_settings.localRetransmission, 0);
-    if (m_settings.localRetransmission)
+    const bool stored = m_settings.localRetransmission && mp_endpoint_down_copies(&m_down, &at);
+    mp_endpoint_down_data(&m_down, &at, departureNs, stored, 0);
+    if (stored)
     {
         m_cache.Keep(segment, item);
     }

@@ -22,6 +22,16 @@ MP_INLINE enum mp_unanswered_verdict mp_endpoint_down_judge(struct mp_endpoint *
 }
 
 /*
+ * Whether the retransmit cache is to have a copy of data, before it counts as sent: beyond the window of a flow that
+ * nobody answers nobody will ask for it.
+ */
+MP_INLINE bool mp_endpoint_down_copies(const struct mp_endpoint *endpoint, const struct mp_segment *segment)
+{
+	return mp_is_answered(&endpoint->unanswered, segment->now_ns) ||
+	       mp_unanswered_in_window(&endpoint->unanswered, endpoint->bytes, segment->payload_bytes);
+}
+
+/*
  * When data leaves that is ready at ready_ns, said on arrival: where nothing holds it, at once. paced: the
  * law is on. When pacing ends a packet still waits for those before it, so that none overtakes.
  */

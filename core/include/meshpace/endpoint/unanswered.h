@@ -123,6 +123,12 @@ MP_INLINE void mp_unanswered_ends(struct mp_unanswered *flow, uint64_t sent_byte
 	flow->from_bytes = sent_bytes;
 }
 
+/* Whether bytes are within the window that a flow may have under way without an acknowledgement. */
+MP_INLINE bool mp_unanswered_in_window(const struct mp_unanswered *flow, uint64_t sent_bytes, uint32_t bytes)
+{
+	return sent_bytes - flow->from_bytes + bytes <= MP_UNANSWERED_WINDOW;
+}
+
 /*
  * What becomes of bytes of a flow that does not count as answered, before they count as sent; outstanding:
  * something that was sent before is not acknowledged.
@@ -135,7 +141,7 @@ MP_INLINE enum mp_unanswered_verdict mp_unanswered_judge(struct mp_unanswered *f
 		mp_unanswered_ends(flow, sent_bytes, now_ns);
 		return MP_UNANSWERED_PASSES;
 	}
-	if (sent_bytes - flow->from_bytes + bytes <= MP_UNANSWERED_WINDOW)
+	if (mp_unanswered_in_window(flow, sent_bytes, bytes))
 		return flow->since_ns ? MP_UNANSWERED_PASSES : MP_UNANSWERED_CHARGED;
 	if (flow->tried_ns && now_ns - flow->tried_ns < MP_UNANSWERED_TRY_NS)
 		return MP_UNANSWERED_LOST;

@@ -67,6 +67,7 @@ SAME = {
     "7e949ce2c40e": "c60945800e1a",
     "1b9cb88cc27f": "c60945800e1a",
     "de75e1258b14": "c60945800e1a",
+    "41eac76ac467": "c60945800e1a",
     "d9a65d58d070": "c09cee848f25",  # gap
     "72ba4e34c200": "c09cee848f25",
     "4f0ae39cf138": "c09cee848f25",
@@ -80,6 +81,7 @@ SAME = {
     "042e68003b7d": "c09cee848f25",
     "036e3f4b5058": "c09cee848f25",
     "2cc5c72df37f": "c09cee848f25",
+    "8927e8517d43": "c09cee848f25",
     "3d982adf7931": "e35bdac935ff",  # ap
     "0231da4bc5e8": "e35bdac935ff",
     "84ba637de571": "e35bdac935ff",
@@ -93,6 +95,7 @@ SAME = {
     "bff4e1c07101": "e35bdac935ff",
     "3c11d80f0773": "e35bdac935ff",
     "b842ecef4c33": "e35bdac935ff",
+    "9a04084c507b": "e35bdac935ff",
     "01e8f5c546f2": "7b34049eeac4",  # map
     "1a8b2b4d822a": "7b34049eeac4",
     "eee054d610c1": "7b34049eeac4",
@@ -106,6 +109,7 @@ SAME = {
     "20c7548b4646": "7b34049eeac4",
     "290bc12821d7": "7b34049eeac4",
     "ea2c09403c75": "7b34049eeac4",
+    "902a1f2b308e": "7b34049eeac4",
     "06a6851bd722": "b327e16f0cdf",  # shaper
     "c4f85fda9edb": "b327e16f0cdf",
     "9f2abbb227fa": "b327e16f0cdf",
@@ -119,6 +123,7 @@ SAME = {
     "2cb621127916": "b327e16f0cdf",
     "c6d91c0844ec": "b327e16f0cdf",
     "b45f73d0eaca": "b327e16f0cdf",
+    "529139b9a2de": "b327e16f0cdf",
     "7530b41b1eeb": "34f7c89e8e3e",  # even
     "12f38168db82": "aad8bd635db2",  # trials, which it had beside shares of the air, are gone
     "85fa3e8579a7": "17d3a3f17957",
@@ -126,6 +131,7 @@ SAME = {
     "fb913ae81442": "398532cff291",  # no copies for who acknowledges ahead; even-hostile has such
     "3ed8a067e39a": "398532cff291",  # ACKs in excess are paid for; even-hostile has such
     "7a9bb08facf9": "398532cff291",
+    "f6fa8226bce2": "398532cff291",
     "715b8d8d0105": "c1a96b4dc35c",  # all
 }
 
