@@ -24,6 +24,8 @@ BAD = {
         "byte_counting",
         "vegas",
     ),
+    "reno with SACK": (f'{FLOW}variant = "reno"\n', "flow.0.variant", "sack = false"),
+    "RACK without SACK": (f"{FLOW}sack = false\nrack = true\n", "flow.0.rack", "remove it"),
 }
 
 

@@ -41,6 +41,19 @@ CheckRange(const std::string& key, double value, double least, double most)
 }
 
 void
+CheckRecovery(const std::string& key, const std::string& variant, bool sack, bool rack)
+{
+    if (sack && variant == "reno")
+    {
+        throw ScenarioError(key + "variant = \"reno\" has no SACK; set sack = false, or variant = \"newreno\"");
+    }
+    if (rack && !sack)
+    {
+        throw ScenarioError(key + "rack goes by what SACK tells; remove it, or sack = false");
+    }
+}
+
+void
 CheckEnds(const std::string& key,
           const std::vector<std::string>& ends,
           const std::set<std::string>& names)

@@ -31,6 +31,9 @@ void CheckKnown(const std::string& key,
 /** Checks that a number is from one bound to another, and is a number. */
 void CheckRange(const std::string& key, double value, double least, double most);
 
+/** Checks that a TCP variant's losses can be found and repaired so. */
+void CheckRecovery(const std::string& key, const std::string& variant, bool sack, bool rack);
+
 /** Checks that what a key names as ends is there. */
 void CheckEnds(const std::string& key,
                const std::vector<std::string>& ends,

@@ -165,7 +165,8 @@ CheckFlow(const FlowConfig& flow, const std::set<std::string>& names)
     const auto key = "flow \"" + flow.name + "\" ";
     CheckKnown(key + "traffic", flow.traffic, {"ftp", "cbr", "files"});
     CheckKnown(key + "law", flow.law, {"off", "gap", "ap", "map", "shaper", "even"});
-    CheckKnown(key + "variant", flow.variant, {"newreno", "cubic", "bbr", "vegas", "westwood"});
+    CheckKnown(key + "variant", flow.variant, {"newreno", "reno", "cubic", "bbr", "vegas", "westwood"});
+    CheckRecovery(key, flow.variant, flow.sack, flow.rack);
     CheckRange(key + "start_s", flow.start_s, 0, MOST);
     const bool rated = flow.traffic == "cbr" || flow.law == "shaper";
     CheckRange(key + "rate_kbps", flow.rate_kbps, rated ? LEAST : 0, MOST);

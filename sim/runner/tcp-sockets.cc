@@ -9,6 +9,7 @@
 #include "ns3/nstime.h"
 #include "ns3/tcp-socket-lying.h"
 #include "ns3/tcp-socket-rack.h"
+#include "ns3/tcp-socket-reno.h"
 #include "ns3/tcp-socket-thinning.h"
 #include "ns3/tcp-vegas-ns2.h"
 #include "ns3/udp-encapsulation.h"
@@ -32,6 +33,7 @@ TypeId
 CongestionControl(const std::string& variant)
 {
     static const std::map<std::string, std::string> names{{"newreno", "ns3::TcpNewReno"},
+                                                          {"reno", "ns3::TcpNewReno"},
                                                           {"cubic", "ns3::TcpCubic"},
                                                           {"bbr", "ns3::TcpBbr"},
                                                           {"vegas", "ns3::TcpVegasNs2"},
@@ -101,6 +103,10 @@ namespace
 TypeId
 SocketType(const FlowConfig& config)
 {
+    if (!config.sack)
+    {
+        return TcpSocketReno::GetTypeId();
+    }
     return config.rack ? TcpSocketRack::GetTypeId() : TcpSocketPaced::GetTypeId();
 }
 
@@ -122,6 +128,10 @@ CreateTcpSender(const FlowConfig& config, Ptr<Node> node, Ptr<TcpMeshpace> contr
 {
     auto socket = TcpSocketPaced::CreateOn(node, CongestionControl(config.variant), SocketType(config));
     SetAttributes(socket, config);
+    if (config.variant == "reno")
+    {
+        DynamicCast<TcpSocketReno>(socket)->EndAtPartialAcks();
+    }
     if (control)
     {
         control->Attach(socket);

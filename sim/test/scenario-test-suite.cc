@@ -201,6 +201,13 @@ class ScenarioTestSuite : public TestSuite
         const auto add = [this](const auto&... arguments) {
             AddTestCase(new RefuseTestCase(arguments...), TestCase::Duration::QUICK);
         };
+        add("Reno with SACK", "/flows/0/variant", "reno", "sack");
+        AddTestCase(new RefuseTestCase("RACK without SACK",
+                                       Json::parse(R"([
+                            {"op": "add", "path": "/flows/0/sack", "value": false},
+                            {"op": "add", "path": "/flows/0/rack", "value": true}])"),
+                                       "rack"),
+                    Duration::QUICK);
         add("A key missing", "/radio/cs_range_m", nullptr, "cs_range_m");
         add("A wrong type", "/duration_s", "long", "number");
         add("No duration", "/duration_s", 0, "duration_s");

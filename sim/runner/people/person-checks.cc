@@ -44,7 +44,8 @@ CheckTcp(const PersonConfig& person, const std::string& key)
     CheckKnown(key + "law", person.law, {"off", "gap", "ap", "map", "even"});
     CheckKnown(key + "variant",
                person.variant,
-               {"newreno", "cubic", "bbr", "vegas", "westwood"});
+               {"newreno", "reno", "cubic", "bbr", "vegas", "westwood"});
+    CheckRecovery(key, person.variant, person.sack, person.rack);
     CheckRange(key + "delayed_ack", person.delayed_ack, 1, MOST);
     CheckRange(key + "delayed_ack_s", person.delayed_ack_s, LEAST, MOST);
     CheckRange(key + "advertised_window", person.advertised_window, 1, MOST);

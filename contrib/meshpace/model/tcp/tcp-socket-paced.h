@@ -77,6 +77,7 @@ class TcpSocketPaced : public TcpSocketBase
     void DoForwardUp(Ptr<Packet> packet, const Address& from, const Address& to) override;
 
     uint32_t SendDataPacket(SequenceNumber32 seq, uint32_t maxSize, bool withAck) override;
+    void NewAck(const SequenceNumber32& ack, bool resetRto) override;
 
     /** @return whether it is out of reach */
     bool IsFaded() const;
@@ -94,7 +95,6 @@ class TcpSocketPaced : public TcpSocketBase
     void MoveDeparture();
 
     Ptr<TcpSocketBase> Fork() override;
-    void NewAck(const SequenceNumber32& ack, bool resetRto) override;
 
     bool m_faded{false};         //!< whether it is out of reach
     bool m_followsRate{false};   //!< whether departures follow the rate

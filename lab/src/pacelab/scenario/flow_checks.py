@@ -6,7 +6,6 @@ from __future__ import annotations
 from pacelab.scenario.ends import check_ends
 from pacelab.scenario.flows import (
     BBR_DEFAULTS,
-    BYTE_COUNTING,
     PACED,
     TRAFFIC_KEYS,
     Flow,
@@ -15,6 +14,7 @@ from pacelab.scenario.flows import (
 )
 from pacelab.scenario.models import ScenarioFile
 from pacelab.scenario.schema import Where
+from pacelab.scenario.tcp_checks import check_tcp
 
 
 def completed_flows(file: ScenarioFile, nodes: set[str], where: Where) -> list[Flow]:
@@ -35,7 +35,7 @@ def completed_flows(file: ScenarioFile, nodes: set[str], where: Where) -> list[F
         check_ends(flow.from_, flow.to, nodes, here)
         _check_sender(flow, nodes, here)
         _check_traffic(flow, file.duration_s, here)
-        _check_byte_counting(flow, here)
+        check_tcp(flow, here)
         _check_idle(flow, file.duration_s, here)
         _check_receiver(flow, here)
         flows.append(flow)
@@ -65,14 +65,6 @@ def _check_sender(flow: Flow, nodes: set[str], where: Where) -> None:
     if flow.from_ not in nodes and flow.law != "off":
         raise where.at("law").error(
             "the sender is a wired host, which the gateway paces; set gateway.law instead"
-        )
-
-
-def _check_byte_counting(flow: Flow, where: Where) -> None:
-    if flow.byte_counting and flow.variant not in BYTE_COUNTING:
-        known = ", ".join(BYTE_COUNTING)
-        raise where.at("byte_counting").error(
-            f'has no meaning for variant "{flow.variant}", only for {known}; remove it'
         )
 
 

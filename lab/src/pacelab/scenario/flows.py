@@ -13,7 +13,7 @@ from pacelab.scenario.schema import Model, Name, Table
 class Tcp(Model):
     """``[tcp]``: of every flow, unless it states its own."""
 
-    variant: Literal["newreno", "vegas", "cubic", "bbr", "westwood"] = "newreno"
+    variant: Literal["newreno", "reno", "vegas", "cubic", "bbr", "westwood"] = "newreno"
     sack: bool = Field(default=True, description="selective acknowledgements")
     delayed_ack: Annotated[int, Field(ge=1, le=64)] | Literal["thinning"] = Field(
         default=1, description="an ACK every so many segments; thinning: 1 to 4, see below"
@@ -138,7 +138,7 @@ class Flow(Tcp, Files, Http, Idle, Receiver, Opaque, _Own):
 
 
 # Variants whose window grows by ACKs unless told otherwise.
-BYTE_COUNTING = ("newreno", "vegas", "westwood")
+BYTE_COUNTING = ("newreno", "reno", "vegas", "westwood")
 
 # Traffic that a law can pace where it begins.
 PACED = ("ftp", "files")

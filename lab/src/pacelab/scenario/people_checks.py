@@ -9,7 +9,7 @@ from itertools import count
 from pacelab.errors import nearest
 from pacelab.scenario.ends import WIRED_HOST
 from pacelab.scenario.evening import evening_people
-from pacelab.scenario.flows import BBR_DEFAULTS, BYTE_COUNTING, Tcp
+from pacelab.scenario.flows import BBR_DEFAULTS, Tcp
 from pacelab.scenario.mesh import Node
 from pacelab.scenario.models import Outage, ScenarioFile
 from pacelab.scenario.people import (
@@ -21,6 +21,7 @@ from pacelab.scenario.people import (
     ResolvedPerson,
 )
 from pacelab.scenario.schema import Where
+from pacelab.scenario.tcp_checks import check_tcp
 
 
 def completed_people(
@@ -135,11 +136,7 @@ def _check_activities(person: ResolvedPerson, where: Where) -> None:
 def _check_tcp(person: ResolvedPerson, where: Where) -> None:
     if person.delayed_ack == "thinning":
         raise where.at("delayed_ack").error("people have no thinned ACKs; give a whole number")
-    if person.byte_counting and person.variant not in BYTE_COUNTING:
-        known = ", ".join(BYTE_COUNTING)
-        raise where.at("byte_counting").error(
-            f'has no meaning for variant "{person.variant}", only for {known}; remove it'
-        )
+    check_tcp(person, where)
 
 
 def _check_names(people: Sequence[ResolvedPerson], where: Where) -> None:
