@@ -49,7 +49,7 @@ CheckRecovery(const std::string& key, const std::string& variant, bool sack, boo
     }
     if (rack && !sack)
     {
-        throw ScenarioError(key + "rack goes by what SACK tells; remove it, or sack = false");
+        throw ScenarioError(key + "rack goes by what SACK tells; remove it, or set sack = true");
     }
 }
 

@@ -95,7 +95,7 @@ class OneLossTestCase : public TestCase
     const std::string m_variant;
 };
 
-/** Several of a window: NewReno sends one each round trip; Reno halves the window for each, or times out. */
+/** Several of a window: NewReno sends one each round trip; Reno repairs the first, and waits for the timer. */
 class SeveralLossesTestCase : public TestCase
 {
   public:
@@ -111,7 +111,7 @@ class SeveralLossesTestCase : public TestCase
         const auto reno = Transfer(File("reno", 20, 60, {3, 6, 9}));
         NS_TEST_EXPECT_MSG_EQ(newreno.leastWindow, 11, "half of what the first three made of it");
         NS_TEST_EXPECT_MSG_LT(newreno.timeS, 9 * ROUND_TRIP_S, "a round trip each");
-        NS_TEST_EXPECT_MSG_LT(reno.leastWindow, 6, "more than once");
+        NS_TEST_EXPECT_MSG_LT(reno.leastWindow, 6, "the timer's");
         NS_TEST_EXPECT_MSG_GT(reno.timeS, LEAST_RTO_S, "by the timer");
     }
 };

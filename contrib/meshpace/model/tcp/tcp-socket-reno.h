@@ -19,8 +19,8 @@ namespace ns3
  *   must cover more than all that was sent before (RFC 6582, 3.2 and 4). ns-3.44 takes an ACK of just that for enough, and
  *   halves the window for what its own repetitions cause, time and again.
  * - **Fast recovery**: the window is half of what was under way, and a segment more for each duplicate ACK. NewReno sends
- *   what is missing behind each partial ACK, and goes on until all is acknowledged; Reno ends with the first new ACK, and
- *   loses several segments of a window by as many halvings, or by a timeout.
+ *   what is missing behind each partial ACK, and goes on until all is acknowledged; Reno ends with the first new ACK; what
+ *   else is missing of the window waits for a timeout, since fast retransmit is barred until all of it is acknowledged.
  * - **Limited transmit** (RFC 3042) of a segment each for the first two duplicate ACKs.
  * - **A timeout** sends all again from the first unacknowledged segment on, in slow start, as ns-3 does.
  *

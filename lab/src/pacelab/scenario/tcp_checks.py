@@ -19,4 +19,4 @@ def check_tcp(tcp: Tcp, where: Where) -> None:
             'reno has no SACK; set sack = false, or variant = "newreno"'
         )
     if tcp.rack and not tcp.sack:
-        raise where.at("rack").error("goes by what SACK tells; remove it, or sack = false")
+        raise where.at("rack").error("goes by what SACK tells; remove it, or set sack = true")
