@@ -163,6 +163,39 @@ class SilentTestCase : public TestCase
     }
 };
 
+/** Whatever packet is lost, with the one that would be sent next or its own repair, on either way: all arrives. */
+class AnyLossTestCase : public TestCase
+{
+  public:
+    explicit AnyLossTestCase(const std::string& variant)
+        : TestCase("Any two packets lost, " + variant),
+          m_variant(variant)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        for (uint32_t packet = 0; packet < 30; packet++)
+        {
+            for (const uint32_t after : {1, 3, 10})
+            {
+                auto there = File(m_variant, 4, 20, {packet, packet + after});
+                auto back = File(m_variant, 4, 20, {});
+                back.lostBack = {packet, packet + after};
+                for (const auto& settings : {there, back})
+                {
+                    TcpLine line(settings);
+                    line.Run(60);
+                    NS_TEST_EXPECT_MSG_EQ(line.Delivered(), 20, "without packets " << packet << " and " << after << " later");
+                }
+            }
+        }
+    }
+
+    const std::string m_variant;
+};
+
 /** No more is sent than the receiver offers, whatever duplicates add. */
 class OfferedTestCase : public TestCase
 {
@@ -198,6 +231,7 @@ class TcpRenoTestSuite : public TestSuite
         {
             AddTestCase(new OneLossTestCase(variant), Duration::QUICK);
             AddTestCase(new TimeoutTestCase(variant), Duration::QUICK);
+            AddTestCase(new AnyLossTestCase(variant), Duration::QUICK);
         }
         AddTestCase(new SeveralLossesTestCase, Duration::QUICK);
         AddTestCase(new SilentTestCase, Duration::QUICK);
