@@ -39,8 +39,7 @@ class LosslessTestCase : public TestCase
     void DoRun() override
     {
         constexpr uint32_t LOST = 5;
-        constexpr uint32_t HANDSHAKE = 2; // SYN and its last ACK
-        TcpLine line(To("lossless", {HANDSHAKE + LOST}));
+        TcpLine line(To("lossless", {TcpLine::HANDSHAKE + LOST}));
         line.Run(5);
         NS_TEST_EXPECT_MSG_EQ(line.Delivered(), SEGMENTS - 1, "one never comes");
         const auto& acks = line.Acks();

@@ -17,9 +17,6 @@ using namespace ns3;
 namespace
 {
 
-constexpr uint32_t HANDSHAKE = 2;   //!< packets of the sender's before its data: SYN, ACK
-constexpr double ROUND_TRIP_S = .02; //!< of the line, and a little for the packets
-
 /** @return a connection over which a file goes in one window, with some packets lost */
 TcpLine::Settings
 File(bool rack, uint32_t segments, const std::list<uint32_t>& lost)
@@ -65,7 +62,7 @@ class LossTestCase : public TestCase
     {
         for (const auto packet : lost)
         {
-            m_lost.push_back(packet + HANDSHAKE);
+            m_lost.push_back(packet + TcpLine::HANDSHAKE);
         }
     }
 
@@ -75,7 +72,7 @@ class LossTestCase : public TestCase
         const auto timer = ArrivesS(File(false, m_segments, m_lost));
         const auto time = ArrivesS(File(true, m_segments, m_lost));
         NS_TEST_EXPECT_MSG_GT(timer, 0.2, "the timer's least");
-        NS_TEST_EXPECT_MSG_LT(time, m_roundTrips * ROUND_TRIP_S * 1.15, "by time");
+        NS_TEST_EXPECT_MSG_LT(time, m_roundTrips * TcpLine::ROUND_TRIP_S * 1.15, "by time");
     }
 
     const uint32_t m_segments;

@@ -18,8 +18,6 @@ using namespace ns3;
 namespace
 {
 
-constexpr uint32_t HANDSHAKE = 2;    //!< packets of the sender's before its data: SYN, ACK
-constexpr double ROUND_TRIP_S = .02; //!< of the line, and a little for the packets
 constexpr double LEAST_RTO_S = .2;
 
 /** @return a connection that opens with so many segments, of which some packets are lost, counted from the first segment */
@@ -35,7 +33,7 @@ File(const std::string& variant, uint32_t window, uint32_t segments, const std::
     std::list<uint32_t> packets;
     for (const auto segment : lost)
     {
-        packets.push_back(segment + HANDSHAKE);
+        packets.push_back(segment + TcpLine::HANDSHAKE);
     }
     return {.flow = flow, .segments = segments, .kbps = 100000, .lostThere = packets};
 }
@@ -89,7 +87,7 @@ class OneLossTestCase : public TestCase
         NS_TEST_EXPECT_MSG_EQ(mended.packets, whole.packets + 1, "sent again once");
         NS_TEST_EXPECT_MSG_EQ(mended.halvings, 1, "lowered once");
         NS_TEST_EXPECT_MSG_EQ(mended.leastWindow, 12, "by half");
-        NS_TEST_EXPECT_MSG_LT(mended.timeS, whole.timeS + 6 * ROUND_TRIP_S, "without the timer");
+        NS_TEST_EXPECT_MSG_LT(mended.timeS, whole.timeS + 6 * TcpLine::ROUND_TRIP_S, "without the timer");
     }
 
     const std::string m_variant;
@@ -110,7 +108,7 @@ class SeveralLossesTestCase : public TestCase
         const auto newreno = Transfer(File("newreno", 20, 60, {3, 6, 9}));
         const auto reno = Transfer(File("reno", 20, 60, {3, 6, 9}));
         NS_TEST_EXPECT_MSG_EQ(newreno.leastWindow, 11, "half of what the first three made of it");
-        NS_TEST_EXPECT_MSG_LT(newreno.timeS, 9 * ROUND_TRIP_S, "a round trip each");
+        NS_TEST_EXPECT_MSG_LT(newreno.timeS, 9 * TcpLine::ROUND_TRIP_S, "a round trip each");
         NS_TEST_EXPECT_MSG_LT(reno.leastWindow, 6, "the timer's");
         NS_TEST_EXPECT_MSG_GT(reno.timeS, LEAST_RTO_S, "by the timer");
     }

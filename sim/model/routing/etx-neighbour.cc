@@ -14,7 +14,6 @@ namespace
 {
 
 constexpr double FULL = 255;
-constexpr int64_t HOLD_INTERVALS = 3; // RFC 3626, section 18.3: NEIGHB_HOLD_TIME
 
 } // namespace
 

@@ -25,6 +25,9 @@ class EtxNeighbour
     /** HELLOs that count, as many as in the documentation of olsrd's link quality (0.4.8). */
     static constexpr uint32_t WINDOW = 10;
 
+    /** Intervals after which what was heard of somebody is forgotten: RFC 3626, section 18.3. */
+    static constexpr int64_t HOLD_INTERVALS = 3;
+
     /** @param interval between two HELLOs of his */
     explicit EtxNeighbour(Time interval);
 

@@ -22,8 +22,7 @@ namespace ns3
 namespace
 {
 
-constexpr uint16_t PORT = 698;           // OLSR's
-constexpr int64_t HOLD_INTERVALS = 3;    // RFC 3626, section 18.3: TOP_HOLD_TIME
+constexpr uint16_t PORT = 698;             // OLSR's
 constexpr uint16_t HALF_NUMBERS = 1 << 15; // RFC 3626, section 19: numbers wrap around
 
 /** @return whether a number follows another */
@@ -222,7 +221,7 @@ EtxRouting::ReceiveTc(const EtxMessage& message)
     {
         return;
     }
-    const auto until = Simulator::Now() + HOLD_INTERVALS * m_tcInterval;
+    const auto until = Simulator::Now() + EtxNeighbour::HOLD_INTERVALS * m_tcInterval;
     m_told[message.origin] = {message.number, message.gateway, message.links, until};
     // Not all at once: those who heard it together would collide (RFC 3626, section 3.4).
     const auto wait = m_jitter->GetValue(0, m_helloInterval.GetSeconds() / 4);

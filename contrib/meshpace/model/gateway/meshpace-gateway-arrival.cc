@@ -6,24 +6,14 @@
 
 #include "meshpace-gateway.h"
 
-#include "ns3/simulator.h"
+#include "../now-ns.h"
+
 #include "ns3/tcp-header.h"
 
 #include <algorithm>
 
 namespace ns3
 {
-
-namespace
-{
-
-uint64_t
-NowNs()
-{
-    return Simulator::Now().GetNanoSeconds();
-}
-
-} // namespace
 
 uint64_t
 MeshpaceConnection::DataOnArrival(const TcpSegment& segment,

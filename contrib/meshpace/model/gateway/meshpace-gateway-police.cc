@@ -6,7 +6,8 @@
 
 #include "meshpace-gateway.h"
 
-#include "ns3/simulator.h"
+#include "../now-ns.h"
+
 
 namespace ns3
 {
@@ -28,7 +29,7 @@ MeshpaceGateway::Polices(const MeshpaceKey& key,
                          const TcpSegment& segment,
                          MeshpaceConnection& connection)
 {
-    const uint64_t nowNs = Simulator::Now().GetNanoSeconds();
+    const uint64_t nowNs = NowNs();
     return segment.payloadBytes > 0 && m_lawName == EVEN && m_settings.paces &&
            m_hostShares.Exceeds({key.meshAddress, false}, segment.payloadBytes, nowNs) &&
            connection.Upload().IsNotified(segment);

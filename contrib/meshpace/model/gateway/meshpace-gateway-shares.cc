@@ -7,6 +7,7 @@
 #include "meshpace-gateway.h"
 
 #include "../law-clock.h"
+#include "../now-ns.h"
 
 #include "ns3/simulator.h"
 #include "ns3/udp-l4-protocol.h"
@@ -15,17 +16,6 @@
 
 namespace ns3
 {
-
-namespace
-{
-
-uint64_t
-NowNs()
-{
-    return Simulator::Now().GetNanoSeconds();
-}
-
-} // namespace
 
 bool
 MeshpaceGateway::SharesHosts() const

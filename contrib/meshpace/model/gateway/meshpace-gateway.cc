@@ -5,6 +5,7 @@
 #include "meshpace-gateway.h"
 
 #include "../law-clock.h"
+#include "../now-ns.h"
 #include "../tcp/link-rates-option.h"
 #include "../tcp/tcp-wire.h"
 
@@ -16,17 +17,6 @@
 
 namespace ns3
 {
-
-namespace
-{
-
-uint64_t
-NowNs()
-{
-    return Simulator::Now().GetNanoSeconds();
-}
-
-} // namespace
 
 MeshpaceGateway::MeshpaceGateway() = default;
 MeshpaceGateway::~MeshpaceGateway() = default;
@@ -168,7 +158,7 @@ MeshpaceGateway::ToMesh(Ptr<QueueDiscItem> item, uint32_t radio)
     const auto upBytes = upload.Bytes();
     if ((segment->Flags() & TcpHeader::ACK) && !nothingElse)
     {
-        upload.AckFromWired(*segment, item, Simulator::Now().GetNanoSeconds());
+        upload.AckFromWired(*segment, item, NowNs());
     }
     const auto ackedBytes = upload.Bytes() - upBytes;
     m_hostShares.Delivered({key.meshAddress, false}, ackedBytes);

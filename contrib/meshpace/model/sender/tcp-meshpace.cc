@@ -5,12 +5,12 @@
 #include "tcp-meshpace.h"
 
 #include "../law-clock.h"
+#include "../now-ns.h"
 
 #include "ns3/boolean.h"
 #include "ns3/buffer.h"
 #include "ns3/enum.h"
 #include "ns3/log.h"
-#include "ns3/simulator.h"
 #include "ns3/tcp-option.h"
 #include "ns3/uinteger.h"
 
@@ -296,7 +296,7 @@ TcpMeshpace::Sent(Ptr<const Packet> payload,
         mp_sent_record(&m_sent,
                        header.GetSequenceNumber().GetValue(),
                        bytes,
-                       Simulator::Now().GetNanoSeconds());
+                       NowNs());
         m_path.data_bytes = std::max(m_path.data_bytes,
                                      bytes + header.GetLength() * 4 + IPV4_HEADER_BYTES);
     }
@@ -325,7 +325,7 @@ TcpMeshpace::Received(Ptr<const Packet> /* payload */,
     }
     m_path.ack_bytes = header.GetLength() * 4 + IPV4_HEADER_BYTES;
     SetLinkRates(ReadLinkRates(header));
-    const uint64_t nowNs = Simulator::Now().GetNanoSeconds();
+    const uint64_t nowNs = NowNs();
     Hear(header, nowNs);
     const auto ack = header.GetAckNumber().GetValue();
     const auto rttTicks = mp_sent_ack(&m_sent, ack, nowNs);

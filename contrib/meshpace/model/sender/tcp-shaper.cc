@@ -5,6 +5,7 @@
 #include "tcp-shaper.h"
 
 #include "../law-clock.h"
+#include "../now-ns.h"
 
 #include "ns3/ipv4-route.h"
 #include "ns3/simulator.h"
@@ -41,12 +42,6 @@ Read(Ptr<const Packet> packet)
     return {.port = static_cast<uint16_t>(bytes[2] << 8 | bytes[3]),
             .data = packet->GetSize() > headerBytes,
             .reset = (bytes[13] & TcpHeader::RST) != 0};
-}
-
-uint64_t
-NowNs()
-{
-    return Simulator::Now().GetNanoSeconds();
 }
 
 } // namespace
