@@ -92,11 +92,17 @@ def test_what_hosts_may_have_is_what_they_have_simulated() -> None:
 
 def test_a_gateway_may_find_its_release_itself() -> None:
     """As by default; simulated, where the first one always works, it is that."""
-    there = resolved(gateway={"law": "even", "release": "auto"})
+    there = resolved(gateway={"law": "even"})
     plan.check(there)
     assert there.gateway.release == "auto"
-    document = {**CHAIN, "gateway": {"law": "even", "release": "auto"}}
-    assert scenario.resolve(document, "chain").gateway.release == "htb"
+    assert scenario.resolve({**CHAIN, "gateway": {"law": "even"}}, "c").gateway.release == "htb"
+
+
+@pytest.mark.parametrize("release", ["auto", "nfqueue"])
+def test_runs_without_a_law_are_the_same_by_each_release(release: str) -> None:
+    """So a campaign makes them once."""
+    document = {**CHAIN, "gateway": {"law": "off", "release": release}}
+    assert scenario.resolve(document, "chain").gateway.release == "nfqueue"
 
 
 @pytest.mark.parametrize("variant", ["newreno", "cubic", "bbr"])

@@ -39,10 +39,10 @@ class Gateway(Model):
         default=True, description="the gateway answers duplicate ACKs itself"
     )
     release: Literal["nfqueue", "htb", "auto", "fq"] = Field(
-        default="nfqueue",
-        description="how packets wait; htb: an interval in force is kept to the next departure; "
-        "auto: htb where it works, as it always does simulated; fq fixes departures on arrival, "
-        "simulated only",
+        default="auto",
+        description="how packets wait; auto: htb where it works, as it always does simulated; htb: "
+        "an interval in force is kept to the next departure; nfqueue: each packet by its own "
+        "timer, as the papers have it; fq fixes departures on arrival, simulated only",
     )
     delay_bound_s: float = Field(
         default=0.5, ge=0, le=60, description="RTT samples above are discarded; 0: none (papers)"

@@ -111,8 +111,15 @@ def _check_gateways(
 
 
 def _simulated_release(gateway: Gateway) -> Gateway:
-    """Simulated, every way to hold packets works, so that auto finds the first."""
-    return gateway.model_copy(update={"release": "htb"}) if gateway.release == "auto" else gateway
+    """Simulated, every way to hold packets works, so that auto finds the first.
+
+    Where a gateway holds none, or at a rate that never changes, all are one: it stands for them,
+    so that such runs are made once.
+    """
+    if gateway.release != "auto":
+        return gateway
+    adapts = gateway.law in ("gap", "map", "even")
+    return gateway.model_copy(update={"release": "htb" if adapts else "nfqueue"})
 
 
 def _check_simulated(flows: Sequence[Flow], where: Where) -> None:
