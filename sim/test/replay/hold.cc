@@ -123,7 +123,9 @@ class HoldReplay
         const auto law = m_law == "gap" ? MeshpaceGateway::GAP : MeshpaceGateway::EVEN;
         m_gateway = CreateObjectWithAttributes<MeshpaceGateway>("Law",
                                                                 EnumValue(law),
-                                                                "Device", // the daemon's
+                                                                "Release", // the daemon's
+                                                                EnumValue(MeshpaceRelease::AT_TURN),
+                                                                "Device", // likewise
                                                                 EnumValue(MP_DEVICE_UNSEEN),
                                                                 "GoodputControl", // the trace's
                                                                 BooleanValue(false));

@@ -66,7 +66,7 @@ struct MeshpaceSettings
     mp_goodput_law goodput;        //!< goodput control's parameters
     bool goodputControl{true};     //!< whether goodput control is on
     bool localRetransmission{true}; //!< whether lost segments are sent again from here
-    MeshpaceRelease release{MeshpaceRelease::AT_TURN}; //!< how packets wait
+    MeshpaceRelease release{MeshpaceRelease::IN_CLASS}; //!< how packets wait
     bool paces{true};              //!< whether packets wait at all, or are only measured
     mp_device device{MP_DEVICE_SEEN}; //!< whether flows are made up for what keeps the device busy
     uint32_t bitRateKbps{0};       //!< bit rate of the wireless links

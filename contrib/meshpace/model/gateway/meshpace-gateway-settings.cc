@@ -105,7 +105,7 @@ MeshpaceGateway::GetTypeId()
                           "lets them go; the same, with an interval in force kept to the next "
                           "departure, as HTB keeps it; until a departure that is fixed when they come, as sch_fq "
                           "releases them; or elsewhere, before they come.",
-                          EnumValue(MeshpaceRelease::AT_TURN),
+                          EnumValue(MeshpaceRelease::IN_CLASS),
                           MakeEnumAccessor<MeshpaceRelease>(
                               &MeshpaceGateway::Set<MeshpaceRelease, &MeshpaceSettings::release>),
                           MakeEnumChecker(MeshpaceRelease::AT_TURN,
