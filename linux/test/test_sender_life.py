@@ -15,7 +15,7 @@ from harness.capture import Capture, median_gap_us, segments
 from harness.gateway import until
 from harness.lossy import Radio
 from harness.namespace import Namespace, run
-from harness.sender import NAME, Sender, registered
+from harness.sender import NAME, PINS, Sender, registered
 from harness.traces import Traces, left_behind
 from harness.transfer import Transfer
 
@@ -204,6 +204,22 @@ def test_without_a_default_route_it_asks_for_the_interface(
     wrong = sender.call("on")
     assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1)
     assert "--mesh" in wrong.stderr
+
+
+def test_where_nothing_lists_flows_status_does_not_say_that_there_are_none(
+    mesh: net.Network, sender: Sender
+) -> None:
+    """As on a kernel that is locked down, which refuses the program; or its pin is removed."""
+    sender.on(HOPS, MBPS)
+    (PINS / "list").unlink(missing_ok=True)
+    with upload(mesh) as transfer:
+        assert sender.status()["flows"] is None
+        assert gap_us(mesh, transfer) > 1000  # several transmissions; unpaced they come at once
+        shown = sender.call("status")
+    assert (shown.returncode, shown.stdout.count("\n")) == (0, 1)
+    assert "meshpace doctor" in shown.stdout
+    sender.off()
+    assert not registered()
 
 
 def test_off_and_status_where_it_is_not_on(sender: Sender) -> None:

@@ -46,5 +46,6 @@ def test_the_gateway(network: net.Network, start: StartGateway) -> None:
 
 @pytest.mark.sender
 def test_the_sender(network: net.Network, tmp_path: Path) -> None:
-    with Sender(network.host, tmp_path).on(4, 11.0):
-        check(SENDER)
+    with Sender(network.host, tmp_path).on(4, 11.0) as sender:
+        # A kernel that is locked down may refuse this one; the sender does without it.
+        check(SENDER.keys() - ({"mp_list"} if sender.status()["flows"] is None else set()))

@@ -49,7 +49,8 @@ class Watch:
             if who == "gateway":
                 self.counters.append((time_s, document["counters"]))
             for plan in self.plans:
-                row = _row(document["flows"], plan, who)
+                # A kernel that lists no sockets has none of a sender's flows.
+                row = _row(document["flows"] or [], plan, who)
                 if row:
                     self._said.setdefault(f"{who} {plan.name}", []).append(_Said(time_s, row))
         self._questions.clear()

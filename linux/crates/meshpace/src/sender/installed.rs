@@ -18,6 +18,7 @@ pub const NAME: &str = "meshpace";
 const STRUCT_OPS: &str = "mp_meshpace";
 const SOCKETS: &str = "mp_senders";
 const SETTINGS: &str = ".data.settings";
+const LIST: &str = "mp_list";
 
 /// Pins, in a folder of their own.
 /// The registration: a link, or before Linux 6.4 the map.
@@ -33,7 +34,7 @@ pub fn folder() -> PathBuf {
     chosen.map_or_else(|| PathBuf::from("/sys/fs/bpf/meshpace"), PathBuf::from)
 }
 
-/// The file that lists the sockets (mp_list).
+/// The file that lists the sockets (mp_list); there is none where the kernel refuses that program.
 pub fn list() -> PathBuf {
     folder().join(PIN_LIST)
 }
@@ -54,29 +55,45 @@ fn cgroup_root() -> Result<File> {
     File::open(&path).with_context(|| path)
 }
 
-/// Loads the object; before Linux 6.4 struct_ops has no links.
-pub fn load() -> Result<(Object, bool)> {
-    match load_for(true) {
-        Ok(object) => Ok((object, true)),
-        Err(first) => load_for(false)
-            .map(|object| (object, false))
-            .map_err(|_| first),
-    }
+/// What a kernel takes beyond the congestion control itself.
+#[derive(Clone, Copy)]
+pub struct Taken {
+    /// a link for struct_ops: Linux 6.4 and later
+    pub links: bool,
+    /// the program that lists the sockets: no kernel that is locked down against tracing
+    pub list: bool,
 }
 
-fn load_for(links: bool) -> Result<Object> {
+/// Loads the object, with all that this kernel takes; an error is that of the first attempt.
+pub fn load() -> Result<(Object, Taken)> {
+    let ways = [(true, true), (false, true), (true, false), (false, false)];
+    let [all, less @ ..] = ways.map(|(links, list)| Taken { links, list });
+    load_for(all).or_else(|refused| {
+        less.into_iter()
+            .find_map(|taken| load_for(taken).ok())
+            .ok_or(refused)
+    })
+}
+
+fn load_for(taken: Taken) -> Result<(Object, Taken)> {
     let mut open = ObjectBuilder::default().name(NAME)?.open_memory(OBJECT)?;
     for mut map in open.maps_mut() {
-        if map.name() == STRUCT_OPS && !links {
+        if map.name() == STRUCT_OPS && !taken.links {
             map.set_map_flags(0)?;
         }
     }
-    open.load().with_context(|| {
+    for mut program in open.progs_mut() {
+        if program.name() == LIST {
+            program.set_autoload(taken.list);
+        }
+    }
+    let object = open.load().with_context(|| {
         system::why_refused(
             "loading the congestion control (Linux 5.15 with BTF and CONFIG_BPF_JIT is needed; \
              the verifier's reasons: MESHPACE_LOG=debug)",
         )
-    })
+    })?;
+    Ok((object, taken))
 }
 
 impl Installed {
@@ -110,7 +127,7 @@ impl Installed {
     }
 
     fn install_into(settings: &mp_sender_settings) -> Result<Self> {
-        let (mut object, links) = load()?;
+        let (mut object, taken) = load()?;
         let mut installed = None;
         let mut sockets = None;
         for mut map in object.maps_mut() {
@@ -126,7 +143,7 @@ impl Installed {
                 Some(SOCKETS) => sockets = Some(MapHandle::try_from(&map)?),
                 Some(STRUCT_OPS) => {
                     let mut link = map.attach_struct_ops().map_err(refused)?;
-                    if links {
+                    if taken.links {
                         link.pin(folder().join(PIN_LINK))?;
                     } else {
                         // The map itself stands for the registration.
@@ -137,10 +154,11 @@ impl Installed {
                 _ => {}
             }
         }
-        attach_programs(
-            &mut object,
-            &sockets.ok_or_else(|| anyhow!("no map {SOCKETS}"))?,
-        )?;
+        let sockets = sockets.ok_or_else(|| anyhow!("no map {SOCKETS}"))?;
+        attach_programs(&mut object, &sockets, taken)?;
+        if !taken.list {
+            log::warn!("this kernel refuses the program that lists sockets: flows are paced, and status cannot show them");
+        }
         installed.ok_or_else(|| anyhow!("no map {SETTINGS}"))
     }
 
@@ -187,7 +205,7 @@ impl Installed {
     }
 }
 
-fn attach_programs(object: &mut Object, sockets: &MapHandle) -> Result<()> {
+fn attach_programs(object: &mut Object, sockets: &MapHandle, taken: Taken) -> Result<()> {
     use std::os::fd::AsFd;
     for program in object.progs_mut() {
         let (mut link, pin) = match program.name().to_str() {
@@ -200,7 +218,7 @@ fn attach_programs(object: &mut Object, sockets: &MapHandle) -> Result<()> {
                     PIN_SOCKOPS,
                 )
             }
-            Some("mp_list") => (
+            Some(LIST) if taken.list => (
                 program.attach_iter(sockets.as_fd()).context("list")?,
                 PIN_LIST,
             ),

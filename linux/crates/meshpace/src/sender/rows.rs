@@ -60,7 +60,8 @@ struct Document {
     on: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<Path>,
-    flows: Vec<Row>,
+    /// None: this kernel does not list them
+    flows: Option<Vec<Row>>,
 }
 
 fn path(settings: &mp_sender_settings) -> Path {
@@ -119,30 +120,40 @@ fn read() -> Result<Document> {
         return Ok(Document {
             on: false,
             path: None,
-            flows: Vec::new(),
+            flows: Some(Vec::new()),
         });
     };
+    Ok(Document {
+        on: true,
+        path: Some(path(&installed.settings()?)),
+        flows: flows()?,
+    })
+}
+
+fn flows() -> Result<Option<Vec<Row>>> {
     let list = installed::list();
+    if !list.exists() {
+        return Ok(None);
+    }
     let bytes = std::fs::read(&list).with_context(|| list.display().to_string())?;
     let rows = bytes
         .chunks_exact(size_of::<mp_sender_row>())
         .filter_map(mp_sender_row::from_bytes);
-    Ok(Document {
-        on: true,
-        path: Some(path(&installed.settings()?)),
-        flows: rows.map(|r| row(&r)).collect(),
-    })
+    Ok(Some(rows.map(|r| row(&r)).collect()))
 }
 
 fn table(document: &Document) -> String {
     if !document.on {
         return "off; turn it on with: meshpace sender on\n".into();
     }
+    let Some(flows) = &document.flows else {
+        return "on; flows are paced, but the program that lists them is not there; meshpace doctor says whether this kernel takes it (then meshpace sender off, and on)\n".into();
+    };
     let mut out = format!(
         "{:<46} {:>11} {:>8} {:>9} {:>6} {:>8}\n",
         "flow", "rate kbit/s", "RTT ms", "wired ms", "CoV", "MB"
     );
-    for flow in &document.flows {
+    for flow in flows {
         let optional = |value: Option<f64>| value.map_or_else(|| "-".into(), |v| format!("{v:.1}"));
         let _ = writeln!(
             out,
