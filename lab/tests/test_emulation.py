@@ -98,7 +98,7 @@ def test_a_gateway_may_find_its_release_itself() -> None:
     assert scenario.resolve({**CHAIN, "gateway": {"law": "even"}}, "c").gateway.release == "htb"
 
 
-@pytest.mark.parametrize("release", ["auto", "nfqueue"])
+@pytest.mark.parametrize("release", ["auto", "htb", "nfqueue", "fq"])
 def test_runs_without_a_law_are_the_same_by_each_release(release: str) -> None:
     """So a campaign makes them once."""
     document = {**CHAIN, "gateway": {"law": "off", "release": release}}

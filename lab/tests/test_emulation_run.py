@@ -231,9 +231,5 @@ def test_json_of_a_paced_sender(tmp_path: Path, law: str) -> None:
     result = json.loads(done.stdout)
     assert {"flows", "aggregate_kbps", "jain", "links", "runs", "lag_ms", "versions"} <= set(result)
     assert result["flows"][0]["goodput_kbps"]["mean"] > 100
-    pacing = result["flows"][0]["pacing"]
-    if "lists no sockets" in done.stderr:
-        assert pacing is None
-    else:
-        assert pacing["interval_ms"] > 1
+    assert result["flows"][0]["pacing"]["interval_ms"] > 1
     assert result["gateway"]["options_written"] > 0

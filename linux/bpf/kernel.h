@@ -10,18 +10,8 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-struct in6_addr___kernel {
-	__u8 in6_u[16];
-};
-
 struct sock_common {
 	unsigned short skc_family;
-	__be32 skc_daddr;
-	__be32 skc_rcv_saddr;
-	__be16 skc_dport;
-	__u16 skc_num;
-	struct in6_addr___kernel skc_v6_daddr;
-	struct in6_addr___kernel skc_v6_rcv_saddr;
 };
 
 struct net_device {
@@ -56,9 +46,6 @@ struct tcp_sock {
 	__u16 tcp_header_len;
 	__u32 snd_una;
 	__u32 mss_cache;
-	__u32 snd_cwnd;
-	__u64 bytes_acked;
-	__u32 total_retrans;
 };
 
 struct ack_sample {
@@ -76,18 +63,6 @@ struct tcp_congestion_ops {
 	void (*init)(struct sock *sk);
 	char name[16];
 	__u32 flags;
-};
-
-struct seq_file;
-
-struct bpf_iter_meta {
-	struct seq_file *seq;
-};
-
-struct bpf_iter__bpf_sk_storage_map {
-	struct bpf_iter_meta *meta;
-	struct sock *sk;
-	void *value;
 };
 
 #pragma clang attribute pop

@@ -29,7 +29,7 @@ struct mp_sender_settings {
 	uint8_t signal_source; /* enum mp_signal_source */
 };
 
-/* What is known of one socket. */
+/* What is known of one socket: its storage, which sock_diag hands to `sender status`. */
 struct mp_sender {
 	struct mp_estimate estimate;
 	struct mp_signalled signalled; /* what the gateway has said of the path and of others */
@@ -44,18 +44,6 @@ struct mp_sender {
 	uint32_t listens_for;          /* the callbacks of sock_ops that these programs have asked for */
 	uint8_t way;                   /* enum mp_way */
 	uint8_t asking;                /* the next packet carries the question */
-};
-
-/* One socket as the iterator shows it. */
-struct mp_sender_row {
-	uint8_t local[16], remote[16]; /* network order, IPv4 as ::ffff:a.b.c.d */
-	uint16_t local_port;           /* host order */
-	uint16_t remote_port;          /* network order */
-	uint32_t cwnd;
-	uint32_t mss;
-	uint32_t retransmits;
-	uint64_t acked_bytes;
-	struct mp_sender sender;
 };
 
 #endif

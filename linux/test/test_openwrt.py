@@ -402,10 +402,9 @@ def test_the_makefile_says_what_it_is(tmp_path: Path) -> None:
     version = cargo["workspace"]["package"]["version"]
     assert f"PKG_NAME=meshpace PKG_VERSION={version} PKG_BUILD_DEPENDS=rust/host" in told
     assert "CONFFILES=/etc/config/meshpace" in told
-    # What doctor names as missing modules.
-    assert {"+kmod-ifb", "+kmod-sched-core", "+kmod-sched-bpf", "+kmod-nft-queue"} <= set(
-        told.split()
-    )
+    # What doctor and `sender status` name as missing modules.
+    needed = ["ifb", "inet-diag", "sched-core", "sched-bpf", "nft-queue"]
+    assert {f"+kmod-{module}" for module in needed} <= set(told.split())
 
 
 def test_the_makefile_installs_what_there_is(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 
 import contextlib
 import json
+import resource
 import signal
 import socket
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ pytestmark = pytest.mark.sender
 
 HOPS, MBPS = 8, 20.0
 NOBODY = 65534
+MANY = 1000
 DEFAULT = "net.ipv4.tcp_congestion_control"
 SYSCTLS = [DEFAULT, "net.ipv4.tcp_tso_rtt_log", "net.ipv4.tcp_allowed_congestion_control"]
 
@@ -206,20 +208,45 @@ def test_without_a_default_route_it_asks_for_the_interface(
     assert "--mesh" in wrong.stderr
 
 
-def test_where_nothing_lists_flows_status_does_not_say_that_there_are_none(
+def test_somebody_removes_the_pin_by_which_flows_are_shown(
     mesh: net.Network, sender: Sender
 ) -> None:
-    """As on a kernel that is locked down, which refuses the program; or its pin is removed."""
+    """They are paced as before; status says the remedy, and not that there are none."""
     sender.on(HOPS, MBPS)
-    (PINS / "list").unlink(missing_ok=True)
+    (PINS / "sockets").unlink()
     with upload(mesh) as transfer:
-        assert sender.status()["flows"] is None
         assert gap_us(mesh, transfer) > 1000  # several transmissions; unpaced they come at once
-        shown = sender.call("status")
-    assert (shown.returncode, shown.stdout.count("\n")) == (0, 1)
-    assert "meshpace doctor" in shown.stdout
+        shown = sender.call("status", "--json")
+    assert (shown.returncode, shown.stdout, shown.stderr.count("\n")) == (1, "", 1)
+    assert "meshpace sender off" in shown.stderr
     sender.off()
     assert not registered()
+
+
+def test_a_thousand_flows_are_shown(
+    mesh: net.Network, sender: Sender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of IPv4 and IPv6; those of another network namespace, and those without the law, are not."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    sender.on(HOPS, MBPS)
+    with contextlib.ExitStack() as stack:
+        stack.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        mine: set[int] = set()
+        for family, address in ((socket.AF_INET, net.WIRED4), (socket.AF_INET6, net.WIRED6)):
+            listener = stack.enter_context(mesh.wired.socket(family, socket.SOCK_STREAM))
+            listener.bind((address, 0))
+            listener.listen(MANY)
+            for number in range(MANY // 2):
+                one = stack.enter_context(mesh.host.socket(family, socket.SOCK_STREAM))
+                if number:
+                    one.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, NAME.encode())
+                one.connect(listener.getsockname()[:2])
+                if number:
+                    mine.add(one.getsockname()[1])
+        assert sender.flows().keys() == mine
+        monkeypatch.setattr(sender, "namespace", mesh.wired)
+        assert not sender.flows()
 
 
 def test_off_and_status_where_it_is_not_on(sender: Sender) -> None:

@@ -23,7 +23,7 @@ namespace ns3
 class TcpLine
 {
   public:
-    static constexpr uint32_t HANDSHAKE = 2;   //!< packets of the sender's before its data: SYN, ACK
+    static constexpr uint32_t HANDSHAKE = 2;    //!< packets of the sender's before its data: SYN, ACK
     static constexpr double ROUND_TRIP_S = .02; //!< of the wire as it is by default, s
 
     /** What the wire is like, and what is sent over it. */

@@ -8,7 +8,6 @@
 
 #include "../now-ns.h"
 
-
 namespace ns3
 {
 

@@ -69,6 +69,7 @@ class Sender:
                 "turn it off: meshpace sender off"
             )
         provide_bpffs()
+        self._namespaces = [folder.namespaces[sender] for sender in sorted(set(senders))]
         netns = folder.namespaces[senders[0]]
         command = [str(MESHPACE), "sender", "on", "--mesh", MESH_INTERFACE]
         done = subprocess.run(
@@ -83,16 +84,20 @@ class Sender:
             lines = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
             raise RunError(f"meshpace sender: {lines[-1].removeprefix('meshpace: ')}")
 
-    def ask(self) -> subprocess.Popen[str]:
-        """Begins to ask for the flows that it paces; see ``gateway.answer``."""
-        return subprocess.Popen(
-            [str(MESHPACE), "sender", "status", "--json"],
-            env=self._folder.sender_environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
+    def ask(self) -> list[subprocess.Popen[str]]:
+        """Begins to ask for the flows that it paces, each mesh end for its own; see
+        ``gateway.answer``."""
+        return [
+            subprocess.Popen(
+                [*in_namespace(netns), str(MESHPACE), "sender", "status", "--json"],
+                env=self._folder.sender_environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+            )
+            for netns in self._namespaces
+        ]
 
     def off(self) -> None:
         """Takes it off the machine."""

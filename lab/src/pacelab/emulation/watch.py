@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import statistics
 import subprocess
-import sys
 from dataclasses import dataclass, field
 
 from pacelab.emulation.gateway import Gateway, answer
@@ -31,7 +30,6 @@ class Watch:
     plans: list[FlowPlan]
     counters: list[tuple[float, Table]] = field(default_factory=list)
     _said: dict[str, list[_Said]] = field(default_factory=dict)
-    _lists: bool = True
     _questions: list[tuple[float, str, subprocess.Popen[str]]] = field(default_factory=list)
 
     def ask(self, time_s: float) -> None:
@@ -40,7 +38,8 @@ class Watch:
         if self.gateway:
             self._questions.append((time_s, "gateway", self.gateway.ask()))
         if self.sender:
-            self._questions.append((time_s, "sender", self.sender.ask()))
+            for question in self.sender.ask():
+                self._questions.append((time_s, "sender", question))
 
     def collect(self) -> None:
         """Takes the answers that are still to come."""
@@ -51,21 +50,10 @@ class Watch:
             if who == "gateway":
                 self.counters.append((time_s, document["counters"]))
             for plan in self.plans:
-                row = _row(self._flows(document), plan, who)
+                row = _row(document["flows"], plan, who)
                 if row:
                     self._said.setdefault(f"{who} {plan.name}", []).append(_Said(time_s, row))
         self._questions.clear()
-
-    def _flows(self, document: Table) -> list[Table]:
-        """Of an answer. A kernel that lists no sockets has none of a sender's: it is said once."""
-        flows: list[Table] | None = document["flows"]
-        if flows is None and self._lists:
-            self._lists = False
-            sys.stderr.write(
-                "pacelab: this kernel lists no sockets of meshpace sender: their pacing is not in "
-                "the result\n"
-            )
-        return flows or []
 
     def local_retransmits(self, plan: FlowPlan, begin_s: float, end_s: float) -> int:
         """Segments that the gateway sent again by itself."""

@@ -14,7 +14,7 @@ from pacelab.scenario import roaming
 from pacelab.scenario.document import override, read_document
 from pacelab.scenario.flow_checks import completed_flows
 from pacelab.scenario.flows import Flow
-from pacelab.scenario.gateway import Gateway, completed_gateway
+from pacelab.scenario.gateway import QUEUEING_LAWS, Gateway, completed_gateway
 from pacelab.scenario.layout import laid_out
 from pacelab.scenario.mesh import Node, links
 from pacelab.scenario.models import Scenario, ScenarioFile
@@ -113,13 +113,11 @@ def _check_gateways(
 def _simulated_release(gateway: Gateway) -> Gateway:
     """Simulated, every way to hold packets works, so that auto finds the first.
 
-    Where a gateway holds none, or at a rate that never changes, all are one: it stands for them,
-    so that such runs are made once.
+    Beside a law that holds none all are one, whichever is stated, so that such runs are made once.
     """
-    if gateway.release != "auto":
-        return gateway
-    adapts = gateway.law in ("gap", "map", "even")
-    return gateway.model_copy(update={"release": "htb" if adapts else "nfqueue"})
+    if gateway.law in QUEUEING_LAWS:
+        return gateway.model_copy(update={"release": "nfqueue"})
+    return gateway.model_copy(update={"release": "htb"}) if gateway.release == "auto" else gateway
 
 
 def _check_simulated(flows: Sequence[Flow], where: Where) -> None:

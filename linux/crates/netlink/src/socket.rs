@@ -26,6 +26,7 @@ pub enum Family {
     Route,
     Generic,
     Netfilter,
+    Sockets,
 }
 
 pub struct NetlinkSocket {
@@ -42,6 +43,7 @@ impl NetlinkSocket {
             Family::Route => SockProtocol::NetlinkRoute,
             Family::Generic => SockProtocol::NetlinkGeneric,
             Family::Netfilter => SockProtocol::NetlinkNetFilter,
+            Family::Sockets => SockProtocol::NetlinkSockDiag,
         };
         let flags = SockFlag::SOCK_CLOEXEC;
         Ok(NetlinkSocket {

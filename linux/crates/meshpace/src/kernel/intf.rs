@@ -39,4 +39,4 @@ unsafe impl Plain for mp_event {}
 unsafe impl Plain for mp_order {}
 unsafe impl Plain for mp_record {}
 unsafe impl Plain for mp_sender_settings {}
-unsafe impl Plain for mp_sender_row {}
+unsafe impl Plain for mp_sender {}

@@ -18,7 +18,7 @@ pub const NAME: &str = "meshpace";
 const STRUCT_OPS: &str = "mp_meshpace";
 const SOCKETS: &str = "mp_senders";
 const SETTINGS: &str = ".data.settings";
-const LIST: &str = "mp_list";
+const SOCKOPS: &str = "mp_sockops";
 
 /// Pins, in a folder of their own.
 /// The registration: a link, or before Linux 6.4 the map.
@@ -26,17 +26,12 @@ const PIN_LINK: &str = "congestion_control";
 const PIN_MAP: &str = "congestion_control_map";
 const PIN_SOCKOPS: &str = "sockops";
 const PIN_SETTINGS: &str = "settings";
-const PIN_LIST: &str = "list";
+const PIN_SOCKETS: &str = "sockets";
 
 /// Where things are pinned: a folder of a mounted bpffs.
 pub fn folder() -> PathBuf {
     let chosen = std::env::var_os("MESHPACE_PINS");
     chosen.map_or_else(|| PathBuf::from("/sys/fs/bpf/meshpace"), PathBuf::from)
-}
-
-/// The file that lists the sockets (mp_list); there is none where the kernel refuses that program.
-pub fn list() -> PathBuf {
-    folder().join(PIN_LIST)
 }
 
 /// The installed sender.
@@ -55,45 +50,29 @@ fn cgroup_root() -> Result<File> {
     File::open(&path).with_context(|| path)
 }
 
-/// What a kernel takes beyond the congestion control itself.
-#[derive(Clone, Copy)]
-pub struct Taken {
-    /// a link for struct_ops: Linux 6.4 and later
-    pub links: bool,
-    /// the program that lists the sockets: no kernel that is locked down against tracing
-    pub list: bool,
+/// Loads the object; before Linux 6.4 struct_ops has no links.
+pub fn load() -> Result<(Object, bool)> {
+    match load_for(true) {
+        Ok(object) => Ok((object, true)),
+        Err(first) => load_for(false)
+            .map(|object| (object, false))
+            .map_err(|_| first),
+    }
 }
 
-/// Loads the object, with all that this kernel takes; an error is that of the first attempt.
-pub fn load() -> Result<(Object, Taken)> {
-    let ways = [(true, true), (false, true), (true, false), (false, false)];
-    let [all, less @ ..] = ways.map(|(links, list)| Taken { links, list });
-    load_for(all).or_else(|refused| {
-        less.into_iter()
-            .find_map(|taken| load_for(taken).ok())
-            .ok_or(refused)
-    })
-}
-
-fn load_for(taken: Taken) -> Result<(Object, Taken)> {
+fn load_for(links: bool) -> Result<Object> {
     let mut open = ObjectBuilder::default().name(NAME)?.open_memory(OBJECT)?;
     for mut map in open.maps_mut() {
-        if map.name() == STRUCT_OPS && !taken.links {
+        if map.name() == STRUCT_OPS && !links {
             map.set_map_flags(0)?;
         }
     }
-    for mut program in open.progs_mut() {
-        if program.name() == LIST {
-            program.set_autoload(taken.list);
-        }
-    }
-    let object = open.load().with_context(|| {
+    open.load().with_context(|| {
         system::why_refused(
             "loading the congestion control (Linux 5.15 with BTF and CONFIG_BPF_JIT is needed; \
              the verifier's reasons: MESHPACE_LOG=debug)",
         )
-    })?;
-    Ok((object, taken))
+    })
 }
 
 impl Installed {
@@ -127,9 +106,8 @@ impl Installed {
     }
 
     fn install_into(settings: &mp_sender_settings) -> Result<Self> {
-        let (mut object, taken) = load()?;
+        let (mut object, links) = load()?;
         let mut installed = None;
-        let mut sockets = None;
         for mut map in object.maps_mut() {
             match map.name().to_str() {
                 Some(SETTINGS) => {
@@ -140,10 +118,10 @@ impl Installed {
                     installed = Some(handle);
                     map.pin(folder().join(PIN_SETTINGS))?;
                 }
-                Some(SOCKETS) => sockets = Some(MapHandle::try_from(&map)?),
+                Some(SOCKETS) => map.pin(folder().join(PIN_SOCKETS))?,
                 Some(STRUCT_OPS) => {
                     let mut link = map.attach_struct_ops().map_err(refused)?;
-                    if taken.links {
+                    if links {
                         link.pin(folder().join(PIN_LINK))?;
                     } else {
                         // The map itself stands for the registration.
@@ -154,11 +132,7 @@ impl Installed {
                 _ => {}
             }
         }
-        let sockets = sockets.ok_or_else(|| anyhow!("no map {SOCKETS}"))?;
-        attach_programs(&mut object, &sockets, taken)?;
-        if !taken.list {
-            log::warn!("this kernel refuses the program that lists sockets: flows are paced, and status cannot show them");
-        }
+        attach_to_cgroups(&mut object)?;
         installed.ok_or_else(|| anyhow!("no map {SETTINGS}"))
     }
 
@@ -176,9 +150,12 @@ impl Installed {
             .context("settings")?;
         bytes
             .and_then(|bytes| mp_sender_settings::from_bytes(&bytes))
-            .ok_or_else(|| {
-                anyhow!("the settings are another version's; meshpace sender off, then on")
-            })
+            .ok_or_else(another_version)
+    }
+
+    /// The map of what is known of each socket.
+    pub fn sockets() -> Result<MapHandle> {
+        MapHandle::from_pinned_path(folder().join(PIN_SOCKETS)).map_err(|_| another_version())
     }
 
     /// Takes everything out; established flows keep it until they end. False: there was nothing.
@@ -192,10 +169,12 @@ impl Installed {
             map.delete(&0u32.to_ne_bytes())
                 .context("unregistering the congestion control")?;
         }
-        for pin in [PIN_LINK, PIN_MAP, PIN_SOCKOPS, PIN_LIST, PIN_SETTINGS] {
-            match std::fs::remove_file(folder.join(pin)) {
+        // All that is there: another version may have pinned more.
+        for pin in std::fs::read_dir(&folder).with_context(|| folder.display().to_string())? {
+            let pin = pin.with_context(|| folder.display().to_string())?.path();
+            match std::fs::remove_file(&pin) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(error).with_context(|| folder.join(pin).display().to_string())
+                    return Err(error).with_context(|| pin.display().to_string())
                 }
                 _ => {}
             }
@@ -205,28 +184,21 @@ impl Installed {
     }
 }
 
-fn attach_programs(object: &mut Object, sockets: &MapHandle, taken: Taken) -> Result<()> {
-    use std::os::fd::AsFd;
-    for program in object.progs_mut() {
-        let (mut link, pin) = match program.name().to_str() {
-            Some("mp_sockops") => {
-                let cgroup = cgroup_root()?;
-                (
-                    program
-                        .attach_cgroup(cgroup.as_raw_fd())
-                        .context("sock_ops")?,
-                    PIN_SOCKOPS,
-                )
-            }
-            Some(LIST) if taken.list => (
-                program.attach_iter(sockets.as_fd()).context("list")?,
-                PIN_LIST,
-            ),
-            _ => continue,
-        };
-        link.pin(folder().join(pin))?;
-    }
+fn attach_to_cgroups(object: &mut Object) -> Result<()> {
+    let program = object
+        .progs_mut()
+        .find(|program| program.name() == SOCKOPS)
+        .ok_or_else(|| anyhow!("no program {SOCKOPS}"))?;
+    let cgroup = cgroup_root()?;
+    let mut link = program
+        .attach_cgroup(cgroup.as_raw_fd())
+        .context("sock_ops")?;
+    link.pin(folder().join(PIN_SOCKOPS))?;
     Ok(())
+}
+
+fn another_version() -> anyhow::Error {
+    anyhow!("what is installed is another version's, or not whole; meshpace sender off, then on")
 }
 
 /// Containers share the kernel's congestion controls, but not the folder of the pins.

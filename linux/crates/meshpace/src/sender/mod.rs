@@ -18,8 +18,6 @@ use crate::hosts::radio::{By, Ranges, Surroundings};
 use crate::hosts::routes;
 use crate::kernel::intf::{self, mp_link, mp_radio, mp_sender_settings};
 use crate::setup::changes::{Change, Changes};
-pub use installed::Taken;
-
 use installed::Installed;
 
 /// Name of the notes on what was changed; no interface may have it, for it is too long.
@@ -41,9 +39,9 @@ pub fn run(command: &SenderCommand) -> Result<()> {
     }
 }
 
-/// What this kernel takes of the programs, for `doctor`.
-pub fn loads() -> Result<Taken> {
-    installed::load().map(|(_, taken)| taken)
+/// Whether this kernel takes the programs, for `doctor`; true: with a link for struct_ops.
+pub fn loads() -> Result<bool> {
+    installed::load().map(|(_, links)| links)
 }
 
 fn permitted() -> Result<()> {

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `meshpace sender status`: the sockets that the law paces.
 use std::fmt::Write;
-use std::net::SocketAddr;
+use std::os::fd::AsFd;
 
+use meshpace_netlink::diag::{self, Kept};
+use meshpace_netlink::socket::{Family, NetlinkSocket};
 use serde::Serialize;
 
-use super::installed::{self, Installed};
-use crate::base::errors::{Context, Result};
+use super::installed::Installed;
+use crate::base::errors::{anyhow, Context, Result};
 use crate::config::Law;
 use crate::hosts::radio::By;
-use crate::kernel::address::address_of;
-use crate::kernel::intf::{self, mp_sender_row, mp_sender_settings, Plain};
+use crate::kernel::intf::{self, mp_sender, mp_sender_settings, Plain};
 
 #[derive(Serialize)]
 struct Row {
@@ -60,8 +61,7 @@ struct Document {
     on: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<Path>,
-    /// None: this kernel does not list them
-    flows: Option<Vec<Row>>,
+    flows: Vec<Row>,
 }
 
 fn path(settings: &mp_sender_settings) -> Path {
@@ -89,14 +89,14 @@ fn path(settings: &mp_sender_settings) -> Path {
     }
 }
 
-fn row(row: &mp_sender_row) -> Row {
-    let sender = &row.sender;
+fn row(kept: &Kept) -> Option<Row> {
+    let sender = mp_sender::from_bytes(&kept.value)?;
     let paced = sender.interval_ns > 0;
     let (feedback, wired_us) = (&sender.signalled.feedback, sender.signalled.rtt_wired_us);
     let ms = |us: u32| f64::from(us) / 1e3;
-    Row {
-        local: SocketAddr::new(address_of(&row.local), row.local_port).to_string(),
-        remote: SocketAddr::new(address_of(&row.remote), u16::from_be(row.remote_port)).to_string(),
+    Some(Row {
+        local: kept.local.to_string(),
+        remote: kept.remote.to_string(),
         rate_kbps: paced.then(|| sender.set_rate as f64 * 8.0 / 1e3),
         limit_kbps: (feedback.bytes_per_s > 0).then(|| feedback.bytes_per_s as f64 * 8.0 / 1e3),
         interval_us: sender.interval_ns as f64 / 1e3,
@@ -106,11 +106,37 @@ fn row(row: &mp_sender_row) -> Row {
         samples: sender.estimate.samples,
         discarded: sender.estimate.discarded,
         signals: sender.signals,
-        cwnd: row.cwnd,
-        mss: row.mss,
-        acked_bytes: row.acked_bytes,
-        retransmits: row.retransmits,
+        cwnd: kept.cwnd,
+        mss: kept.mss,
+        acked_bytes: kept.acked_bytes,
+        retransmits: kept.retransmits,
         failed: sender.failed,
+    })
+}
+
+/// The flows of this network namespace: others' have other interfaces.
+fn flows() -> Result<Vec<Row>> {
+    let map = Installed::sockets()?;
+    let mut socket = NetlinkSocket::open(Family::Sockets).context("netlink")?;
+    let mut rows = Vec::new();
+    for family in [libc::AF_INET, libc::AF_INET6] {
+        let request = diag::ask(family, map.as_fd());
+        socket
+            .exchange(request, |body| {
+                rows.extend(diag::parse(body).as_ref().and_then(row))
+            })
+            .map_err(unseen)?;
+    }
+    Ok(rows)
+}
+
+fn unseen(error: std::io::Error) -> anyhow::Error {
+    match error.raw_os_error() {
+        Some(libc::ENOENT) => anyhow!(
+            "this kernel tells nobody of its sockets (CONFIG_INET_TCP_DIAG), so that flows are paced and \
+             cannot be shown; modprobe tcp_diag, on OpenWrt install kmod-inet-diag"
+        ),
+        _ => anyhow::Error::new(error).context("sock_diag"),
     }
 }
 
@@ -120,7 +146,7 @@ fn read() -> Result<Document> {
         return Ok(Document {
             on: false,
             path: None,
-            flows: Some(Vec::new()),
+            flows: Vec::new(),
         });
     };
     Ok(Document {
@@ -130,30 +156,15 @@ fn read() -> Result<Document> {
     })
 }
 
-fn flows() -> Result<Option<Vec<Row>>> {
-    let list = installed::list();
-    if !list.exists() {
-        return Ok(None);
-    }
-    let bytes = std::fs::read(&list).with_context(|| list.display().to_string())?;
-    let rows = bytes
-        .chunks_exact(size_of::<mp_sender_row>())
-        .filter_map(mp_sender_row::from_bytes);
-    Ok(Some(rows.map(|r| row(&r)).collect()))
-}
-
 fn table(document: &Document) -> String {
     if !document.on {
         return "off; turn it on with: meshpace sender on\n".into();
     }
-    let Some(flows) = &document.flows else {
-        return "on; flows are paced, but the program that lists them is not there; meshpace doctor says whether this kernel takes it (then meshpace sender off, and on)\n".into();
-    };
     let mut out = format!(
         "{:<46} {:>11} {:>8} {:>9} {:>6} {:>8}\n",
         "flow", "rate kbit/s", "RTT ms", "wired ms", "CoV", "MB"
     );
-    for flow in flows {
+    for flow in &document.flows {
         let optional = |value: Option<f64>| value.map_or_else(|| "-".into(), |v| format!("{v:.1}"));
         let _ = writeln!(
             out,

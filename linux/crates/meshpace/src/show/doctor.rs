@@ -178,19 +178,13 @@ fn speed(compiled: Result<bool>) -> Finding {
 fn sender() -> Finding {
     let what = "sender";
     match crate::sender::loads() {
-        Ok(taken) if !taken.list => finding(
-            what,
-            Grade::Note,
-            "loads, without the program that lists sockets",
-            "this kernel refuses it, as one does that is locked down; flows are paced, and `meshpace sender status` cannot show them",
-        ),
-        Ok(taken) if !taken.links => finding(
+        Ok(true) => finding(what, Grade::Ok, "loads; with a link", ""),
+        Ok(false) => finding(
             what,
             Grade::Ok,
             "loads; without a link (before Linux 6.4)",
             "",
         ),
-        Ok(_) => finding(what, Grade::Ok, "loads; with a link", ""),
         Err(error) => finding(
             what,
             Grade::Note,
