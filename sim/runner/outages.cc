@@ -58,7 +58,7 @@ ScheduleOutages(const Scenario& scenario, const MeshNetwork& network)
             {
                 continue;
             }
-            for (const auto at : {Seconds(outage.at_s), Seconds(outage.at_s + outage.for_s)})
+            for (const auto& at : {Seconds(outage.at_s), Seconds(outage.at_s + outage.for_s)})
             {
                 Simulator::Schedule(at, [&scenario, &network, index, at] {
                     Switch(scenario, network, index, at);

@@ -102,7 +102,7 @@ AggregatingPhy(const RadioConfig& config)
     const auto& channel = CHANNELS.at(config.channel_mhz);
     auto about = OfdmPhy("OfdmRate", standard.modes + std::to_string(config.mcs));
     about.standard = standard.standard;
-    about.channel = "{" + std::to_string(channel.number) + ", " +
+    about.channel = std::string("{") + std::to_string(channel.number) + ", " +
                     std::to_string(config.channel_mhz) + ", BAND_5GHZ, 0}";
     about.frequencyMhz = channel.frequencyMhz;
     about.widthMhz = MHz_u{static_cast<double>(config.channel_mhz)};
