@@ -71,7 +71,6 @@ CheckGateway(const GatewayConfig& gateway)
                {"",
                 "fast",
                 "damping",
-                "arrived",
                 "binds",
                 "least",
                 "cut",

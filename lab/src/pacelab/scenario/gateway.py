@@ -76,7 +76,6 @@ class Gateway(Model):
         "",
         "fast",
         "damping",
-        "arrived",
         "binds",
         "least",
         "cut",
