@@ -201,7 +201,7 @@ static void test_a_silence_is_no_rate(void)
 	for (i = 0; i < 60; i++)
 		mp_search_add(&search, &path, law.hop_wait_ns, law.omit, 20 * MS, now_ns += 15 * MS,
 			      ack += PACKET);
-	for (i = 0; search.mean_ns < 300 * MS; i++) {
+	for (i = 0; search.overshoots < 2; i++) {
 		CHECK(i < 200, "the path is not overfull");
 		mp_search_add(&search, &path, law.hop_wait_ns, law.omit, 300 * MS, now_ns += 15 * MS,
 			      ack += PACKET);

@@ -71,6 +71,7 @@ CheckGateway(const GatewayConfig& gateway)
                {"",
                 "fast",
                 "damping",
+                "arrived",
                 "binds",
                 "least",
                 "cut",

@@ -34,6 +34,7 @@ PartOmitted(const std::string& name)
     static const std::map<std::string, uint32_t> parts{{"", 0},
                                                        {"fast", MP_OMIT_FAST},
                                                        {"damping", MP_OMIT_DAMPING},
+                                                       {"arrived", MP_OMIT_ARRIVED},
                                                        {"binds", MP_OMIT_BINDS},
                                                        {"least", MP_OMIT_LEAST},
                                                        {"cut", MP_OMIT_CUT},

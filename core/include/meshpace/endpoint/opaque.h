@@ -132,7 +132,7 @@ MP_INLINE bool mp_opaque_step(struct mp_opaque *opaque, uint64_t datagram_bytes,
 /* e of a round trip. */
 MP_INLINE int64_t mp_opaque_error_q16(const struct mp_opaque *opaque, uint64_t wait_ns, uint64_t rtt_ns)
 {
-	return mp_search_error_q16(opaque->base_ns + wait_ns, rtt_ns, wait_ns, 1);
+	return mp_search_error_q16(opaque->base_ns + wait_ns, rtt_ns, wait_ns);
 }
 
 /* Whether the host would get more if the mesh carried more: half of what may wait does. */

@@ -151,7 +151,7 @@ MP_INLINE bool mp_airtime_error(struct mp_air *air, const struct mp_air_host *ho
 
 		if (!way->heard || !way->present)
 			continue;
-		sum_q16 += mp_search_error_q16(wait_ns, way->waits_ns, wait_ns, 1);
+		sum_q16 += mp_search_error_q16(wait_ns, way->waits_ns, wait_ns);
 		heard++;
 	}
 	air->error_q16 = heard ? (int32_t)(sum_q16 / (int64_t)heard) : 0;

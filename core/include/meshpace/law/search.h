@@ -7,13 +7,12 @@
  *   T   the round trip of the empty path: the least sample
  *   D   the round trip under the present load: the mean over a round, of samples cut to [0, 2 D]
  *   D*  what may wait on the path, law->hop_wait_ns a hop
- *   e = (T + D* - D) / D*, cut to [-8, 1]
+ *   e = (T + D* - D) / D*, cut to [-1, 1]
  *
  * Once a round (D, or the time of MP_SEARCH_LEAST samples) the interval is divided by 1 + k e, with
- * k = 1/100, and 3/100 where |e| > 1/2; between rounds it is that divided by 1 + e/10, e at least -1, so that
+ * k = 1/100, and 3/100 where |e| > 1/2; between rounds it is that divided by 1 + e/10, so that
  * the loop is damped: with D near D*, the delay answers a rate as sqrt(k) = 1/10 a round, at a
- * damping of 1/2. A path that got slower fills the faster the more it did, and the steps grow with what waits, up to a
- * quarter. Until half of D* has waited for the first time k is 1/3: the path may carry ten times
+ * damping of 1/2. Until half of D* has waited for the first time k is 1/3: the path may carry ten times
  * what the first window asks of it, and a file is over before small steps get there. Cutting samples
  * is what the papers' law lacks: one that an ACK's wait during a route discovery made twenty times too
  * long counts as one of 2 D, and a round without samples changes nothing.
@@ -23,6 +22,9 @@
  * answer shows, and rate and delay would swing. And D* is at least 3/10 RTT_wired: a rate is off by a tenth
  * of e for a round, and until its answer shows; what gathers meanwhile needs room, or the path would be empty
  * as often as the rate is too low.
+ *
+ * Where twice what is wanted waits (e = -1) the path carries what arrives and no more: the rate falls
+ * to 8/7 of that, in the first such round by an eighth at most.
  *
  * Delay may be of others' making, and then yielding gains nothing: at least half as many packets are
  * kept on the path as it would carry one by one, were it empty, in the time D*; on a radio that
@@ -42,7 +44,6 @@
 #define MP_SEARCH_LEAST 4u        /* samples that make a round */
 #define MP_SEARCH_GAIN_Q16 655    /* k, 1/100 */
 #define MP_SEARCH_FAST 3          /* times k far from the target, */
-#define MP_SEARCH_FARTHEST 8u     /* -e at most: 3 k e is a quarter then, the longest step that mp_search_faster takes */
 #define MP_SEARCH_START_Q16 21845 /* or 1/3, until the flow has found its path */
 #define MP_SEARCH_DAMPING_Q16 6554 /* of e, 1/10 */
 #define MP_SEARCH_LATE_WAIT 3u    /* tenths of RTT_wired that may wait in any case */
@@ -55,16 +56,17 @@
 enum mp_omit {
 	MP_OMIT_FAST = 1 << 0,      /* the greater gains far from the target */
 	MP_OMIT_DAMPING = 1 << 1,   /* the term e / 10 */
-	MP_OMIT_BINDS = 1 << 2,     /* a rate is raised only where it bounds the flow */
-	MP_OMIT_LEAST = 1 << 3,     /* D* / 2T packets on the path */
-	MP_OMIT_CUT = 1 << 4,       /* samples count 2 D at most */
-	MP_OMIT_WAITS = 1 << 5,     /* what waits to be paced is bounded by losses (wait.h): the hosts' */
-	MP_OMIT_SILENCE = 1 << 6,   /* a round with silence in it does not count */
-	MP_OMIT_PROBES = 1 << 7,    /* a stalled path is asked (probe.h): the hosts' */
-	MP_OMIT_OPAQUE = 1 << 8,    /* hosts that get many datagrams are asked, and held by their answers (opaque.h): the hosts' */
-	MP_OMIT_FEEDBACK = 1 << 9,  /* senders are told their part of a cap (feedback.h): the hosts' */
-	MP_OMIT_SACK = 1 << 10,     /* all that SACK tells of is sent again, and the sender hears nothing (dupack.h) */
-	MP_OMIT_MOMENT = 1 << 11,   /* who is busy is silent for a moment when others begin (silence.h): the hosts' */
+	MP_OMIT_ARRIVED = 1 << 2,   /* the fall to what arrives */
+	MP_OMIT_BINDS = 1 << 3,     /* a rate is raised only where it bounds the flow */
+	MP_OMIT_LEAST = 1 << 4,     /* D* / 2T packets on the path */
+	MP_OMIT_CUT = 1 << 5,       /* samples count 2 D at most */
+	MP_OMIT_WAITS = 1 << 6,     /* what waits to be paced is bounded by losses (wait.h): the hosts' */
+	MP_OMIT_SILENCE = 1 << 7,   /* a round with silence in it does not count */
+	MP_OMIT_PROBES = 1 << 8,    /* a stalled path is asked (probe.h): the hosts' */
+	MP_OMIT_OPAQUE = 1 << 9,    /* hosts that get many datagrams are asked, and held by their answers (opaque.h): the hosts' */
+	MP_OMIT_FEEDBACK = 1 << 10, /* senders are told their part of a cap (feedback.h): the hosts' */
+	MP_OMIT_SACK = 1 << 11,     /* all that SACK tells of is sent again, and the sender hears nothing (dupack.h) */
+	MP_OMIT_MOMENT = 1 << 12,   /* who is busy is silent for a moment when others begin (silence.h): the hosts' */
 };
 
 struct mp_search {
@@ -79,6 +81,7 @@ struct mp_search {
 	uint64_t sum_ns;       /* of this round's samples, cut */
 	uint32_t count;        /* of them */
 	uint32_t ack;          /* highest acknowledgement when the round began */
+	uint32_t overshoots;   /* rounds in a row in which twice what is wanted waited */
 	bool found;            /* half of what is wanted has waited for once */
 	bool shared;           /* its host's share of the air bounds it, and not the search */
 };
@@ -96,17 +99,16 @@ MP_INLINE uint64_t mp_search_wait_ns(const struct mp_search *search, const struc
 	return mp_max_u64(mp_search_hops_ns(path, hop_wait_ns), search->late_ns / 10 * MP_SEARCH_LATE_WAIT);
 }
 
-/* e = (target - D) / D*, cut to [-farthest, 1], with 16 fractional bits. */
-MP_INLINE int64_t mp_search_error_q16(uint64_t target_ns, uint64_t mean_ns, uint64_t wait_ns, uint32_t farthest)
+/* e = (target - D) / D*, cut to [-1, 1], with 16 fractional bits. */
+MP_INLINE int64_t mp_search_error_q16(uint64_t target_ns, uint64_t mean_ns, uint64_t wait_ns)
 {
-	uint64_t most_ns = mean_ns > target_ns ? farthest * wait_ns : wait_ns;
-	uint64_t off_ns = mp_min_u64(mp_distance(target_ns, mean_ns), most_ns);
+	uint64_t off_ns = mp_min_u64(mp_distance(target_ns, mean_ns), wait_ns);
 	int64_t error_q16 = (int64_t)((off_ns << 16) / (wait_ns ? wait_ns : 1));
 
 	return mean_ns > target_ns ? -error_q16 : error_q16;
 }
 
-/* interval / (1 + e gain), where e gain >= -1/4; at least 1 us, of an interval of at most 4 s. */
+/* interval / (1 + e gain), where |e gain| < 1/4; at least 1 us, of an interval of at most 4 s. */
 MP_INLINE uint64_t mp_search_faster(uint64_t interval_ns, int64_t error_q16, int64_t gain_q16)
 {
 	uint64_t one_q16 = (uint64_t)((int64_t)MP_ONE_Q16 + (error_q16 * gain_q16 >> 16));
@@ -134,6 +136,7 @@ MP_INLINE void mp_search_start(struct mp_search *search, uint64_t wait_ns, uint6
 	search->interval_ns = search->round_ns / MP_SEARCH_WINDOW;
 	search->paced_ns = search->shared ? 0 : search->interval_ns;
 	search->heard_ns = now_ns;
+	search->overshoots = 0;
 	search->found = false;
 	mp_search_begin(search, now_ns, ack);
 }
@@ -160,6 +163,19 @@ MP_INLINE uint64_t mp_search_longest_ns(const struct mp_search *search, uint64_t
 	return mp_max_u64((search->round_ns << 8) / packets_q8, MP_NS_PER_US);
 }
 
+/*
+ * Twice what is wanted waits: the path carries no more than what arrives, in ns. Of the first such
+ * round an eighth is believed: a radio that pauses, or a hole that is filled, has not changed the path.
+ */
+MP_INLINE uint64_t mp_search_carried_ns(const struct mp_search *search, uint64_t arrived_ns)
+{
+	uint64_t carried_ns = arrived_ns - arrived_ns / 8;
+
+	if (search->overshoots == 1)
+		carried_ns = mp_min_u64(carried_ns, search->interval_ns + search->interval_ns / 8);
+	return mp_max_u64(search->interval_ns, carried_ns);
+}
+
 /* k, or more far from the target. */
 MP_INLINE int64_t mp_search_gain_q16(const struct mp_search *search, int64_t error_q16, uint32_t omit)
 {
@@ -180,6 +196,7 @@ MP_INLINE uint64_t mp_search_lasts_ns(const struct mp_search *search)
 MP_INLINE void mp_search_follow(struct mp_search *search, uint64_t arrived_ns)
 {
 	search->interval_ns = mp_min_u64(mp_max_u64(arrived_ns, MP_NS_PER_US), MP_SEARCH_LONGEST_NS);
+	search->overshoots = 0;
 	search->found = false;
 	search->paced_ns = 0;
 }
@@ -195,19 +212,21 @@ MP_INLINE void mp_search_round(struct mp_search *search, const struct mp_path *p
 
 	search->mean_ns = search->sum_ns / search->count;
 	search->round_ns = mp_max_u64(search->mean_ns, search->base_ns + wait_ns);
-	error_q16 = mp_search_error_q16(search->base_ns + wait_ns, search->mean_ns, wait_ns, MP_SEARCH_FARTHEST);
+	error_q16 = mp_search_error_q16(search->base_ns + wait_ns, search->mean_ns, wait_ns);
 	if (search->shared) {
 		mp_search_follow(search, arrived_ns);
 		mp_search_begin(search, now_ns, ack);
 		return;
 	}
+	search->overshoots = error_q16 <= -(int64_t)MP_ONE_Q16 ? search->overshoots + 1 : 0;
 	search->found = search->found || error_q16 <= (int64_t)(MP_ONE_Q16 / 2);
+	if (!(omit & MP_OMIT_ARRIVED) && search->overshoots)
+		search->interval_ns = mp_search_carried_ns(search, arrived_ns);
 	if (binds || error_q16 < 0)
 		search->interval_ns = mp_min_u64(
 			mp_search_faster(search->interval_ns, error_q16,
 					 mp_search_gain_q16(search, error_q16, omit)),
 			mp_search_longest_ns(search, wait_ns, omit));
-	error_q16 = mp_search_error_q16(search->base_ns + wait_ns, search->mean_ns, wait_ns, 1);
 	search->paced_ns = mp_search_faster(search->interval_ns, error_q16, damping_q16);
 	mp_search_begin(search, now_ns, ack);
 }

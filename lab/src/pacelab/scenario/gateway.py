@@ -76,6 +76,7 @@ class Gateway(Model):
         "",
         "fast",
         "damping",
+        "arrived",
         "binds",
         "least",
         "cut",
