@@ -297,6 +297,7 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     from pacelab.experiment.decide import decide
     from pacelab.experiment.part import Part, parse_value
     from pacelab.experiment.reproduce import Workers, reproduce
+    from pacelab.experiment.runner import need_cache
     from pacelab.results.keep import keep, target
     from pacelab.results.pages import RESULTS, write_pages
     from pacelab.results.report import write_outcome, write_report
@@ -320,13 +321,13 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     kept = target(arguments.keep, [e.id for e in experiments]) if arguments.keep else None
     out = _folder(arguments.out)
     workers = Workers(arguments.jobs, arguments.scheduler)
+    stored = RESULTS / kept[0] / archive.NAME if kept and arguments.until_decided else None
     if arguments.until_decided:
-        stored = RESULTS / kept[0] / archive.NAME if kept else None
-        if stored and stored.exists():
-            archive.take(stored, workers)
-        outcomes, jobs = decide(experiments, workers, arguments.budget or BUDGET_S)
         if stored:
-            archive.write(stored, jobs)
+            need_cache()
+            if stored.exists():
+                archive.take(stored, workers)
+        outcomes, jobs = decide(experiments, workers, arguments.budget or BUDGET_S)
     elif arguments.emulated:
         from pacelab.emulation.experiment import reproduce_emulated
 
@@ -334,13 +335,15 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     else:
         _print_cost(experiments)
         outcomes = reproduce(experiments, workers)
-    for outcome in outcomes:
-        write_outcome(outcome, out)
-    page = write_report(out)
     if kept:
         for outcome in outcomes:
             keep(outcome, kept, _command(arguments, outcome["id"]))
         write_pages()
+    if stored:
+        archive.write(stored, jobs)
+    for outcome in outcomes:
+        write_outcome(outcome, out)
+    page = write_report(out)
     if arguments.json:
         _print_json({"experiments": outcomes})
     else:
@@ -407,7 +410,7 @@ def _results(arguments: argparse.Namespace) -> int:
 def _report(arguments: argparse.Namespace) -> int:
     from pacelab.results.report import write_report
 
-    print(f"report: {write_report(arguments.folder)}")
+    print(f"report: {write_report(arguments.folder, strict=True)}")
     return DONE
 
 
@@ -448,9 +451,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except InconclusiveError as error:
         print(f"pacelab: {_one_line(error)}", file=sys.stderr)
         return INCONCLUSIVE
-    except BrokenPipeError:
+    except BrokenPipeError:  # whoever reads has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
+    except OSError as error:
+        print(f"pacelab: {_of_system(error)}", file=sys.stderr)
+        return FAILED
     except KeyboardInterrupt:
         real_time = arguments.command in ("emulate", "validate", "demo") or getattr(
             arguments, "emulated", False
@@ -460,6 +466,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.flush()
         os._exit(FAILED)
     return status
+
+
+def _of_system(error: OSError) -> str:
+    """What the system refuses, and where: a full disk, a file in the place of a folder."""
+    where = f"{error.filename}: " if error.filename else ""
+    reason = error.strerror or str(error)
+    return f"{where}{_one_line(OSError(reason))}; make room there, or give another place"
 
 
 def _one_line(error: Exception) -> str:

@@ -21,10 +21,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from pacelab.errors import InputError
+from pacelab.errors import InputError, RunError
 from pacelab.experiment.campaign import run_all
 from pacelab.experiment.reproduce import Workers
-from pacelab.experiment.runner import Job, cached, cost_s, keep
+from pacelab.experiment.runner import Job, cache_folder, cached, cost_s, keep
 from pacelab.results.runs import Run
 from pacelab.scenario.models import Scenario
 from pacelab.scenario.schema import Table
@@ -37,13 +37,23 @@ Kept = Mapping[Job, tuple[Run, float | None]]
 
 
 def write(file: Path, jobs: Collection[Job]) -> None:
-    """Writes the runs of jobs, and those that the file has of others and the cache too."""
-    found: dict[Job, tuple[Run, float | None]] = {}
-    for job in {*jobs, *(_read(file)[1] if file.exists() else ())}:
+    """Writes the runs of jobs, and those that the file has of others and the cache too.
+
+    Raises RunError, and leaves the file as it is, where the cache has lost some of jobs.
+    """
+    program, before, _ = _read(file) if file.exists() else ("", {}, 0)
+    known = dict(before) if program == program_hash() else {}
+    for job in {*jobs, *before}:
         run = cached(job)
         if run is not None:
-            found[job] = run, cost_s(job)
-    text = json.dumps(_document(found), sort_keys=True)
+            known[job] = run, cost_s(job)
+    lost = sum(job not in known for job in jobs)
+    if lost:
+        raise RunError(
+            f"{cache_folder()}: has {lost} runs of this call no longer, so that {file} is left as "
+            "it was; make room there, or set PACELAB_CACHE to another folder"
+        )
+    text = json.dumps(_document(known), sort_keys=True)
     part = file.with_suffix(".part")
     part.write_bytes(lzma.compress(text.encode()))
     part.replace(file)  # an interruption leaves the file as it was

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pacelab.errors import InputError, RunError
-from pacelab.experiment.runner import Job, cached, execute, keep, same_run
+from pacelab.experiment.runner import Job, cached, execute_by, keep, same_run
 from pacelab.results.runs import Run
+from pacelab.simulator import program_hash
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -120,8 +121,9 @@ def _run_missing(
 ) -> None:
     from distributed import as_completed
 
+    program = program_hash()
     futures = {
-        client.submit(execute, job, key=f"run-{name}", pure=False, retries=0): name
+        client.submit(execute_by, program, job, key=f"run-{name}", pure=False, retries=0): name
         for name, job in missing.items()
     }
     failed: list[RunError] = []

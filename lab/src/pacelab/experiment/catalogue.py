@@ -21,7 +21,13 @@ def experiment_files() -> dict[str, Path]:
     for file in sorted(definition.SCENARIOS.glob("*.toml")):
         about = read_document(str(file)).get("experiment")
         if isinstance(about, dict) and "id" in about:
-            files[str(about["id"])] = file
+            name = str(about["id"])
+            if name in files:
+                raise InputError(
+                    f'{file.name}: experiment.id: "{name}" is that of {files[name].name}, too; '
+                    "give one of them another"
+                )
+            files[name] = file
     return dict(sorted(files.items(), key=lambda item: natural(item[0])))
 
 
@@ -44,10 +50,11 @@ def _listed(files: dict[str, Path]) -> list[str]:
 
 
 def _named(ids: Sequence[str], files: dict[str, Path], others: dict[str, str]) -> list[str]:
-    """The ids, those of other figures and patterns replaced; a pattern of none stays."""
+    """The ids, "all", those of other figures and patterns replaced; a pattern of none stays."""
     found: list[str] = []
     for one in ids:
         matching = [name for name in files if fnmatchcase(name, one)] if "*" in one else []
+        matching = _listed(files) if one == "all" else matching
         found += matching or [others.get(one, one)]
     return list(dict.fromkeys(found))
 
@@ -59,7 +66,7 @@ def find_experiments(ids: Sequence[str], *, quick: bool, part: Part = WHOLE) -> 
     one of them does not have.
     """
     files, others = experiment_files(), other_names()
-    wanted = _listed(files) if "all" in ids else _named(ids, files, others)
+    wanted = _named(ids, files, others)
     for name in wanted:
         if name not in files:
             known = [*files, *others]

@@ -15,7 +15,7 @@ from typing import Any
 from pacelab.errors import nearest
 from pacelab.experiment import rates
 from pacelab.experiment.cost import cpu_s
-from pacelab.experiment.hosts import check_hosts, needs_solo, solos
+from pacelab.experiment.hosts import needs_solo, solos
 from pacelab.experiment.models import (
     HOST_RATES,
     About,
@@ -27,10 +27,12 @@ from pacelab.experiment.models import (
     Variant,
 )
 from pacelab.experiment.part import WHOLE, Part
+from pacelab.experiment.selections import check_selections
+from pacelab.results.record import NAME
 from pacelab.results.solo import bulk_hosts
 from pacelab.results.verdicts import compares
 from pacelab.scenario import resolve
-from pacelab.scenario.document import override, read_document
+from pacelab.scenario.document import flattened, override, read_document
 from pacelab.scenario.models import Scenario
 from pacelab.scenario.schema import Model, Table, Where
 from pacelab.simulator import ROOT
@@ -150,7 +152,7 @@ def load_experiment(file: Path, *, quick: bool, part: Part = WHOLE) -> Experimen
         base = override(base, hurry.set, name)
     left = part.over(hurry, about)
     systems = [
-        system.model_copy(update={"set": (system.set or {}) | part.settings})
+        system.model_copy(update={"set": flattened(system.set or {}) | flattened(part.settings)})
         for system in about.system
         if system.name in left.systems
     ]
@@ -164,7 +166,8 @@ def load_experiment(file: Path, *, quick: bool, part: Part = WHOLE) -> Experimen
     # A search for a system as a whole is made where the file stands, the sweep's key unset.
     bases = [_point(base, about, v, s, None, name) for v, s in pairs]
     scenarios = [_tried(point, about.search) for point in points]
-    check_hosts(about, scenarios, Where(name, ("experiment",)))
+    check_selections(about, scenarios, Where(name, ("experiment",)))
+    _check_searched(about, scenarios, left.seeds, Where(name, ("experiment",)))
     return Experiment(
         file=name,
         title=str(document.get("title", about.id)),
@@ -222,6 +225,7 @@ def _text(check: Check, over: str | None, variant: str) -> str:
 
 def _checked(table: Any, where: Where) -> About:
     about = About.read(table if table is not None else {}, where)
+    _check_ids(about, where)
     _check_names(about, where)
     _check_margins(about, where)
     _check_search(about, where.at("search"))
@@ -238,7 +242,34 @@ def _drawable(picture: Picture, about: About, where: Where) -> Picture:
         return picture.model_copy(update={"kind": "sweep" if about.sweep else "flows"})
     if picture.kind == "sweep" and not about.sweep:
         raise where.error(f'has no sweep, over which to draw "{picture.id}"; give one, or "flows"')
+    if picture.kind != "sweep" and about.sweep and picture.at is None:
+        raise where.error(f'picture "{picture.id}" is of one value of the sweep; say "at" which')
+    if picture.kind in NO_MEASURE and picture.stated("measure"):
+        raise where.error(
+            f'picture "{picture.id}": measure has no meaning for kind "{picture.kind}"; remove it'
+        )
     return picture
+
+
+# Pictures that show what they show, whatever else is measured.
+NO_MEASURE = ("flows", "links", "time")
+
+
+def _check_ids(about: About, where: Where) -> None:
+    """That what becomes a file's or folder's name can be one, and that no name stands for two."""
+    for key, name in (("id", about.id), *(("picture", p.id) for p in about.picture)):
+        if not NAME.fullmatch(name):
+            raise where.at(key).error(f'"{name}" is no name of a file; use a-z, 0-9, - and _')
+    named = {
+        "system": [system.name for system in about.system],
+        "variant": [variant.name for variant in about.variant],
+        "sweep.values": list(map(repr, about.sweep.values)) if about.sweep else [],
+        "picture": [picture.id for picture in about.picture],
+    }
+    for key, names in named.items():
+        for name in names:
+            if names.count(name) > 1:
+                raise where.at(key).error(f"{name} is there twice; rename one")
 
 
 def _check_names(about: About, where: Where) -> None:
@@ -255,17 +286,24 @@ def _check_names(about: About, where: Where) -> None:
         "systems": "system",
         "variant": "variant",
     }
-    kinds |= {"over_variant": "variant", "variants": "variant", "at": "value", "over_at": "value"}
+    kinds |= {
+        "over_variant": "variant",
+        "variants": "variant",
+        "at": "value",
+        "over_at": "value",
+        "values": "value",
+    }
     entries: list[tuple[str, int, Model]] = [
         *(("check", i, check) for i, check in enumerate(about.check)),
         *(("picture", i, picture) for i, picture in enumerate(about.picture)),
     ]
-    for table, i, entry in entries:
+    places = [(entry, where.at(table, str(i))) for table, i, entry in entries]
+    for entry, place in [*places, *([(about.quick, where.at("quick"))] if about.quick else [])]:
         for key, kind in kinds.items():
             stated = getattr(entry, key, None)
             for one in stated if isinstance(stated, list) else [stated]:
                 if one is not None and one not in known[kind]:
-                    raise where.at(table, str(i), key).error(
+                    raise place.at(key).error(
                         f'unknown {kind} "{one}"; {nearest(str(one), map(str, known[kind]))}'
                     )
 
@@ -308,9 +346,19 @@ def _check_search(about: About, where: Where) -> None:
     for value in search.values or []:
         if value <= 0:
             raise where.at("values").error(f"{value} is no sum of fractions; give more than 0")
-    last = about.first_seed + about.seeds - 1
+
+
+def _check_searched(about: About, scenarios: Sequence[Scenario], seeds: int, where: Where) -> None:
+    """That what is searched for can be found, and is reported on other seeds."""
+    search = about.search
+    traffic = {flow.traffic for scenario in scenarios for flow in scenario.flows}
+    if search and search.goal == "loss" and "cbr" not in traffic:
+        raise where.at("search", "goal").error('"loss" is of flows of a constant rate ("cbr")')
+    if not search or search.goal != "guarantee":
+        return
+    last = about.first_seed + seeds - 1
     if about.first_seed < rates.SEARCH_SEED + search.seeds and last >= rates.SEARCH_SEED:
-        raise where.at("seeds").error(
+        raise where.at("search", "seeds").error(
             f"the search has seeds from {rates.SEARCH_SEED} on, and seeds to {last} are reported; "
             f"let them end before {rates.SEARCH_SEED}"
         )
@@ -319,11 +367,11 @@ def _check_search(about: About, where: Where) -> None:
 def _point(
     base: Table, about: About, variant: Variant, system: System, value: Any, file: str
 ) -> Point:
-    settings = (variant.set or {}) | (system.set or {})
+    settings = flattened(variant.set or {}) | flattened(system.set or {})
     sweep = about.sweep
     if sweep and value is not None:
         if sweep.set:
-            settings |= sweep.set[sweep.values.index(value)]
+            settings |= flattened(sweep.set[sweep.values.index(value)])
         else:
             settings[sweep.key] = value
     # Whole tables before single keys, which may stand in them.

@@ -26,7 +26,7 @@ class Sweep(Model):
     """The key whose values are gone through, or tables of settings for each value."""
 
     key: Name
-    values: list[Any]
+    values: list[Any] = Field(min_length=1)
     set: list[Table] | None = None
 
 
@@ -140,7 +140,7 @@ class About(Model):
     search: Search | None = None
     reference: Reference | None = None
     quick: Quick | None = None
-    system: list[System]
+    system: list[System] = Field(min_length=1)
     variant: list[Variant] = Field(default_factory=list)
     check: list[Check] = Field(default_factory=list)
     picture: list[Picture] = Field(default_factory=list)

@@ -13,6 +13,7 @@ import contextlib
 import hashlib
 import json
 import os
+import socket
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -83,6 +84,20 @@ def cost_s(job: Job) -> float | None:
         return None
 
 
+def need_cache() -> None:
+    """InputError where no run can be kept here, for what must find them again."""
+    folder = cache_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as probe:
+            probe.write(b"room")
+    except OSError as error:
+        raise InputError(
+            f"{folder}: runs cannot be kept there ({error.strerror}); "
+            "make room, or set PACELAB_CACHE to another folder"
+        ) from None
+
+
 def _store(file: Path, text: str) -> None:
     """Writes a file so that a reader sees all of it or nothing; a full disk is no failure."""
     with contextlib.suppress(OSError):
@@ -107,6 +122,17 @@ def keep(job: Job, result: Run, cpu_s: float | None = None) -> None:
         _store(file, json.dumps(result))
         if cpu_s is not None:
             _store_cost(file, cpu_s)
+
+
+def execute_by(program_sha256: str, job: Job) -> Run:
+    """``execute`` for a campaign elsewhere; RunError where this machine has another simulator."""
+    own = program_hash()
+    if own != program_sha256:
+        raise RunError(
+            f"worker {socket.gethostname()}: has another simulator ({own[:8]}, and the campaign "
+            f"{program_sha256[:8]}); build the same commit there, or set MESHPACE_SIM to the same"
+        )
+    return execute(job)
 
 
 def execute(job: Job) -> Run:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +47,10 @@ mpl.rcParams.update(
 def save(figure: Any, stem: Path) -> None:
     """Writes stem.png and stem.svg, without a date or an address in them."""
     stem.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(stem.with_suffix(".svg"), metadata=NO_METADATA, bbox_inches="tight")
-    figure.savefig(stem.with_suffix(".png"), metadata={"Software": None}, bbox_inches="tight")
+    # A name may have a dot in it.
+    svg, png = (stem.with_name(stem.name + suffix) for suffix in (".svg", ".png"))
+    figure.savefig(svg, metadata=NO_METADATA, bbox_inches="tight")
+    figure.savefig(png, metadata={"Software": None}, bbox_inches="tight")
     plt.close(figure)
 
 
@@ -96,7 +98,8 @@ def outcome_figure(outcome: Table, picture: Table) -> Any:
         draw(axis, outcome, picture, own)
         pad = title_pad(axis) if picture["kind"] == "over-time" else None
         axis.set_title(title, loc="left", fontsize=10, pad=pad)
-        axis.set_ylim(bottom=0)
+        if axis.dataLim.y0 >= 0:
+            axis.set_ylim(bottom=0)
         axis.tick_params(labelleft=True)
     _draw_legends(figure, axes, picture["kind"])
     figure.supylabel(_ylabel(picture), fontsize=10)
@@ -174,14 +177,18 @@ def _goodput_over_time(axis: Any, result: Table) -> None:
 
 
 def _sweep_panel(axis: Any, outcome: Table, picture: Table, points: Sequence[Table]) -> None:
+    values = outcome["values"]
+    numbers = all(isinstance(v, (int, float)) for v in values)
+    # Words stand side by side.
+    places = {repr(v): v if numbers else place for place, v in enumerate(values)}
     for i, system in enumerate(outcome["systems"]):
         own = [p for p in points if p["system"] == system]
         chosen = Selection(hosts=picture.get("hosts"))
-        found = [(p["value"], measured(picture["measure"], p, chosen)) for p in own]
-        there = [(value, m) for value, m in found if m is not None]
+        found = [(places[repr(p["value"])], measured(picture["measure"], p, chosen)) for p in own]
+        there = [(place, m) for place, m in found if m is not None]
         if there:
             axis.errorbar(
-                [value for value, _ in there],
+                [place for place, _ in there],
                 [m["mean"] for _, m in there],
                 yerr=[m["ci95"] or 0 for _, m in there],
                 color=COLOURS[i % len(COLOURS)],
@@ -192,15 +199,15 @@ def _sweep_panel(axis: Any, outcome: Table, picture: Table, points: Sequence[Tab
                 label=system,
             )
     if picture["measure"] == "goodput":
-        _draw_references(axis, outcome)
-    if picture["log"]:
+        _draw_references(axis, outcome, places)
+    if picture["log"] and numbers:
         axis.set_xscale("log")
-    axis.set_xticks(outcome["values"], [f"{v:g}" for v in outcome["values"]])
+    axis.set_xticks(list(places.values()), [f"{v:g}" if numbers else str(v) for v in values])
     axis.minorticks_off()
     axis.set_xlabel(outcome["about"]["xlabel"] or outcome["about"]["sweep"]["key"])
 
 
-def _draw_references(axis: Any, outcome: Table) -> None:
+def _draw_references(axis: Any, outcome: Table, places: Mapping[str, float]) -> None:
     """What is known from elsewhere, dashed: the experiment's, or each system's own."""
     reference = outcome["about"]["reference"]
     if not reference:
@@ -212,7 +219,8 @@ def _draw_references(axis: Any, outcome: Table) -> None:
     for i, (label, values) in enumerate(rows):
         there = [v for v in outcome["values"] if str(v) in values]
         colour = COLOURS[i % len(COLOURS)] if len(rows) > 1 else "#666666"
-        axis.plot(there, [values[str(v)] for v in there], "--", color=colour, label=label)
+        known = [values[str(v)] for v in there]
+        axis.plot([places[repr(v)] for v in there], known, "--", color=colour, label=label)
 
 
 def _flows_panel(axis: Any, _outcome: Table, _picture: Table, points: Sequence[Table]) -> None:

@@ -197,18 +197,29 @@ def judge(
     """The check with what was measured at each value, its ``outcome`` and whether it ``passed``.
 
     Of the first ``count`` seeds, or all. ``passed`` is None for what is undecided, was not measured
-    or is stated without a criterion; ``seeds`` is how many runs its outcome is of.
+    or is stated without a criterion; ``seeds`` is how many runs its outcome is of, ``without`` how
+    many more there are in which nothing was to be measured.
     """
     places = effects_of(check, outcome, singles or Singles(), count) if has_runs(check) else []
     paired_runs = max((len(effect) for _, effect in places), default=0)
-    if not has_runs(check) or (paired_runs < 2 and test is PLANNED):
+    runs = _runs(check, outcome, count)
+    if not has_runs(check) or (runs < 2 and test is PLANNED):
         return _judge_figures(check, outcome)
     word, seeds = outcome_after(check, places, test)
     if not is_judged(check):
         word, seeds = STATED, paired_runs
     found = [(at, effect.first(seeds or paired_runs)) for at, effect in places]
     entries = [_entry(at, effect, test) for at, effect in found]
-    return _judged(check, entries, word, seeds)
+    least = min((len(effect) for _, effect in places), default=0)
+    return {**_judged(check, entries, word, seeds), "without": runs - least if least else 0}
+
+
+def _runs(check: Table, outcome: Table, count: int | None) -> int:
+    """How many runs each point of a check has at least, of so many seeds at most."""
+    points = [find(outcome, *key) for key in points_of(check, outcome)]
+    runs = [len(point["result"]["runs"]) for point in points if point]
+    there = min(runs, default=0)
+    return there if count is None else min(there, count)
 
 
 def _entry(at: Any, effect: Effect, test: Test) -> Table:
@@ -228,8 +239,12 @@ def _judge_figures(check: Table, outcome: Table) -> Table:
     figures = [figure for _, figure in there]
     if not figures or (check["trend"] and len(figures) < 2):
         word = MISSING
+    elif not is_judged(check):
+        word = STATED
+    elif has_runs(check) and any(figure["ci95"] is None for figure in figures):
+        word = UNDECIDED  # one run does not tell how far another would be from it
     else:
-        word = word_of_figures(check, figures) if is_judged(check) else STATED
+        word = word_of_figures(check, figures)
     entries = [{"at": at, "value": f["mean"], "ci95": f["ci95"]} for at, f in there]
     return _judged(check, entries, word, outcome.get("seeds"))
 

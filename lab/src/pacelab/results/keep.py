@@ -12,6 +12,7 @@ from pacelab.results.host_tables import UNSERVED, host_figures, unserved_hosts
 from pacelab.results.law import LAWS, commit_of, is_changed, present_laws, stated
 from pacelab.results.measures import MEASURES, Measure, measured
 from pacelab.results.pages import RESULTS, TEMPLATE
+from pacelab.results.paired import Singles
 from pacelab.results.record import NAME, SCHEMA, write_record
 from pacelab.results.stats import Interval
 from pacelab.results.summary import together_kbps
@@ -77,12 +78,14 @@ def _of_point(outcome: Table, point: Table) -> list[Table]:
 def _figures(point: Table, names: Sequence[str], of: Table) -> list[Table]:
     """A row for each measure that a point has, and for each of its flows and hosts."""
     result = point["result"]
+    singles = Singles()
     rows = []
     for name in names:
         value = measured(name, point)
         if value is not None:
             unit = _unit(MEASURES[name])
-            rows.append(_figure(name, unit, value, 100.0 if unit == "%" else 1.0))
+            row = _figure(name, unit, value, 100.0 if unit == "%" else 1.0)
+            rows.append(row | {"n": _runs_with(name, point, singles)})
     if len(result["flows"]) > 1:
         rows += [
             _figure(f"goodput of {f['name']}", "kbit/s", f["goodput_kbps"]) for f in result["flows"]
@@ -92,7 +95,14 @@ def _figures(point: Table, names: Sequence[str], of: Table) -> list[Table]:
         "values": [_round(together_kbps(run)) for run in result["runs"]],
         "seeds": result["seeds"],
     }
-    return [{**of, **row, "n": len(result["seeds"]), "law": law_of(result)} for row in rows]
+    return [{**of, "n": len(result["seeds"]), **row, "law": law_of(result)} for row in rows]
+
+
+def _runs_with(name: str, point: Table, singles: Singles) -> int:
+    """In how many of a point's runs a measure has a value."""
+    if not MEASURES[name].each_run:
+        return len(point["result"]["seeds"])
+    return len(singles.values({"variant": "", "system": "", "value": None, **point}, name))
 
 
 def law_of(result: Table) -> str:

@@ -43,21 +43,25 @@ EVERYTHING = Selection()
 class Measure:
     """``label`` with its unit, for an axis. A difference of two is relative unless ``absolute``.
 
-    Of events that are counted, less than half a one in a run counts as that much where something
-    is set in relation to it. ``hosts``: it is of hosts or persons; ``solo``: needs solo runs.
+    ``narrowed_by``: what of a selection it heeds, by the keys of a check. Of events that are
+    counted, less than half a one in a run counts as that much where something is set in relation to
+    it. ``solo``: it needs solo runs.
     What is no mean of runs (not ``each_run``) has no interval.
     """
 
     label: str
     of: Callable[[Table, Selection], Interval | None]
+    narrowed_by: tuple[str, ...]
     digits: int = 0
     absolute: bool = False
     percent: bool = False
     counts: bool = False
-    hosts: bool = False
     solo: bool = False
     each_run: bool = True
 
+
+# By what most measures are narrowed: those of bins, and those of a flow's own figures.
+BINS, FLOWS = ("flows", "while"), ("flows",)
 
 LEAST_COUNT = 0.5
 
@@ -190,7 +194,7 @@ def _count(key: Count) -> Any:
 
     def of(run: Run, selection: Selection) -> float | None:
         counts = [run["flows"][i][key] for i in _chosen(run, selection)]
-        return float(sum(c for c in counts if c is not None))
+        return float(sum(c for c in counts if c is not None)) if counts else None
 
     return _per_run(of)
 
@@ -284,7 +288,7 @@ def _of_hosts(name: str, of: HostMeasure) -> Measure:
         there = [v for v in run_values(name, point, selection) if v is not None]
         return interval(there) if there else None
 
-    return Measure(of.label, measure, of.digits, of.absolute, of.percent, hosts=True, solo=of.solo)
+    return Measure(of.label, measure, ("hosts",), of.digits, of.absolute, of.percent, solo=of.solo)
 
 
 def run_values(name: str, point: Table, selection: Selection = EVERYTHING) -> list[float | None]:
@@ -294,22 +298,26 @@ def run_values(name: str, point: Table, selection: Selection = EVERYTHING) -> li
 
 
 MEASURES = {
-    "goodput": Measure("goodput, kbit/s", _ready("aggregate_kbps", _mean_kbps)),
-    "jain": Measure("Jain's index", _ready("jain", _jain), 3, absolute=True),
-    "jain_10s": Measure("Jain's index over 10 s", _ready("jain_10s", _jain_10s), 3, absolute=True),
+    "goodput": Measure("goodput, kbit/s", _ready("aggregate_kbps", _mean_kbps), BINS),
+    "jain": Measure("Jain's index", _ready("jain", _jain), BINS, 3, absolute=True),
+    "jain_10s": Measure(
+        "Jain's index over 10 s", _ready("jain_10s", _jain_10s), BINS, 3, absolute=True
+    ),
     "starved_10s": Measure(
         "share of 10 s windows in which a flow gets under 5%",
         _ready("starved_10s", _starved_10s),
+        BINS,
         3,
         absolute=True,
         percent=True,
     ),
     "spread": Measure(
-        "worst flow below the best", _ready("spread", _spread), 3, absolute=True, percent=True
+        "worst flow below the best", _ready("spread", _spread), BINS, 3, absolute=True, percent=True
     ),
     "least_share": Measure(
         "worst flow's part of an equal share",
         _from_bins(_least_share),
+        BINS,
         3,
         absolute=True,
         percent=True,
@@ -317,23 +325,29 @@ MEASURES = {
     "worst_share": Measure(
         "worst flow's part of an equal share, in the worst run",
         _worst_share,
+        BINS,
         3,
         absolute=True,
         percent=True,
         each_run=False,
     ),
-    "stall": Measure("longest time without a byte, s", _from_bins(_stall_s), 1),
-    "retransmits": Measure("segments sent again by TCP", _count("retransmits"), 1, counts=True),
-    "timeouts": Measure("timeouts", _count("timeouts"), 1, counts=True),
-    "drops": Measure("TCP packets that the link layer dropped", _per_run(_drops), 1, counts=True),
-    "loss": Measure("loss", _per_run(_loss), 4, absolute=True, percent=True),
-    "rtt": Measure("median RTT, ms", _rtt_ms("p50")),
-    "rtt_p95": Measure("RTT, 95% quantile, ms", _rtt_ms("p95")),
-    "ping": Measure("mean time of a ping, ms", _ping_ms("mean")),
-    "ping_p95": Measure("time of a ping, 95% quantile, ms", _ping_ms("p95")),
+    "stall": Measure("longest time without a byte, s", _from_bins(_stall_s), BINS, 1),
+    "retransmits": Measure(
+        "segments sent again by TCP", _count("retransmits"), FLOWS, 1, counts=True
+    ),
+    "timeouts": Measure("timeouts", _count("timeouts"), FLOWS, 1, counts=True),
+    "drops": Measure(
+        "TCP packets that the link layer dropped", _per_run(_drops), ("links",), 1, counts=True
+    ),
+    "loss": Measure("loss", _per_run(_loss), FLOWS, 4, absolute=True, percent=True),
+    "rtt": Measure("median RTT, ms", _rtt_ms("p50"), FLOWS),
+    "rtt_p95": Measure("RTT, 95% quantile, ms", _rtt_ms("p95"), FLOWS),
+    "ping": Measure("mean time of a ping, ms", _ping_ms("mean"), ()),
+    "ping_p95": Measure("time of a ping, 95% quantile, ms", _ping_ms("p95"), ()),
     "recovered": Measure(
         "goodput after an interruption, of that before",
         _recovered,
+        FLOWS,
         3,
         absolute=True,
         percent=True,
@@ -341,14 +355,16 @@ MEASURES = {
     "transfer_kbps": Measure(
         "sum of mean goodputs of transfers, kbit/s",
         lambda point, _: point["result"].get("transfer_kbps"),
+        (),
     ),
     "transfer_jain": Measure(
         "Jain's index of mean goodputs of transfers",
         lambda point, _: point["result"].get("transfer_jain"),
+        (),
         3,
         absolute=True,
     ),
-    "searched": Measure("best rate, kbit/s", _searched, each_run=False),
+    "searched": Measure("best rate, kbit/s", _searched, (), each_run=False),
     **{name: _of_hosts(name, of) for name, of in HOST_MEASURES.items()},
 }
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from pacelab.results.effects import Effect
 from pacelab.results.host_measures import solos_of_run
-from pacelab.results.measures import LEAST_COUNT, MEASURES, Selection, measured
+from pacelab.results.measures import EVERYTHING, LEAST_COUNT, MEASURES, Selection, measured
 from pacelab.results.summary import of_one_run
 from pacelab.scenario.schema import Table
 
@@ -20,7 +20,7 @@ class Singles:
     def __init__(self) -> None:
         self._made: dict[tuple[str, ...], Table] = {}
 
-    def values(self, point: Table, name: str, selection: Selection) -> BySeed:
+    def values(self, point: Table, name: str, selection: Selection = EVERYTHING) -> BySeed:
         """A measure by seed, of the runs that have it."""
         found: BySeed = {}
         for index, run in enumerate(point["result"]["runs"]):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -51,19 +52,25 @@ def write_comparison(document: Table, folder: Path) -> None:
     save(comparison_figure(document), own / "validation")
 
 
-def write_report(folder: Path) -> Path:
-    """Makes the report of all results in a folder; InputError when there are none."""
+def write_report(folder: Path, *, strict: bool = False) -> Path:
+    """Makes the report of all results in a folder; InputError when there are none.
+
+    A file that is none, as an older pacelab may have left it, is named and left out; ``strict``:
+    is an error.
+    """
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder; give one that pacelab wrote results into")
     sections: list[Table] = []
     versions: Table = {}
     files = sorted(folder.glob(f"*/{RESULT}"), key=lambda file: natural(file.parent.name))
     for file in files:
-        document = _read(file)
         try:
-            section, of_section = _section(document, file)
-        except (KeyError, TypeError, IndexError):
-            raise InputError(f"{file}: is no result of pacelab; remove it") from None
+            section, of_section = _section_of(file)
+        except InputError as error:
+            if strict:
+                raise
+            sys.stderr.write(f"pacelab: not in the report: {error}\n")
+            continue
         sections.append(section)
         versions |= of_section
     if not sections:
@@ -71,6 +78,14 @@ def write_report(folder: Path) -> Path:
     page = _render(sections, versions)
     (folder / REPORT).write_text(page, encoding="utf-8")
     return folder / REPORT
+
+
+def _section_of(file: Path) -> tuple[Table, Table]:
+    document = _read(file)
+    try:
+        return _section(document, file)
+    except (KeyError, TypeError, IndexError, AttributeError, ValueError):
+        raise InputError(f"{file}: is no result of pacelab; remove it") from None
 
 
 def _read(file: Path) -> Table:

@@ -245,13 +245,20 @@ def _of_hosts(points: Sequence[Table], before: str) -> list[Rows]:
 def check_line(check: Table) -> str:
     """'passed: text (measured +16 ± 3%)'; of an undecided one, what it would take."""
     word = check["outcome"].upper() if check["outcome"] == FAILED else check["outcome"]
-    text = "; ".join(part for part in (_measured_in_words(check), needs_text(check)) if part)
+    parts = (_measured_in_words(check), without_text(check), needs_text(check))
+    text = "; ".join(part for part in parts if part)
     return f"{word}: {check['text']}" + (f" ({text})" if text else "")
 
 
 def _measured_in_words(check: Table) -> str:
     text = measured_text(check)
     return f"measured {text}" if text else ""
+
+
+def without_text(check: Table) -> str:
+    """In how many runs there was nothing to be measured; "" where in each."""
+    without = check.get("without") or 0
+    return f"in {without} more runs there is nothing to measure" if without else ""
 
 
 def needs_text(check: Table) -> str:

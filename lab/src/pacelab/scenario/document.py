@@ -26,7 +26,7 @@ def read_document(file: str) -> Table:
     try:
         if path.stat().st_size > MAX_BYTES:
             raise InputError(f"{file}: larger than {MAX_BYTES} bytes; give a scenario file")
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        document = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise InputError(f"{file}: cannot be read ({error.strerror}); check its rights") from None
     except UnicodeDecodeError:
@@ -52,6 +52,19 @@ def parse_setting(text: str) -> tuple[str, Any]:
         return key.strip(), value
 
 
+def flattened(settings: Table) -> Table:
+    """Settings by dotted keys: of a table of keys (``gateway.law = "gap"`` without quotes, which
+    TOML reads as one) each for itself, so that it leaves what else that table has."""
+    flat: Table = {}
+    for key, value in settings.items():
+        if not isinstance(value, dict) or "." in key:
+            flat[key] = value
+            continue
+        inner = flattened(value) if key in LISTS else value
+        flat |= {f"{key}.{own}": v for own, v in inner.items()}
+    return flat
+
+
 def override(document: Table, settings: Table, origin: str) -> Table:
     """A copy of the document with dotted keys set.
 
@@ -59,7 +72,7 @@ def override(document: Table, settings: Table, origin: str) -> Table:
     """
     result = copy.deepcopy(document)
     # Copies of values too: a list of flows that one system changes is not another's.
-    for dotted, value in copy.deepcopy(settings).items():
+    for dotted, value in copy.deepcopy(flattened(settings)).items():
         parts = dotted.split(".")
         if len(parts) == 1:
             result[parts[0]] = value
@@ -78,6 +91,8 @@ def override(document: Table, settings: Table, origin: str) -> Table:
 
 def _entries(document: Table, parts: list[str], origin: str, dotted: str) -> list[Table]:
     entries = [e for e in document.get(parts[0], []) if isinstance(e, dict)]
+    if not entries:
+        raise InputError(f"{origin}: {dotted}: no [[{parts[0]}]] there; give one, or remove this")
     if len(parts) == 2:
         return entries
     wanted = ".".join(parts[1:-1])
