@@ -46,8 +46,9 @@ MP_INLINE uint64_t mp_beat_of(uint64_t progress_ns, uint64_t patience_ns, uint64
 /* skb->mark of what the daemon sends again: segments from its cache, and latest ACKs. */
 #define MP_MARK_LOCAL 0x6d707274u
 
-/* skb->mark of the daemon's heartbeats where nftables decides what is held (crates/meshpace/src/setup/nftables.rs). */
-#define MP_MARK_BEAT 0x6d706274u
+/* skb->mark of the daemon's heartbeats where nftables decides what is held, and in its lower half the mesh interface's
+ * number (crates/meshpace/src/setup/nftables.rs). */
+#define MP_MARK_BEAT 0x6d620000u
 
 /* Packets above this are not stored for local retransmission. */
 #define MP_CACHED_MAX 1664u

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Which release `auto` takes: the kernel's, else the daemon's."""
 
+import shutil
 import time
+from pathlib import Path
 
 import pytest
 from conftest import StartGateway
@@ -57,3 +59,18 @@ def test_where_the_kernel_makes_no_ifb_the_daemon_does(
     release, log = paced(network, start)
     assert release == "nfqueue"
     assert "release by htb is not possible" in log
+
+
+def test_where_nothing_holds_it_is_told(
+    network: net.Network, start: StartGateway, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Neither an ifb nor nft or iptables: else "ready" says that all is well."""
+    index = network.gateway.run("cat", "/sys/class/net/mesh0/ifindex").strip()
+    network.gateway.ip("link", "property", "add", "dev", "lo", "altname", f"mph{index}")
+    (tmp_path / "ip").symlink_to(str(shutil.which("ip")))
+    with monkeypatch.context() as few:
+        few.setenv("PATH", str(tmp_path))
+        gateway = start(network, release="auto", law="even")
+    status = gateway.fresh_status()
+    assert status["release"] == "observe"
+    assert status["state"] == "this machine has no way to hold packets (see meshpace doctor)"

@@ -186,6 +186,30 @@ def test_a_second_gateway_is_refused(network: net.Network, start: StartGateway) 
     assert gateway.status()["release"] == gateway.release
 
 
+def test_who_cannot_start_ends_nobody(network: net.Network, start: StartGateway) -> None:
+    """With --replace, too: by what it would be refused is known before the other is ended."""
+    gateway = start(network)
+    network.gateway.ip("link", "add", "br9", "type", "bridge")
+    try:
+        network.gateway.ip("link", "set", "mesh0", "master", "br9")
+        begun = gateway.call("gateway", "--mesh", "mesh0", "--release", "htb", "--replace")
+        assert begun.returncode == 2, begun
+        assert "br9" in begun.stderr
+        assert gateway.alive
+    finally:
+        network.gateway.ip("link", "del", "br9")
+
+
+def test_a_wired_interface_need_not_be_there(network: net.Network, tmp_path: Path) -> None:
+    """It is shown, and nothing is done on it."""
+    gateway = Gateway(network.gateway, tmp_path, "observe", {}, "--wired", "ppp9")
+    try:
+        gateway.start().logged("wired: no interface 'ppp9'")
+        assert gateway.status()["wired"] == ["eth0", "ppp9"]
+    finally:
+        gateway.end()
+
+
 def test_status_without_a_gateway(idle: Gateway) -> None:
     for words in (["status"], ["status", "--json"], ["status", "--mesh", "mesh0"]):
         done = idle.call(*words)

@@ -4,8 +4,10 @@
 import contextlib
 import re
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -131,6 +133,28 @@ def test_what_others_take_away_is_put_back(
         assert gateway.status()["state"] == "ready"
     assert gateway.stop() == 0
     assert ifb(mesh) == ""
+
+
+def test_who_changes_it_each_time_has_packets_pass(mesh: net.Network, start: StartGateway) -> None:
+    """As a rule of udev's may: made again ten times a second, what waits is lost for ever."""
+    ended = threading.Event()
+
+    def change() -> None:
+        while not ended.wait(0.05):
+            mesh.gateway.run("tc", "qdisc", "replace", "dev", name, "root", "pfifo", check=False)
+
+    with download(mesh, start) as (gateway, run), ThreadPoolExecutor() as pool:
+        name = ifb(mesh)
+        rival = pool.submit(change)
+        try:
+            until(lambda: "changes mph" in gateway.status()["state"], gateway=gateway)
+            assert gateway.status()["release"] == "observe"
+            goes_on(run)
+            assert gateway.status()["counters"]["put_back"] < 10
+        finally:
+            ended.set()
+        rival.result()
+        paces(gateway)
 
 
 @pytest.mark.parametrize("take", [remove_ifb, take_ifb_down], ids=lambda take: take.__name__)

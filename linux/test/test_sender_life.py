@@ -6,6 +6,7 @@ import json
 import resource
 import signal
 import socket
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -221,6 +222,41 @@ def test_somebody_removes_the_pin_by_which_flows_are_shown(
     assert "meshpace sender off" in shown.stderr
     sender.off()
     assert not registered()
+
+
+@pytest.mark.parametrize("pin", ["congestion_control", "sockops"])
+def test_what_is_there_by_half_is_installed_again(
+    mesh: net.Network, sender: Sender, pin: str
+) -> None:
+    """As where `on` was killed in the middle: else it says that it is on, and paces nobody."""
+    sender.on(HOPS, MBPS)
+    for path in PINS.glob(f"{pin}*"):
+        path.unlink()
+    assert not sender.status()["on"]
+    sender.on(HOPS, MBPS)
+    with upload(mesh) as transfer:
+        assert sender.settled(transfer.sender_port)["interval_us"] > 0
+    sender.off()
+    assert not registered()
+
+
+def test_a_follower_outlives_its_interface(mesh: net.Network, tmp_path: Path) -> None:
+    """One that is made anew has the law's settings again, and packets one at a time."""
+
+    def segments_at_a_time(device: str) -> int:
+        return int(json.loads(mesh.host.ip("-d", "-j", "link", "show", device))[0]["gso_max_segs"])
+
+    add = ("link", "add", "mesh9", "type", "veth", "peer", "name", "peer9")
+    mesh.host.ip(*add)
+    with Sender(mesh.host, tmp_path, mesh="mesh9") as sender, sender.following() as follower:
+        until(lambda: segments_at_a_time("mesh9") == 1)
+        mesh.host.ip("link", "del", "mesh9")
+        with pytest.raises(subprocess.TimeoutExpired):
+            follower.wait(6)
+        mesh.host.ip(*add)
+        assert segments_at_a_time("mesh9") > 1
+        until(lambda: segments_at_a_time("mesh9") == 1, 15)
+        assert follower.poll() is None
 
 
 def test_a_thousand_flows_are_shown(

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What is told of a gateway is what documents, dashboards and operators rely on."""
 
+import contextlib
 import json
 import os
 import pty
@@ -222,11 +223,26 @@ def test_a_token_that_is_none_is_refused(network: net.Network, tmp_path: Path, w
 
 
 def test_a_port_that_is_taken_is_told(network: net.Network, tmp_path: Path) -> None:
-    gateway = Gateway(network.gateway, tmp_path, "observe", {"web": {"listen": "127.0.0.1:9871"}})
-    with network.gateway.socket(socket.AF_INET, socket.SOCK_STREAM) as other:
-        other.bind(("127.0.0.1", 9871))
-        other.listen()
-        words = ("gateway", "--mesh", "mesh0", "--observe", "--config", str(gateway.file))
-        done = gateway.call(*words)
-    assert done.returncode == 2
-    assert "choose another address" in done.stderr.strip().splitlines()[-1]
+    """Packets do not wait for it, and figures and page are there once it is free."""
+    asked = {"metrics": "127.0.0.1:9870", "web": {"listen": "127.0.0.1:9871"}}
+    gateway = Gateway(network.gateway, tmp_path, "observe", asked)
+
+    def opens(port: int) -> bool:
+        with network.gateway.socket(socket.AF_INET, socket.SOCK_STREAM) as client:
+            return client.connect_ex(("127.0.0.1", port)) == 0
+
+    try:
+        with contextlib.ExitStack() as stack:
+            for port in (9870, 9871):
+                family, kind = socket.AF_INET, socket.SOCK_STREAM
+                other = stack.enter_context(network.gateway.socket(family, kind))
+                other.bind(("127.0.0.1", port))
+                other.listen()
+            gateway.start()
+            for port in (9870, 9871):
+                gateway.logged(f'127.0.0.1:{port}": Address already in use')
+        until(lambda: opens(9870) and opens(9871), gateway=gateway)
+        told = [line for line in gateway.log if "choose another address" in line]
+        assert len(told) == 2, "it is said once"
+    finally:
+        gateway.end()

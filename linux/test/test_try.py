@@ -229,6 +229,38 @@ def test_it_stays_where_that_is_wanted(network: net.Network, tmp_path: Path) -> 
         until(lambda: released(gateway) == "htb")
 
 
+def test_a_file_that_was_read_again_changes_what_stays(
+    network: net.Network, tmp_path: Path
+) -> None:
+    """A reload takes no release, so `try --stay` begins to pace, and does not say that it does."""
+    with observing(network, tmp_path) as gateway:
+        gateway.file.write_text(gateway.file.read_text().replace('"observe"', '"auto"'))
+        gateway.send(signal.SIGHUP)
+        gateway.logged("release takes effect at the next start")
+        gateway.logged("configuration read again")
+        assert released(gateway) == "observe"
+        assert gateway.call("try", "--stay").returncode == 0
+        until(lambda: released(gateway) == "htb")
+
+
+def test_a_token_that_others_may_read_ends_no_gateway(network: net.Network, tmp_path: Path) -> None:
+    """A start would refuse it, so a try is refused before it, and so is a reload."""
+    token = tmp_path / "token"
+    token.write_text("00112233445566778899aabbccddeeff")
+    token.chmod(0o600)
+    web = {"listen": "127.0.0.1:9871", "token_file": str(token)}
+    with observing(network, tmp_path, web=web) as gateway:
+        token.chmod(0o644)
+        for words in (("try", "2m"), ("config", "check", str(gateway.file))):
+            done = gateway.call(*words)
+            assert done.returncode == 2, done
+            assert "chmod 600" in done.stderr
+        gateway.send(signal.SIGHUP)
+        gateway.logged("the old configuration stays: web.token_file")
+        assert gateway.alive
+        assert released(gateway) == "observe"
+
+
 def test_what_cannot_be_done_is_said_in_a_line(network: net.Network, tmp_path: Path) -> None:
     """And nothing has changed."""
     with observing(network, tmp_path) as gateway:

@@ -56,7 +56,7 @@ fn dispatch(command: Command) -> Result<()> {
         Command::Config {
             command: ConfigCommand::Check { file },
         } => {
-            config::Config::read(&file)?;
+            show::web::check(&config::Config::read(&file)?.web)?;
             print(&format!("{}: no faults\n", file.display()))
         }
         Command::Generate { folder } => cli::generate(&folder),

@@ -6,11 +6,12 @@ are held, pass a daemon that is stopped, and are held again after `nft flush rul
 
 import socket
 import time
+from pathlib import Path
 
 import pytest
 from conftest import StartGateway
 from harness import hang, net
-from harness.gateway import host, until
+from harness.gateway import Gateway, host, until
 from harness.traces import Traces, left_behind
 from harness.transfer import SO_MAX_PACING_RATE, Transfer, window
 
@@ -68,3 +69,31 @@ def test_nftables_holds_only_for_a_daemon_that_is_well(
     assert gateway.clean().returncode == 0
     assert tables(network) == ""
     assert not left_behind(network.gateway, before)
+
+
+def test_two_gateways_hold_by_their_own_heartbeats(
+    network: net.Network, start: StartGateway, tmp_path: Path
+) -> None:
+    """Else the first table takes the heartbeats of both: one holds nothing, one a hung daemon's."""
+    first = start(network, law="even", host=[host("10.1.0.0/16", 11.0)])
+    network.gateway.ip("link", "add", "mesh1", "type", "veth", "peer", "name", "far1")
+    network.gateway.ip("link", "set", "mesh1", "up")
+    second = Gateway(network.gateway, tmp_path, "nfqueue", {"law": "even"}, mesh="mesh1")
+
+    def holds(mesh: str) -> bool:
+        held = network.gateway.run("nft", "list", "set", "inet", f"meshpace_{mesh}", "held")
+        return "tcp" in held
+
+    try:
+        second.start()
+        until(lambda: holds("mesh0") and holds("mesh1"), 4, first)
+        with hang.stopped(first.pid):
+            until(lambda: not holds("mesh0"), 4)
+            assert holds("mesh1")
+        until(lambda: holds("mesh0"), 4, first)
+        with hang.stopped(second.pid):
+            until(lambda: not holds("mesh1"), 4)
+            assert holds("mesh0")
+    finally:
+        second.end()
+        network.gateway.ip("link", "del", "mesh1")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `meshpace gateway`: sets everything up, keeps it going once a second, puts everything back.
 pub mod again;
+mod doors;
 mod report;
 mod second;
 mod steps;
@@ -25,12 +26,11 @@ use crate::release::holding::Holding;
 use crate::setup::changes::Changes;
 use crate::setup::machine::Machine;
 use crate::setup::release::{self, Release, SetUp};
-use crate::setup::watch::{self, Watch};
+use crate::setup::watch::Watch;
 use crate::show::control;
 use crate::show::files::Files;
-use crate::show::metrics;
-use crate::show::web;
 use again::Handed;
+use doors::Doors;
 use steps::Steps;
 pub use task::mesh_of;
 use task::Task;
@@ -39,6 +39,7 @@ use tries::{Asked, Tries};
 /// The BPF programs hear of new settings so often, and shares of the air are reckoned.
 const ROUND: Duration = Duration::from_nanos(MP_AIR_STEP_NS as u64);
 const TICK: Duration = Duration::from_secs(1);
+const NO_WAY: &str = "this machine has no way to hold packets (see meshpace doctor)";
 
 /// When the next second is over.
 struct Ticks {
@@ -77,6 +78,7 @@ pub struct Gateway {
     ending: bool,
     /// ends when packets no longer come by
     recording: Option<Running>,
+    doors: Doors,
     /// the last that goes, with its lock
     files: Files,
 }
@@ -106,11 +108,18 @@ impl Gateway {
         orders: Sender<Order>,
     ) -> Result<Self> {
         let mut task = Task::read(source, handed.release())?;
-        web::check(&task.config().web)?;
         let missing = system::missing_capabilities();
         if !missing.is_empty() {
             bail!("not permitted: {} missing; run as root", missing.join(", "));
         }
+        let limits = mp_limits {
+            l2_bytes: system::link_header_bytes(task.mesh())?,
+            max_flows: task.config().max_flows,
+            records: record.is_some().into(),
+            ..Default::default()
+        };
+        let mut programs = Programs::load(limits)?;
+        // Only now: a gateway that is replaced goes on where this one cannot start.
         let lock = control::lock(task.mesh(), replace)?;
         let inherited = std::mem::take(&mut handed.sockets);
         let history = handed.history.clone();
@@ -122,17 +131,8 @@ impl Gateway {
             Ok(_) => log::info!("cleaned up after a gateway that ended without"),
             Err(error) => log::warn!("a gateway that ended left something behind: {error:#}"),
         }
-        task.find_wired()?;
-        let choice = task.release();
-        watch::refuse_port(task.mesh(), choice == ReleaseChoice::Observe)?;
-        let limits = mp_limits {
-            l2_bytes: system::link_header_bytes(task.mesh())?,
-            max_flows: task.config().max_flows,
-            records: record.is_some().into(),
-            ..Default::default()
-        };
+        task.find_wired();
         let recording = record.map(Recording::open).transpose()?;
-        let mut programs = Programs::load(limits)?;
         let maps = Arc::new(programs.maps()?);
         let recording = match recording {
             Some(recording) => Some(recording.start(programs.records()?)?),
@@ -144,7 +144,7 @@ impl Gateway {
         let watch = Watch::new(task.mesh(), limits, &programs)?;
         let holding = RefCell::new(Holding::default());
         let release = release::set_up(
-            choice,
+            task.release(),
             &mut SetUp {
                 mesh: task.mesh(),
                 programs: &mut programs,
@@ -157,6 +157,7 @@ impl Gateway {
         findings.iter().for_each(|finding| log::info!("{finding}"));
         let policy = Policy::new(task.config().fairness, now_ns());
         let mut gateway = Self {
+            doors: Doors::of(task.config()),
             machine: Machine::new(task.mesh(), watch, changes),
             task,
             maps,
@@ -173,6 +174,9 @@ impl Gateway {
         // From here on an error puts back what was set up.
         let (release, means) = release?;
         gateway.machine.releases_by(release, means);
+        if release == Release::Observe && gateway.task.release() != ReleaseChoice::Observe {
+            gateway.machine.rest(NO_WAY.into());
+        }
         gateway.begin()?;
         Ok(gateway)
     }
@@ -196,10 +200,7 @@ impl Gateway {
         self.machine.attach()?;
         self.tick()?;
         self.files.serve()?;
-        if let Some(address) = self.task.config().metrics {
-            metrics::serve(address, self.files.shared())?;
-        }
-        web::serve(&self.task.config().web, &self.files)?;
+        self.doors.open(&self.files);
         for lack in self.hosts.lacks(self.task.config()) {
             log::info!("law map: {lack}");
         }
@@ -295,6 +296,7 @@ impl Gateway {
             }
             if ticks.is_due(Instant::now()) {
                 self.files.look_after();
+                self.doors.open(&self.files);
                 self.machine.note_again();
                 if let Err(error) = self.tick() {
                     self.complain(Some(error));

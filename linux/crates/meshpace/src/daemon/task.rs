@@ -7,6 +7,7 @@ use crate::base::system;
 use crate::config::{Config, Law, ReleaseChoice, Source};
 use crate::hosts::routes;
 use crate::setup::watch;
+use crate::show::web;
 
 pub struct Task {
     /// of the command line
@@ -25,36 +26,49 @@ pub fn mesh_of(config: &Config) -> Result<String> {
     })
 }
 
+/// The configuration, with the files that it names.
+fn read_whole(source: &Source) -> Result<Config> {
+    let config = source.read()?;
+    web::check(&config.web)?;
+    Ok(config)
+}
+
 impl Task {
     /// `release`: how packets are released whatever the configuration says.
+    /// An error for what cannot be: everything about which a start can be refused before it has changed anything.
     pub fn read(source: Source, release: Option<ReleaseChoice>) -> Result<Self> {
-        let config = source.read()?;
+        let config = read_whole(&source)?;
         let mesh = mesh_of(&config)?;
         system::interface_index(&mesh)?;
-        Ok(Self {
+        system::link_header_bytes(&mesh)?;
+        let task = Self {
             source,
             release,
             config,
             mesh,
             wired: Vec::new(),
-        })
+        };
+        watch::refuse_port(&task.mesh, task.release() == ReleaseChoice::Observe)?;
+        Ok(task)
     }
 
-    /// The interfaces towards the Internet: those that are named, else those of the default routes.
-    pub fn find_wired(&mut self) -> Result<()> {
+    /// The interfaces towards the Internet: those that are named, else those of the default routes. They are shown, and
+    /// nothing is done there: one that is not there yet hinders nothing.
+    pub fn find_wired(&mut self) {
         self.wired = match self.config.wired.as_slice() {
             [] => routes::default_interfaces(&self.mesh),
             named => named.to_vec(),
         };
         for interface in &self.wired {
-            system::interface_index(interface)?;
+            if system::interface_index(interface).is_err() {
+                log::warn!("wired: no interface '{interface}' now; `ip link` lists them");
+            }
         }
-        Ok(())
     }
 
     /// Takes a new configuration; a bad one is refused and the old one stays. Whether it was taken.
     pub fn read_again(&mut self) -> bool {
-        let mut config = match self.source.read() {
+        let mut config = match read_whole(&self.source) {
             Ok(config) => config,
             Err(error) => {
                 log::error!("the old configuration stays: {error:#}");
@@ -71,6 +85,7 @@ impl Task {
         if old.law == Law::Off || config.law == Law::Off {
             config.law = old.law;
         }
+        config.release = old.release;
         config.local_retransmission &= old.local_retransmission;
         self.config = config;
         true
@@ -99,14 +114,7 @@ impl Task {
 
     /// Whether a program that starts in this one's place could: what it would refuse, as an error.
     pub fn can_start(&self, release: Option<ReleaseChoice>) -> Result<()> {
-        let config = self.source.read()?;
-        let mesh = mesh_of(&config)?;
-        system::interface_index(&mesh)?;
-        for interface in &config.wired {
-            system::interface_index(interface)?;
-        }
-        let choice = release.unwrap_or(config.release);
-        watch::refuse_port(&mesh, choice == ReleaseChoice::Observe)
+        Self::read(self.source.clone(), release).map(drop)
     }
 
     /// The file that says how the next start releases packets.
@@ -156,4 +164,77 @@ fn fixed(old: &Config, new: &Config) -> [(&'static str, bool); 10] {
             new.local_retransmission && !old.local_retransmission,
         ),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    const OBSERVES: &str = "mesh = \"lo\"\nrelease = \"observe\"\n";
+    const PACES: &str = "mesh = \"lo\"\nrelease = \"auto\"\n";
+
+    /// A configuration of a test's own.
+    fn file(test: &str, text: &str) -> PathBuf {
+        let name = format!("meshpace-task-{}-{test}.toml", std::process::id());
+        let file = std::env::temp_dir().join(name);
+        std::fs::write(&file, text).unwrap();
+        file
+    }
+
+    /// On an interface that every machine has, though it is no mesh's.
+    fn task(file: &std::path::Path) -> Task {
+        let source = Source {
+            file: Some(file.into()),
+            overrides: crate::config::Overrides::default(),
+        };
+        Task {
+            config: source.read().unwrap(),
+            source,
+            release: None,
+            mesh: "lo".into(),
+            wired: Vec::new(),
+        }
+    }
+
+    /// Else `try` and `try --stay` go by what is not so: that it paces, or that it observes.
+    #[test]
+    fn a_release_that_is_read_again_waits_for_the_next_start() {
+        let file = file("release", OBSERVES);
+        for (first, then) in [(OBSERVES, PACES), (PACES, OBSERVES)] {
+            std::fs::write(&file, first).unwrap();
+            let mut task = task(&file);
+            let before = task.release();
+            std::fs::write(&file, then).unwrap();
+            assert!(task.read_again());
+            assert_eq!(task.release(), before);
+            assert_eq!(task.says_to_pace().is_ok(), then == PACES);
+        }
+        std::fs::remove_file(&file).unwrap();
+    }
+
+    /// Else `meshpace try` ends a gateway that cannot start again.
+    #[test]
+    fn what_a_start_would_refuse_is_found_before_it() {
+        let token = file("token", "00112233445566778899aabbccddeeff");
+        let web = format!(
+            "[web]\nlisten = \"127.0.0.1:9871\"\ntoken_file = \"{}\"\n",
+            token.display()
+        );
+        let file = file("start", &format!("{OBSERVES}{web}"));
+        let mode = |mode| std::fs::set_permissions(&token, PermissionsExt::from_mode(mode));
+        let mut task = task(&file);
+        mode(0o600).unwrap();
+        // Not an Ethernet of a mesh's: so a start refuses lo itself, by its link type.
+        let refused = format!("{:#}", task.can_start(None).unwrap_err());
+        assert!(refused.contains("link type"), "{refused}");
+        assert!(task.read_again());
+        mode(0o644).unwrap();
+        let refused = format!("{:#}", task.can_start(None).unwrap_err());
+        assert!(refused.contains("chmod 600"), "{refused}");
+        assert!(!task.read_again(), "it would not start with that");
+        std::fs::remove_file(&file).unwrap();
+        std::fs::remove_file(&token).unwrap();
+    }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::again::{Handed, Pacing};
-use super::{Gateway, Order};
+use super::{Gateway, Order, NO_WAY};
 use crate::base::errors::{usage, Error, Result};
 use crate::base::system::now_ns;
 use crate::config::{Law, ReleaseChoice};
@@ -262,10 +262,7 @@ impl Gateway {
         if now_ns() >= pacing.until_ns {
             self.tries.end("its time is over".into(), false);
         } else if self.machine.set_up() == Release::Observe {
-            self.tries.end(
-                "this machine has no way to hold packets (see meshpace doctor)".into(),
-                false,
-            );
+            self.tries.end(NO_WAY.into(), false);
         }
     }
 

@@ -76,19 +76,24 @@ fn load_for(links: bool) -> Result<Object> {
 }
 
 impl Installed {
-    /// None: it is not on.
+    /// None: it is not on, or by half, as where `on` was killed: without its registration or its sock_ops program it
+    /// paces nobody.
     pub fn open() -> Result<Option<Self>> {
-        let path = folder().join(PIN_SETTINGS);
-        if !path.exists() {
+        let folder = folder();
+        let pinned = |pin| folder.join(pin).exists();
+        let registered = pinned(PIN_LINK) || pinned(PIN_MAP);
+        if !registered || !pinned(PIN_SOCKOPS) || !pinned(PIN_SETTINGS) {
             return Ok(None);
         }
+        let path = folder.join(PIN_SETTINGS);
         let settings =
             MapHandle::from_pinned_path(&path).with_context(|| path.display().to_string())?;
         Ok(Some(Self { settings }))
     }
 
-    /// Loads, registers and pins. On an error nothing stays.
+    /// Loads, registers and pins, in place of what is there by half. On an error nothing stays.
     pub fn install(settings: &mp_sender_settings) -> Result<Self> {
+        Self::remove()?;
         let folder = folder();
         let parent = folder.parent().unwrap_or(&folder);
         if !system::is_bpffs(parent) {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use meshpace_paths::Sources;
 
-use crate::base::errors::{bail, usage, Context, Result};
+use crate::base::errors::{bail, usage, Context, Error, Result};
 use crate::base::lock::{Lock, Owner};
 use crate::base::system;
 use crate::cli::{SenderCommand, SenderOn};
@@ -209,7 +209,7 @@ fn on(arguments: &SenderOn) -> Result<()> {
     tell_surroundings(&path);
     system::notify_ready();
     if arguments.follow {
-        follow(&choice, &installed, sources, &way)?;
+        follow(&choice, &installed, sources, &way, &mut changes)?;
     }
     Ok(())
 }
@@ -266,13 +266,21 @@ fn first_path(
     }
 }
 
-fn follow(choice: &Choice, installed: &Installed, mut sources: Sources, way: &Way) -> Result<()> {
+/// Until the process is ended: what cannot be read at the moment may be a moment later.
+fn follow(
+    choice: &Choice,
+    installed: &Installed,
+    mut sources: Sources,
+    way: &Way,
+    changes: &mut Changes,
+) -> Result<()> {
     let mut before = (0, 0, 0);
+    let mut ifindex = system::interface_index(&way.mesh).unwrap_or(0);
+    let mut fault = None;
     loop {
         std::thread::sleep(FOLLOW);
-        sources
-            .refresh()
-            .context("the mesh's tables cannot be read")?;
+        let looked = look_again(&mut sources, &way.mesh, &mut ifindex, changes);
+        tell(looked.err(), &mut fault);
         let path = look_up(choice, &sources, way.gateway);
         let now = (path.hops, path.kbps, path.link.h_cs);
         if before != now {
@@ -286,16 +294,51 @@ fn follow(choice: &Choice, installed: &Installed, mut sources: Sources, way: &Wa
     }
 }
 
-/// One packet at a time out of TCP; if asked for, the congestion control of all new flows.
-fn prepare_host(arguments: &SenderOn, mesh: &str, changes: &mut Changes) -> Result<()> {
+/// The tables, and the interface, which is another one where somebody made it anew.
+fn look_again(
+    sources: &mut Sources,
+    mesh: &str,
+    ifindex: &mut i32,
+    changes: &mut Changes,
+) -> Result<()> {
+    let now = system::interface_index(mesh)?;
+    if now != *ifindex {
+        send_singly(mesh, changes)?;
+        log::info!("{mesh} has been made anew");
+        *ifindex = now;
+    }
+    sources
+        .refresh()
+        .context("the mesh's tables cannot be read")
+}
+
+/// Says once what is wrong, and that it no longer is.
+fn tell(error: Option<Error>, fault: &mut Option<String>) {
+    let now = error.map(|error| format!("{error:#}"));
+    match &now {
+        same if same == fault => {}
+        Some(text) => log::warn!("{text}; looked for again in {FOLLOW:?}"),
+        None => log::info!("the mesh's tables are read again"),
+    }
+    *fault = now;
+}
+
+/// One packet at a time out of TCP.
+fn send_singly(mesh: &str, changes: &mut Changes) -> Result<()> {
     let gso = system::gso_max_segs(mesh)?;
     if gso != 1 {
-        changes.note(Change::GsoSegs {
+        changes.note_anew(Change::GsoSegs {
             interface: mesh.into(),
             was: gso,
         })?;
         system::set_gso_max_segs(mesh, 1)?;
     }
+    Ok(())
+}
+
+/// Packets one at a time; if asked for, the congestion control of all new flows.
+fn prepare_host(arguments: &SenderOn, mesh: &str, changes: &mut Changes) -> Result<()> {
+    send_singly(mesh, changes)?;
     set_sysctl(TSO_RTT_LOG, "0", changes)?;
     if arguments.default {
         set_sysctl(CONGESTION_CONTROL, installed::NAME, changes)?;

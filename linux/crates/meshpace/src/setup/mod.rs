@@ -3,6 +3,7 @@
 pub mod bypass;
 pub mod changes;
 pub mod clsact;
+mod contest;
 pub mod ifb;
 pub mod iptables;
 pub mod machine;

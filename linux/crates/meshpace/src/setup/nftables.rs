@@ -46,9 +46,14 @@ fn table(mesh: &str) -> String {
     format!("meshpace_{}", name.concat())
 }
 
+/// Of one gateway's heartbeats: each has a table, and who sees another's drops them before they have told it anything.
+fn mark(mesh: &str) -> Result<u32> {
+    Ok(MP_MARK_BEAT | system::interface_index(mesh)? as u32 & 0xffff)
+}
+
 /// The table, in place of one of the same name: at no time is there none, or half of one. What has come by no
 /// interface is this box's own, and never held (linux/bpf/gate.h).
-fn script(table: &str, mesh: &str, queue: u16) -> String {
+fn script(table: &str, mesh: &str, queue: u16, mark: u32) -> String {
     let lasts_ms = MP_BEAT_STALE_NS / 1_000_000;
     format!(
         "table inet {table} {{}}
@@ -57,7 +62,7 @@ table inet {table} {{
     set held {{ type inet_proto; flags dynamic, timeout; timeout {lasts_ms}ms; size 16; }}
     chain beat {{
         type filter hook output priority raw; policy accept;
-        oifname \"lo\" meta mark {MP_MARK_BEAT:#x} update @held {{ meta l4proto }} counter drop
+        oifname \"lo\" meta mark {mark:#x} update @held {{ meta l4proto }} counter drop
     }}
     chain hold {{
         type filter hook postrouting priority mangle; policy accept;
@@ -90,7 +95,7 @@ fn nft(script: &str) -> Result<()> {
 
 /// Whether this machine has what it takes; for a namespace in which that does no harm.
 pub fn works() -> Result<()> {
-    nft(&script(&table("lo"), "lo", Config::QUEUE))
+    nft(&script(&table("lo"), "lo", Config::QUEUE, mark("lo")?))
 }
 
 /// Deletes a table; one that is not there is as good.
@@ -101,12 +106,12 @@ pub fn delete(table: &str) -> Result<()> {
 }
 
 /// Sends whole IPv4 packets, and receives none.
-fn raw_socket() -> Result<OwnedFd> {
+fn raw_socket(mark: u32) -> Result<OwnedFd> {
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
     let protocol = SockProtocol::Raw;
     let socket =
         socket(AddressFamily::Inet, SockType::Raw, flags, protocol).context("raw socket")?;
-    setsockopt(&socket, sockopt::Mark, &MP_MARK_BEAT).context("SO_MARK")?;
+    setsockopt(&socket, sockopt::Mark, &mark).context("SO_MARK")?;
     Ok(socket)
 }
 
@@ -127,8 +132,9 @@ impl Nftables {
     /// Sets the table up; the queue has to be served already.
     pub fn add(mesh: &str, queue: u16, changes: &mut Changes) -> Result<Self> {
         let table = table(mesh);
-        let script = script(&table, mesh, queue);
-        let socket = raw_socket()?;
+        let mark = mark(mesh)?;
+        let script = script(&table, mesh, queue, mark);
+        let socket = raw_socket(mark)?;
         changes.note(Change::Table {
             table: table.clone(),
         })?;
@@ -193,5 +199,14 @@ mod tests {
     fn a_table_s_name_is_one_that_nft_takes() {
         assert_eq!(table("mesh0.7"), "meshpace_mesh0.7");
         assert_eq!(table("a+b"), "meshpace_a_2bb");
+    }
+    /// Else the table that comes first takes the heartbeats of all: what the others hold passes, and it holds by theirs.
+    #[test]
+    fn a_table_takes_the_heartbeats_of_its_own_gateway_alone() {
+        let of_lo = mark("lo").unwrap();
+        assert_eq!(of_lo, MP_MARK_BEAT | 1, "lo is the first interface");
+        let rule = format!("meta mark {of_lo:#x} update @held");
+        assert!(script("meshpace_lo", "lo", 28016, of_lo).contains(&rule));
+        assert!(!script("meshpace_mesh1", "mesh1", 28017, MP_MARK_BEAT | 2).contains(&rule));
     }
 }

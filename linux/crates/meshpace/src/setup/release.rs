@@ -80,7 +80,6 @@ fn what_works(with: &mut SetUp) -> (Release, Means) {
         Ok(rules) => return (Release::Nfqueue, Means::rules(rules)),
         Err(error) => log::info!("release by nfqueue is not possible: {error:#}"),
     }
-    log::warn!("no way to hold packets: flows are measured, not paced (see meshpace doctor)");
     (Release::Observe, Means::default())
 }
 

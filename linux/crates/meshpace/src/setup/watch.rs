@@ -15,6 +15,7 @@ use crate::kernel::port::Port;
 use crate::kernel::programs::{Programs, SharedMap};
 use crate::setup::changes::{Change, Changes};
 use crate::setup::clsact;
+use crate::setup::contest::Contest;
 use crate::setup::ifb::Ifb;
 use crate::setup::release::Release;
 
@@ -80,6 +81,8 @@ pub struct Watch {
     ifb: Option<Arc<Ifb>>,
     fault: Option<Fault>,
     try_again: Instant,
+    /// over the ifb
+    contest: Contest,
     /// hooks and the ifb, so often
     pub put_back: u64,
 }
@@ -99,6 +102,7 @@ impl Watch {
             ifb: None,
             fault: None,
             try_again: Instant::now(),
+            contest: Contest::default(),
             put_back: 0,
         })
     }
@@ -244,12 +248,24 @@ impl Watch {
         if ifb.is_whole(&mut self.interfaces) {
             return Ok(());
         }
+        let has_waited = matches!(self.fault, Some(Fault::NotHeld(_)));
         if let Some(fault) = self.waits(|fault| matches!(fault, Fault::NotHeld(_))) {
             return Err(fault);
         }
         self.attachment = None;
+        let now = Instant::now();
+        let pause = self.contest.pause(now).filter(|_| !has_waited);
+        if let Some(pause) = pause {
+            self.try_again = now + pause;
+            let why = format!(
+                "something else changes {} each time; see udev's rules and systemd-networkd",
+                ifb.name
+            );
+            return Err(Fault::NotHeld(why));
+        }
         let made = ifb.make();
         made.map_err(|error| Fault::NotHeld(words(error)))?;
+        self.contest.made(now);
         self.put_back += 1;
         log::warn!(
             "{}: something else took it away, or changed it, or the MTU of the mesh interface; made again",
