@@ -347,7 +347,7 @@ CALL(unanswered)
 		mp_unanswered_ends(&p->unanswered, p->number, p->now_ns);
 	if (bytes_per_s == 0)
 		return 0;
-	p->out[10] = mp_unanswered_fits(&p->queue[0], &p->queue[1], bytes_per_s, p->bytes, p->now_ns);
-	mp_unanswered_take_back(&p->queue[0], bytes_per_s, p->len, p->now_ns);
+	p->out[10] = mp_unanswered_fits(&p->queue[0], &p->queue[1], p->us & 1, bytes_per_s, p->bytes, p->now_ns);
+	mp_unanswered_take_back(&p->queue[0], &p->queue[1], bytes_per_s, p->len, p->now_ns);
 	return 0;
 }

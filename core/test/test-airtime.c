@@ -125,6 +125,47 @@ static void who_lies_of_waits(uint32_t liars)
 }
 
 /*
+ * What waits is of others' making (neighbours who fill the same relays, a crowd of liars): yielding changes nothing of it,
+ * and all keep half of their parts, less a tenth by the damping, however long that lasts; after it they have all soon.
+ */
+static void others_make_wait(void)
+{
+	double mean[HOSTS];
+	uint32_t i;
+
+	place_four();
+	run(4, 20, mean);
+	for (i = 0; i < 4; i++)
+		lies[i] = true;
+	run(4, 100, mean);
+	run(4, 100, mean);
+	check_parts(4, mean, 0.4);
+	for (i = 0; i < 4; i++)
+		lies[i] = false;
+	run(4, 10, mean);
+	run(4, 10, mean);
+	check_parts(4, mean, 0.9);
+}
+
+/* The same with two who use next to nothing, for whom some of that half is kept: the error is a third, and stays. */
+static void others_make_wait_a_little(void)
+{
+	double mean[HOSTS];
+
+	begin();
+	place(0, 1, one_hop);
+	wants[0] = ALL;
+	place(1, 1, one_hop);
+	place(2, 1, one_hop);
+	wants[1] = wants[2] = 0.005 * one_hop;
+	run(3, 20, mean);
+	lies[1] = lies[2] = true;
+	run(3, 100, mean);
+	run(3, 100, mean);
+	CHECK(mean[0] > 0.35 * one_hop, "%.0f of %.0f", mean[0], one_hop);
+}
+
+/*
  * What is known is wrong by 2: of all, which L absorbs at once; or of one beside one who is known well, of which the
  * filter, that keeps no covariances, mends all but a sixth.
  */
@@ -388,6 +429,8 @@ int main(int argc, char **argv)
 	who_splits_at_times();
 	who_lies_of_waits(1);
 	who_lies_of_waits(2);
+	others_make_wait();
+	others_make_wait_a_little();
 	wrong(2, 2, MP_ALONE_UNKNOWN_Q16, 0.9);
 	wrong(0.5, 0.5, MP_ALONE_UNKNOWN_Q16, 0.9);
 	wrong(1, 2, 600, 0.8);

@@ -31,6 +31,49 @@ static void idle_telephones(void)
 	CHECK(mean[0] > 0.8 * one_hop, "%.0f of %.0f", mean[0], one_hop);
 }
 
+/* Sensors that report a packet each now and then begin nothing that needs a part: the others have the air meanwhile. */
+static void sensors_report(void)
+{
+	double mean[HOSTS] = { 0 };
+	uint32_t i, k;
+
+	begin();
+	for (i = 0; i < HOSTS; i++)
+		place(i, 1, one_hop);
+	wants[0] = ALL;
+	run(1, 10, mean);
+	mean[0] = 0;
+	for (k = 0; k < 600; k++) {
+		for (i = 1; i < HOSTS; i++) {
+			bool reports = (k + 5 * i) % 40 < 10; /* each 4 s; an upload is under way for 1 s */
+
+			direction[i] = MP_AIR_UP;
+			wants[i] = reports ? 1 : 0;
+			host[i].way[MP_AIR_UP].delivered_bytes += (k + 5 * i) % 40 == 0 ? 1000 : 0;
+		}
+		step(HOSTS, mean);
+	}
+	CHECK(mean[0] / 60 > 0.8 * one_hop, "%.0f of %.0f", mean[0] / 60, one_hop);
+}
+
+/* Who is there and wants little makes nothing wait, however many: what may wait is for those who do. */
+static void many_wait_for_nothing(void)
+{
+	double mean[HOSTS];
+	uint64_t alone_ns;
+	uint32_t i;
+
+	place_near_and_far(ALL);
+	run(2, 20, mean);
+	alone_ns = mp_airtime_wait_ns(&air, &host[0], HOP_WAIT_NS);
+	for (i = 2; i < HOSTS; i++) {
+		place(i, 1, one_hop);
+		wants[i] = 0.005 * one_hop;
+	}
+	run(HOSTS, 20, mean);
+	CHECK_EQUAL(mp_airtime_wait_ns(&air, &host[0], HOP_WAIT_NS), alone_ns);
+}
+
 /* A page that begins uses much in one step: in the next it may use twice as much, before any mean shows that. */
 static void page_begins(void)
 {
@@ -185,6 +228,8 @@ int main(int argc, char **argv)
 	bound_by_application(MP_AIR_DOWN);
 	bound_by_application(MP_AIR_UP);
 	idle_telephones();
+	sensors_report();
+	many_wait_for_nothing();
 	page_begins();
 	hops_come_late();
 	losing_upload();

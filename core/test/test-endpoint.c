@@ -139,15 +139,15 @@ static void test_ahead(void)
 		sends(&down, i * BYTES, 10 * ms, true);
 	acknowledges(&down, 1000, 30 * ms, &acked);
 	acknowledges(&down, 4001, 31 * ms, &acked);
-	CHECK(mp_endpoint_has(&down, 1000, 32 * ms), "as of anybody");
+	CHECK(mp_endpoint_has(&down, 4000, 32 * ms), "as of anybody");
 	acknowledges(&down, 4002, 32 * ms, &acked);
 	CHECK(!acked.counts, "it does not fit");
-	CHECK(!mp_endpoint_has(&down, 1000, 32 * ms), "it may lack nothing");
+	CHECK(!mp_endpoint_has(&down, 4000, 32 * ms), "it may lack nothing");
 	CHECK_EQUAL(acknowledges(&down, 1000, 33 * ms, &acked), MP_ACK_FORWARD);
 	CHECK_EQUAL(acked.again.from, acked.again.to);
-	CHECK(!mp_endpoint_has(&down, 1000, then_ns - 1) && mp_endpoint_has(&down, 1000, then_ns), "and then again");
+	CHECK(!mp_endpoint_has(&down, 4000, then_ns - 1) && mp_endpoint_has(&down, 4000, then_ns), "and then again");
 	acknowledges(&down, ~MP_TCP_WINDOW_MAX + 2, then_ns, &acked);
-	CHECK(!acked.counts && mp_endpoint_has(&down, 1000, then_ns), "an old one is not ahead");
+	CHECK(!acked.counts && mp_endpoint_has(&down, 4000, then_ns), "an old one is not ahead");
 }
 
 /* Several are missing, and its receiver says that it has more than was sent. */
@@ -193,6 +193,23 @@ static void test_what_the_cache_has(void)
 	CHECK(mp_endpoint_has(&down, 9000, 60 * ms) && !mp_endpoint_has(&down, 3000, 60 * ms), "behind a gap");
 	acknowledges(&down, 1000, 5 * ms, &acked);
 	CHECK_EQUAL(acknowledges(&down, 1000, 6 * ms, &acked), MP_ACK_FORWARD);
+}
+
+/* Else local repair ends after 2 GiB without a loss, for 2 GiB, since numbers come round. */
+static void test_the_cache_has_all_of_a_long_download(void)
+{
+	struct mp_endpoint down = { 0 };
+	struct mp_segment data = packet(0, 1, 64000, ms);
+	struct mp_acked acked;
+
+	for (; data.now_ns < 100000 * ms; data.now_ns += ms) {
+		mp_endpoint_down_data(&down, &data, data.now_ns, true, 0);
+		acknowledges(&down, data.seq, data.now_ns, &acked);
+		CHECK(mp_endpoint_has(&down, data.seq, data.now_ns), "after %.1f GiB",
+		      (double)down.progress.acked_bytes / (1 << 30));
+		data.seq = (uint32_t)(data.seq + (uint64_t)data.payload_bytes);
+	}
+	CHECK(down.progress.acked_bytes > 5ull << 30, "beyond where numbers come round");
 }
 
 /* By the interval, behind what waits; where nothing holds it, at once. */
@@ -274,6 +291,92 @@ static void test_copies(void)
 	CHECK(is_copied(&down, (3 * window + 2) * BYTES, 3210 * ms), "again");
 }
 
+/* Data comes as at a gateway: judged first where nobody answers. */
+static enum mp_unanswered_verdict comes(struct mp_endpoint *down, uint32_t seq, uint64_t now_ns)
+{
+	struct mp_segment data = packet(seq, 1, BYTES, now_ns);
+	enum mp_unanswered_verdict verdict = MP_UNANSWERED_PASSES;
+
+	if (!mp_endpoint_is_answered(down, now_ns))
+		verdict = mp_endpoint_down_judge(down, &data);
+	if (verdict != MP_UNANSWERED_LOST)
+		mp_endpoint_down_data(down, &data, now_ns, true, 0);
+	return verdict;
+}
+
+/* Of a download that goes on for 300 segments from seq on, those that pass, and whose ACKs count. */
+static uint32_t goes_on(struct mp_endpoint *down, uint32_t seq, uint64_t now_ns)
+{
+	struct mp_acked acked;
+	uint32_t i, count = 0;
+
+	for (i = 0; i < 300; i++, seq += BYTES) {
+		if (comes(down, seq, now_ns + i * ms) == MP_UNANSWERED_LOST)
+			continue;
+		acknowledges(down, seq + BYTES, now_ns + i * ms, &acked);
+		count += acked.counts;
+	}
+	return count;
+}
+
+/* Else no ACK fits, and the rest of a download gets a packet a second, after the daemon stood still for more than 1 GiB. */
+static void test_what_went_past_unread(void)
+{
+	uint32_t unread, eighth = (1u << 29) + 1; /* of 4 GiB, where numbers come round */
+	struct mp_acked acked;
+	uint64_t delivered;
+
+	for (unread = 1; unread < 8; unread++) {
+		struct mp_endpoint down = { 0 };
+
+		goes_on(&down, 0, 100 * ms);
+		delivered = down.progress.acked_bytes;
+		acknowledges(&down, unread * eighth, 10000 * ms, &acked);
+		CHECK_EQUAL(down.progress.acked_bytes, delivered); /* of what was not seen */
+		CHECK_EQUAL(goes_on(&down, 300 * BYTES + unread * eighth, 20000 * ms), 300);
+		CHECK(down.progress.acked_bytes >= delivered + 300 * BYTES, "no news of what goes on");
+		acknowledges(&down, 600 * BYTES + unread * eighth, 20400 * ms, &acked);
+		CHECK(mp_endpoint_has(&down, 600 * BYTES + unread * eighth, 20400 * ms), "copies are made");
+	}
+}
+
+/* Nor can somebody who forges data do that to a flow: nothing to one that is answered, nothing lasting to one that idles. */
+static void test_what_is_forged_begins_nothing(void)
+{
+	struct mp_endpoint down = { 0 };
+	struct mp_acked acked;
+	uint32_t i;
+
+	goes_on(&down, 0, 100 * ms);
+	comes(&down, 3u << 30, 400 * ms);
+	CHECK_EQUAL(down.progress.ack, 300 * BYTES);
+	CHECK_EQUAL(goes_on(&down, 300 * BYTES, 410 * ms), 300);
+	for (i = 0; i < 1000; i++) { /* after so many as one likes */
+		comes(&down, (uint32_t)random_u64(), (10000 + i) * ms);
+		CHECK(down.progress.acked_bytes == 600 * BYTES, "nothing is acknowledged");
+	}
+	CHECK_EQUAL(goes_on(&down, 600 * BYTES, 20000 * ms), 300);
+	/* What is sent again of the latest window, or a keep-alive, is where it was. */
+	comes(&down, 900 * BYTES - 1, 60000 * ms);
+	CHECK_EQUAL(down.progress.ack, 900 * BYTES);
+	acknowledges(&down, 900 * BYTES, 60010 * ms, &acked);
+	CHECK(acked.counts, "it idled");
+}
+
+/* A flood that leaps gets no more than flows that begin: what passes of it is charged. */
+static void test_who_leaps_is_charged(void)
+{
+	struct mp_endpoint down = { 0 };
+	enum mp_unanswered_verdict verdict;
+	uint32_t i;
+
+	goes_on(&down, 0, 100 * ms);
+	for (i = 1; i < 1000; i++) {
+		verdict = comes(&down, (uint32_t)(i * (3ull << 29)), (10000 + i) * ms);
+		CHECK(verdict != MP_UNANSWERED_PASSES, "free of charge");
+	}
+}
+
 /* RTT_wired of data and its ACK, once; who asked is remembered; one of four ACKs tells of others. */
 static void test_an_upload(void)
 {
@@ -307,9 +410,13 @@ int main(int argc, char **argv)
 	test_ahead();
 	test_holes();
 	test_what_the_cache_has();
+	test_the_cache_has_all_of_a_long_download();
 	test_departures();
 	test_pauses();
 	test_copies();
+	test_what_went_past_unread();
+	test_what_is_forged_begins_nothing();
+	test_who_leaps_is_charged();
 	test_an_upload();
 	return check_end();
 }

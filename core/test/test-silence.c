@@ -55,34 +55,52 @@ static void one_page(void)
 	earned_ns += MP_NS_PER_S;
 	CHECK(!mp_silence_ask(&silence, earned_ns, hop_wait_ns, begin_ns + 150 * MS), "at a stretch no longer");
 	CHECK_EQUAL(silence.until_ns, begin_ns + MP_CAP_WAIT_NS);
-	CHECK(mp_silence_ask(&silence, earned_ns, hop_wait_ns, begin_ns + 300 * MS), "later again");
-	CHECK_EQUAL(silence.until_ns, begin_ns + 300 * MS + whole_ns);
+	now_ns = begin_ns + 2 * MP_CAP_WAIT_NS;
+	CHECK(!mp_silence_ask(&silence, earned_ns, hop_wait_ns, now_ns - 1), "what waited leaves first");
+	CHECK(mp_silence_ask(&silence, earned_ns, hop_wait_ns, now_ns), "after as long without");
+	CHECK_EQUAL(silence.until_ns, now_ns + whole_ns);
 	/* The law began anew: what it counts from is no debt. */
 	CHECK_EQUAL(silence.saved_ns, MP_SILENCE_SAVED_NS - whole_ns);
-	for (now_ns = begin_ns + 600 * MS; mp_silence_ask(&silence, 0, hop_wait_ns, now_ns); now_ns += 300 * MS)
+	for (now_ns = begin_ns + 700 * MS; mp_silence_ask(&silence, 0, hop_wait_ns, now_ns); now_ns += 300 * MS)
 		CHECK(now_ns < begin_ns + 2000 * MS, "what is saved is spent");
 	CHECK(mp_silence_ask(&silence, 50 * MS, hop_wait_ns, now_ns), "and earned");
 	CHECK_EQUAL(silence.until_ns, now_ns + 50 * MS);
 }
 
-/* However often flows begin: it is silent for as long as was earned, and never for long. */
+/* However often flows begin: it is silent for as long as was earned and saved, and never for long. */
 static void flood(double earns)
 {
 	struct mp_silence silence = { 0 };
 	uint64_t now_ns, silent_ns = 0, stretch_ns = 0, most_ns = 0, step_ns = MS / 2, seconds = 60, silent_for_ns;
 
 	for (now_ns = begin_ns; now_ns < begin_ns + seconds * MP_NS_PER_S; now_ns += step_ns) {
-		mp_silence_ask(&silence, (uint64_t)(earns * (double)(now_ns - begin_ns)), hop_wait_ns, now_ns);
+		mp_silence_ask(&silence, MP_SILENCE_SAVED_NS + (uint64_t)(earns * (double)(now_ns - begin_ns)), hop_wait_ns,
+			       now_ns);
 		silent_for_ns = mp_min_u64(mp_silence_due_ns(&silence, true, now_ns) - now_ns, step_ns);
 		silent_ns += silent_for_ns;
 		stretch_ns = silent_for_ns < step_ns ? 0 : stretch_ns + step_ns;
 		most_ns = mp_max_u64(most_ns, stretch_ns);
 	}
-	CHECK((double)silent_ns <= earns * (double)(seconds * MP_NS_PER_S), "%.2f earned: silent for %.1f s", earns,
-	      (double)silent_ns / 1e9);
+	CHECK((double)silent_ns <= earns * (double)(seconds * MP_NS_PER_S) + (double)MP_SILENCE_SAVED_NS,
+	      "%.2f earned: silent for %.1f s", earns, (double)silent_ns / 1e9);
 	CHECK((double)silent_ns >= 0.9 * earns * (double)(seconds * MP_NS_PER_S), "%.2f earned: silent for %.1f s", earns,
 	      (double)silent_ns / 1e9);
 	CHECK(most_ns <= MP_CAP_WAIT_NS + step_ns, "%.0f ms at a stretch", (double)most_ns / 1e6);
+}
+
+/* Flows that begin each 100 ms, with half a second saved, are one stretch and then another, and not one of all. */
+static void pages_one_after_another(void)
+{
+	struct mp_silence silence = { 0 };
+	uint64_t i, now_ns, left = 0;
+
+	for (i = 0; i < 10; i++) {
+		now_ns = begin_ns + i * 100 * MS;
+		mp_silence_ask(&silence, MP_SILENCE_SAVED_NS, hop_wait_ns, now_ns);
+		left += silence.until_ns <= now_ns;
+	}
+	CHECK_EQUAL(left, 5); /* at 200, 300, 600, 700 and, since all is spent, 900 ms */
+	CHECK_EQUAL(silence.saved_ns, 0);
 }
 
 /* Whatever is earned, whatever clocks say. */
@@ -112,6 +130,7 @@ int main(int argc, char **argv)
 	flood(0.01);
 	flood(0.1);
 	flood(0.4);
+	pages_one_after_another();
 	anything();
 	return check_end();
 }

@@ -89,7 +89,7 @@ static uint64_t passed(struct mp_unanswered_queue *all, struct mp_unanswered_que
 	uint32_t i;
 
 	for (i = 0; i < 1000 * seconds; i++)
-		if (mp_unanswered_fits(all, hosts ? &host[i % hosts] : NULL, bytes_per_s, SEGMENT,
+		if (mp_unanswered_fits(all, hosts ? &host[i % hosts] : NULL, false, bytes_per_s, SEGMENT,
 				       begin_ns + i * MS))
 			bytes += SEGMENT;
 	return bytes;
@@ -108,10 +108,37 @@ static void queues_bound_hosts_and_strangers(void)
 	memset(&all, 0, sizeof(all));
 	CHECK_NEAR(passed(&all, host, 1, BYTES_PER_S, 60), depth / 2 + 60 * BYTES_PER_S, 0, SEGMENT);
 	/* A newcomer's first windows beside a flood to one host. */
-	CHECK(mp_unanswered_fits(&all, &host[1], BYTES_PER_S, 65536, begin_ns + 60 * MP_NS_PER_S), "all");
+	CHECK(mp_unanswered_fits(&all, &host[1], false, BYTES_PER_S, 65536, begin_ns + 60 * MP_NS_PER_S), "all");
 	memset(&all, 0, sizeof(all));
 	memset(host, 0, sizeof(host));
 	CHECK_NEAR(passed(&all, host, 8, BYTES_PER_S, 60), depth + 60 * BYTES_PER_S, 0, SEGMENT);
+}
+
+/*
+ * Else small packets, 25 a second to two hosts that have left, keep the queue of all full, and no connection begins of a host
+ * heard a moment ago. But that is for a window, and not for a flood that nobody there answers.
+ */
+static void newcomer_beside_two_ghosts(void)
+{
+	struct mp_unanswered_queue all = {}, ghost[2] = {}, host = {};
+	const uint32_t small = mp_unanswered_cost(50, 1), full = mp_unanswered_cost(1500, 1);
+	uint32_t i, begun = 0, flooded = 0;
+	uint64_t now_ns = begin_ns;
+
+	for (i = 0; i < 60 * 25; i++, now_ns += MP_NS_PER_S / 25)
+		mp_unanswered_fits(&all, &ghost[i % 2], false, BYTES_PER_S, small, now_ns);
+	CHECK(!mp_unanswered_fits(&all, &host, false, BYTES_PER_S, full, now_ns), "one who is silent waits its turn");
+	for (i = 0; i < 10; i++)
+		begun += mp_unanswered_fits(&all, &host, true, BYTES_PER_S, full, now_ns);
+	CHECK_EQUAL(begun, 10); /* an initial window (RFC 6928) */
+	mp_unanswered_take_back(&all, &host, BYTES_PER_S, 10 * full, now_ns);
+	CHECK(!mp_unanswered_fits(&all, &ghost[0], false, BYTES_PER_S, full, now_ns), "its answer is no room for ghosts");
+	for (i = 0; i < 60 * 1000; i++, now_ns += MS) {
+		if (i % 40 == 0)
+			mp_unanswered_fits(&all, &ghost[i / 40 % 2], false, BYTES_PER_S, small, now_ns);
+		flooded += mp_unanswered_fits(&all, &host, true, BYTES_PER_S, full, now_ns) ? full : 0;
+	}
+	CHECK_NEAR(flooded, MP_UNANSWERED_WINDOW + 60 * BYTES_PER_S, 0, 2 * full);
 }
 
 /* Else pages, whose connections are answered a round trip later, would fill the queues. */
@@ -125,28 +152,28 @@ static void what_is_answered_is_taken_back(void)
 		uint32_t bytes = 1 + (uint32_t)(random_u64() % 100000);
 
 		now_ns += random_u64() % (10 * MS);
-		CHECK(mp_unanswered_fits(&all, &host, BYTES_PER_S, bytes, now_ns), "it is empty again");
-		mp_unanswered_take_back(&all, BYTES_PER_S, bytes, now_ns + 10 * MS);
-		mp_unanswered_take_back(&host, BYTES_PER_S, bytes, now_ns + 10 * MS);
+		CHECK(mp_unanswered_fits(&all, &host, true, BYTES_PER_S, bytes, now_ns), "it is empty again");
+		mp_unanswered_take_back(&all, &host, BYTES_PER_S, bytes, now_ns + 10 * MS);
 	}
+	CHECK_EQUAL(host.empty_ns, now_ns + 10 * MS);
 	CHECK_EQUAL(all.empty_ns, now_ns + 10 * MS);
 	/* More than is in it, which has left meanwhile. */
-	mp_unanswered_take_back(&all, BYTES_PER_S, 1000000, now_ns + 20 * MS);
+	mp_unanswered_take_back(&all, &host, BYTES_PER_S, 1000000, now_ns + 20 * MS);
 	CHECK_EQUAL(all.empty_ns, now_ns + 20 * MS);
 }
 
 /* Else a queue that was filled at a low rate would keep newcomers out for minutes at a high one. */
 static void a_rate_that_rises_shortens_what_waits(void)
 {
-	struct mp_unanswered_queue all = {};
+	struct mp_unanswered_queue all = {}, host = {};
 	uint64_t low = MP_UNANSWERED_LEAST_BYTES_PER_S, depth_ns;
 
 	passed(&all, NULL, 0, low, 2);
 	CHECK(all.empty_ns > begin_ns + 340 * MP_NS_PER_S, "524 kB at 1500 bytes a second");
 	depth_ns = mp_unanswered_depth_ns(BYTES_PER_S);
-	CHECK(!mp_unanswered_fits(&all, NULL, BYTES_PER_S, SEGMENT, begin_ns + 2 * MP_NS_PER_S), "full");
-	mp_unanswered_take_back(&all, BYTES_PER_S, SEGMENT, begin_ns + 2 * MP_NS_PER_S);
-	CHECK(all.empty_ns < begin_ns + 2 * MP_NS_PER_S + depth_ns, "as full as one may be");
+	CHECK(!mp_unanswered_fits(&all, NULL, false, BYTES_PER_S, SEGMENT, begin_ns + 2 * MP_NS_PER_S), "full");
+	mp_unanswered_take_back(&all, &host, BYTES_PER_S, SEGMENT, begin_ns + 2 * MP_NS_PER_S);
+	CHECK(all.empty_ns <= begin_ns + 2 * MP_NS_PER_S + depth_ns, "as full as one may be");
 }
 
 /* Else who begins would meet a mesh full of what nobody answers, or nobody who is alone could be sent anything. */
@@ -181,10 +208,10 @@ static void a_queue_is_never_too_long(void)
 		uint32_t bytes = (uint32_t)(random_u64() % 70000);
 
 		now_ns += random_u64() % MP_NS_PER_S;
-		if (mp_unanswered_fits(&all, random_u64() & 1 ? &host : NULL, bytes_per_s, bytes, now_ns))
+		if (mp_unanswered_fits(&all, i & 1 ? &host : NULL, i & 1 & random_u64(), bytes_per_s, bytes, now_ns))
 			CHECK(all.empty_ns <= now_ns + depth_ns, "longer than %" PRIu64, depth_ns);
 		if (random_u64() & 1)
-			mp_unanswered_take_back(&host, bytes_per_s, bytes, now_ns);
+			mp_unanswered_take_back(&all, &host, bytes_per_s, bytes, now_ns);
 	}
 }
 
@@ -195,6 +222,7 @@ int main(int argc, char **argv)
 	flow_is_answered_by_its_first_ack();
 	pause_is_no_silence();
 	queues_bound_hosts_and_strangers();
+	newcomer_beside_two_ghosts();
 	what_is_answered_is_taken_back();
 	a_rate_that_rises_shortens_what_waits();
 	rate_is_a_part_of_what_active_hosts_got();

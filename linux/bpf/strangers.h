@@ -114,15 +114,16 @@ MP_INLINE bool mp_unanswered_has_room(const struct mp_packet *p, struct mp_heard
 	struct mp_unanswered_all *all;
 	struct mp_host *path;
 	uint8_t address[16];
-	bool fits;
+	bool fits, lately;
 
 	__builtin_memcpy(address, p->key.mesh, sizeof(address));
 	path = bpf_map_lookup_elem(&mp_hosts, address);
 	all = bpf_map_lookup_elem(&mp_unanswered, &of);
 	if (!all || bytes_per_s == 0 || (path && path->outside))
 		return true;
+	lately = host && mp_heard_lately(host->heard_ns, p->segment.now_ns);
 	bpf_spin_lock(&all->lock);
-	fits = mp_unanswered_fits(&all->queue, host ? &host->unanswered : NULL, bytes_per_s,
+	fits = mp_unanswered_fits(&all->queue, host ? &host->unanswered : NULL, lately, bytes_per_s,
 				  mp_unanswered_cost(p->segment.ip_bytes, p->segment.segments), p->segment.now_ns);
 	bpf_spin_unlock(&all->lock);
 	if (!fits)
@@ -189,8 +190,7 @@ __attribute__((noinline)) int mp_unanswered_end(struct mp_packet *p)
 	if (!host || !all)
 		return 0;
 	bpf_spin_lock(&all->lock);
-	mp_unanswered_take_back(&all->queue, bytes_per_s, p->acked.charged, p->segment.now_ns);
-	mp_unanswered_take_back(&host->unanswered, bytes_per_s, p->acked.charged, p->segment.now_ns);
+	mp_unanswered_take_back(&all->queue, &host->unanswered, bytes_per_s, p->acked.charged, p->segment.now_ns);
 	bpf_spin_unlock(&all->lock);
 	return 0;
 }

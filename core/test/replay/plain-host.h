@@ -74,6 +74,7 @@ static inline bool has_room(const struct packet *p)
 		return true;
 	return mp_unanswered_fits(host->heard ? &of_hosts : &of_strangers,
 				  host->heard ? &host->unanswered : NULL,
+				  host->heard && mp_heard_lately(host->heard_ns, p->now_ns),
 				  p->settings->unanswered_bytes_per_s,
 				  mp_unanswered_cost(p->ip_bytes, p->in->segments), p->now_ns);
 }
@@ -110,8 +111,7 @@ static inline void unanswered_end(const struct packet *p)
 
 	if (!bytes_per_s || !host->heard)
 		return;
-	mp_unanswered_take_back(&of_hosts, bytes_per_s, p->acked.charged, p->now_ns);
-	mp_unanswered_take_back(&host->unanswered, bytes_per_s, p->acked.charged, p->now_ns);
+	mp_unanswered_take_back(&of_hosts, &host->unanswered, bytes_per_s, p->acked.charged, p->now_ns);
 }
 
 /* Caps. */

@@ -17,6 +17,8 @@ MP_INLINE void mp_endpoint_down_begins(struct mp_endpoint *endpoint, uint32_t rt
 MP_INLINE enum mp_unanswered_verdict mp_endpoint_down_judge(struct mp_endpoint *endpoint,
 							    const struct mp_segment *segment)
 {
+	if (mp_endpoint_is_elsewhere(endpoint, segment->seq))
+		mp_endpoint_begins_anew(endpoint, segment->seq);
 	return mp_unanswered_judge(&endpoint->unanswered, endpoint->bytes, segment->payload_bytes,
 				   !mp_endpoint_is_idle(endpoint), segment->now_ns);
 }
@@ -73,6 +75,17 @@ MP_INLINE void mp_endpoint_note_stored(struct mp_endpoint *endpoint, const struc
 		return;
 	endpoint->stored_from = segment->seq + (stored ? 0 : segment->payload_bytes);
 	endpoint->storing = stored;
+}
+
+/*
+ * What is acknowledged nobody asks for any more. Else, without a loss, what the cache has would begin 2 GiB back, from
+ * where numbers seem to lie ahead. Without a branch, as mp_endpoint_paused_ns.
+ */
+MP_INLINE void mp_endpoint_note_acked(struct mp_endpoint *endpoint)
+{
+	bool older = mp_seq_before(endpoint->stored_from, endpoint->progress.ack);
+
+	endpoint->stored_from = (uint32_t)mp_select_u64(older, endpoint->progress.ack, endpoint->stored_from);
 }
 
 /*
@@ -174,6 +187,7 @@ MP_INLINE enum mp_ack_verdict mp_endpoint_down_ack(struct mp_endpoint *endpoint,
 	endpoint->pure_acks += mp_segment_is_pure_ack(segment);
 	if (!mp_endpoint_ack(endpoint, segment))
 		return MP_ACK_FORWARD;
+	mp_endpoint_note_acked(endpoint);
 	asks.top = mp_endpoint_heeds(endpoint, law, segment, top);
 	acked->counts = true;
 	acked->rtt_ticks = mp_sent_ack(&endpoint->sent, segment->ack, segment->now_ns);

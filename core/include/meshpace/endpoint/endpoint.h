@@ -102,6 +102,35 @@ MP_INLINE void mp_endpoint_touch(struct mp_endpoint *endpoint, uint64_t now_ns)
 	endpoint->last_ns = now_ns;
 }
 
+/*
+ * Whether data lies where its sender cannot be by what is known of it: so much went past unread, such as while the daemon
+ * stood still, that no ACK would ever fit again. Ahead that is beyond the largest window; back, where all is acknowledged,
+ * beyond what gets through as the window of a flow that nobody answers.
+ */
+MP_INLINE bool mp_endpoint_is_elsewhere(const struct mp_endpoint *endpoint, uint32_t seq)
+{
+	uint32_t first = endpoint->progress.ack - MP_UNANSWERED_WINDOW;
+
+	return endpoint->progress.seen && seq - first > MP_UNANSWERED_WINDOW + MP_TCP_WINDOW_MAX;
+}
+
+/*
+ * From such data on a flow that nobody answers is one that begins; what it was charged for still waits. Forged data may
+ * bring that about as well, but the next of its own does so again; and one that is answered is not asked.
+ */
+MP_INLINE void mp_endpoint_begins_anew(struct mp_endpoint *endpoint, uint32_t seq)
+{
+	endpoint->progress.ack = seq;
+	endpoint->sent.max_end = seq;
+	endpoint->sent.count = 0;
+	endpoint->sent.barred = false;
+	endpoint->dupack.started = false;
+	endpoint->dupack.tries = 0;
+	endpoint->storing = 0;
+	endpoint->unanswered.since_ns = 0;
+	endpoint->unanswered.from_bytes = endpoint->bytes;
+}
+
 /* A packet comes from the mesh. Returns whether its host is to be noted as heard: not again so soon. */
 MP_INLINE bool mp_endpoint_hears(struct mp_endpoint *endpoint, uint64_t now_ns)
 {

@@ -29,10 +29,21 @@ MP_INLINE uint64_t mp_queueing_ns(const struct mp_endpoint *endpoint)
 	return search->mean_ns - mp_min_u64(search->base_ns, search->mean_ns);
 }
 
+/*
+ * When a download's samples were heard, if they make rounds: one of MP_SEARCH_LEAST, none of which comes after a silence, is
+ * over by so many round trips. Of a flow so sparse that none ends D tells what waited once, and not what does now; 0.
+ */
+MP_INLINE uint64_t mp_queueing_down_heard_ns(const struct mp_search *search)
+{
+	uint64_t longest_ns = MP_SEARCH_LEAST * MP_SEARCH_SILENCE * search->round_ns;
+
+	return search->mean_at_ns && search->heard_ns <= search->mean_at_ns + longest_ns ? search->heard_ns : 0;
+}
+
 /* When that was heard; 0: never. */
 MP_INLINE uint64_t mp_queueing_heard_ns(const struct mp_endpoint *endpoint)
 {
-	return mp_max_u64(endpoint->echo.heard_ns, endpoint->estimate.search.heard_ns);
+	return mp_max_u64(endpoint->echo.heard_ns, mp_queueing_down_heard_ns(&endpoint->estimate.search));
 }
 
 /* A flow of which heard_ns is the latest sample; 0: none. It may have come a moment after now_ns, while a table was read. */

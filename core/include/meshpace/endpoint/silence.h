@@ -12,7 +12,8 @@
  *   how   What waits about the gateway has to go first: over the four hops within which packets interfere (GAP, section 4.1),
  *   long  D* of each (mp_law_even). As long again is for what then comes and goes undisturbed: MP_SILENCE_HOPS hops in all.
  *         At a stretch it is no longer than a retransmission time-out allows (MP_CAP_WAIT_NS), after which the senders of
- *         what waits would take it for lost.
+ *         what waits would take it for lost. The next stretch begins after as long without: in between what waits leaves,
+ *         and who is busy has half of the time whoever else begins something.
  *   how   In any ten seconds, the time over which a part is promised, it costs a tenth of that at most: half of it may be
  *   often saved (MP_SILENCE_SAVED_NS), the other half is earned meanwhile, a twentieth of the time. Where hosts that are not
  *         busy use more of the air than that, as much is earned as they use (mp_airtime_earn). Who asks often, as
@@ -66,16 +67,18 @@ MP_INLINE bool mp_silence_ask(struct mp_silence *silence, uint64_t earned_ns, ui
 {
 	uint64_t more_ns = mp_max_u64(earned_ns, silence->earned_ns) - silence->earned_ns;
 	uint64_t from_ns = mp_max_u64(silence->until_ns, now_ns), until_ns;
+	uint64_t stretch_ns = silence->from_ns;
 
 	silence->earned_ns = earned_ns;
 	silence->saved_ns = mp_min_u64(silence->saved_ns + more_ns, MP_SILENCE_SAVED_NS);
-	if (now_ns >= silence->until_ns)
-		silence->from_ns = now_ns;
+	if (now_ns >= silence->until_ns + (silence->until_ns - silence->from_ns))
+		stretch_ns = now_ns;
 	until_ns = mp_min_u64(now_ns + MP_SILENCE_HOPS * hop_wait_ns, from_ns + silence->saved_ns);
-	until_ns = mp_min_u64(until_ns, silence->from_ns + MP_CAP_WAIT_NS);
+	until_ns = mp_min_u64(until_ns, stretch_ns + MP_CAP_WAIT_NS);
 	if (until_ns <= from_ns)
 		return false;
 	silence->saved_ns -= until_ns - from_ns;
+	silence->from_ns = stretch_ns;
 	silence->until_ns = until_ns;
 	return true;
 }

@@ -15,9 +15,12 @@
  * - All hosts. The same bytes wait in one queue more: that of the hosts that were heard of, or that of
  *   strangers, of whom not one packet has come. Strangers have one of their own, lest addresses that are
  *   invented keep out somebody who is there; and they have none for each host, lest they take memory.
+ *   A window of who was heard lately waits in its own queue alone: else a few small packets a second to two
+ *   hosts that have left would fill that of all, and nobody's connection could begin.
  *
- * Each queue empties at 1/64 of what active hosts got lately; so all that nobody answers gets at most
- * 1/32 of what the air carries. While nobody is active nobody can be harmed, and nothing is lost.
+ * Each queue empties at 1/64 of what active hosts got lately; so all that goes to who is not there gets at
+ * most 1/32 of what the air carries, and what flows to a host that is there do not answer 1/64 beyond.
+ * While nobody is active nobody can be harmed, and nothing is lost.
  */
 #ifndef MESHPACE_UNANSWERED_H
 #define MESHPACE_UNANSWERED_H
@@ -168,16 +171,30 @@ MP_INLINE uint64_t mp_unanswered_depth_ns(uint64_t bytes_per_s)
 	return mp_max_u64(MP_UNANSWERED_DEPTH_NS, MP_UNANSWERED_DEPTH_BYTES * MP_NS_PER_S / bytes_per_s);
 }
 
-/* Whether what costs so many bytes fits into the queue of all and, unless that is NULL, of a host; then it waits there. */
-MP_INLINE bool mp_unanswered_fits(struct mp_unanswered_queue *all, struct mp_unanswered_queue *host,
+/* What of a host's queue lies beyond a window: so much of it waits in that of all, too, if the host was heard lately. */
+MP_INLINE uint64_t mp_unanswered_beyond_ns(uint64_t queue_ns, uint64_t bytes_per_s)
+{
+	uint64_t window_ns = MP_UNANSWERED_WINDOW * MP_NS_PER_S / bytes_per_s;
+
+	return mp_max_u64(queue_ns, window_ns) - window_ns;
+}
+
+/*
+ * Whether what costs so many bytes fits into the queue of all and, unless that is NULL, of a host; then it waits there.
+ * lately: the host was heard lately, and so has a window of its own.
+ */
+MP_INLINE bool mp_unanswered_fits(struct mp_unanswered_queue *all, struct mp_unanswered_queue *host, bool lately,
 				  uint64_t bytes_per_s, uint32_t bytes, uint64_t now_ns)
 {
 	uint64_t depth_ns = mp_unanswered_depth_ns(bytes_per_s), time_ns = bytes * MP_NS_PER_S / bytes_per_s;
-	uint64_t all_ns = mp_unanswered_queue_ns(all, depth_ns, now_ns) + time_ns;
-	uint64_t host_ns = 0;
+	uint64_t all_ns = mp_unanswered_queue_ns(all, depth_ns, now_ns), host_ns = 0;
 
 	if (host)
 		host_ns = mp_unanswered_queue_ns(host, depth_ns / 2, now_ns) + time_ns;
+	if (lately)
+		time_ns = mp_unanswered_beyond_ns(host_ns, bytes_per_s) -
+			  mp_unanswered_beyond_ns(host_ns - time_ns, bytes_per_s);
+	all_ns += time_ns;
 	if (all_ns > depth_ns || host_ns > depth_ns / 2)
 		return false;
 	all->empty_ns = now_ns + all_ns;
@@ -186,13 +203,30 @@ MP_INLINE bool mp_unanswered_fits(struct mp_unanswered_queue *all, struct mp_una
 	return true;
 }
 
-/* Bytes that waited in a queue are answered. */
-MP_INLINE void mp_unanswered_take_back(struct mp_unanswered_queue *queue, uint64_t bytes_per_s,
-				       uint32_t bytes, uint64_t now_ns)
+/* So much of a queue waits no more. */
+MP_INLINE void mp_unanswered_take_out(struct mp_unanswered_queue *queue, uint64_t depth_ns, uint64_t time_ns,
+				      uint64_t now_ns)
 {
-	uint64_t queue_ns = mp_unanswered_queue_ns(queue, mp_unanswered_depth_ns(bytes_per_s), now_ns);
+	uint64_t queue_ns = mp_unanswered_queue_ns(queue, depth_ns, now_ns);
 
-	queue->empty_ns = now_ns + queue_ns - mp_min_u64(queue_ns, bytes * MP_NS_PER_S / bytes_per_s);
+	queue->empty_ns = now_ns + queue_ns - mp_min_u64(queue_ns, time_ns);
+}
+
+/*
+ * Bytes that waited in the queues of a host and of all are answered. Of that of all no more is taken out than was put in
+ * for a host that was heard lately, lest its answers make room for those who have left.
+ */
+MP_INLINE void mp_unanswered_take_back(struct mp_unanswered_queue *all, struct mp_unanswered_queue *host,
+				       uint64_t bytes_per_s, uint32_t bytes, uint64_t now_ns)
+{
+	uint64_t depth_ns = mp_unanswered_depth_ns(bytes_per_s);
+	uint64_t host_ns = mp_unanswered_queue_ns(host, depth_ns / 2, now_ns);
+	uint64_t time_ns = mp_min_u64(bytes * MP_NS_PER_S / bytes_per_s, host_ns);
+	uint64_t beyond_ns = mp_unanswered_beyond_ns(host_ns, bytes_per_s) -
+			     mp_unanswered_beyond_ns(host_ns - time_ns, bytes_per_s);
+
+	mp_unanswered_take_out(host, depth_ns / 2, time_ns, now_ns);
+	mp_unanswered_take_out(all, depth_ns, beyond_ns, now_ns);
 }
 
 /*

@@ -16,7 +16,8 @@
  */
 #define MP_AIR_PRESENT 30u
 #define MP_AIR_STALLED 10u       /* after which its sender waits for the first of these */
-#define MP_AIR_NEW 20u           /* steps of a newcomer, whose demand shows only when its slow start is over */
+#define MP_AIR_NEW 20u           /* steps of a newcomer, whose demand shows only when its slow start is over, */
+#define MP_AIR_BEGINS_BYTES 1500u /* and who has had more than that: what fits one packet is all there is of many a report */
 #define MP_AIR_ALL_Q16 (1u << 20) /* a demand without bound, 16 */
 #define MP_AIR_SPARE_Q16 3277u   /* .05, beside twice what is used: who uses nothing can begin, */
 #define MP_AIR_SPARE_PARTS 8u    /* but all who use nothing have no more than an eighth of the air */
@@ -48,6 +49,7 @@ struct mp_air_way {
 	uint64_t before_bytes;      /* delivered at the previous step */
 	uint64_t before_again;      /* again_packets then */
 	uint64_t before_excess;     /* excess_bytes then */
+	uint64_t came_bytes;        /* delivered before it came */
 	uint64_t rate_bytes_per_s;  /* r, smoothed */
 	uint64_t latest_bytes_per_s; /* in the latest step */
 	uint64_t excess_bytes_per_s; /* a, smoothed likewise */
@@ -79,6 +81,7 @@ struct mp_air {
 	uint32_t air_q16;          /* L */
 	uint32_t steps;            /* that the latest one was */
 	uint32_t present;          /* n */
+	uint32_t wanting;          /* of those, that want all that they can get */
 	uint32_t busy;             /* of those, that keep the air busy (mp_air_is_busy) */
 	uint64_t silence_ns;       /* earned so far (mp_airtime_earn) */
 	uint64_t weights_q16;      /* of those who are there */
@@ -140,7 +143,8 @@ MP_INLINE uint64_t mp_air_grew(uint64_t *before, uint64_t sum, uint64_t elapsed_
 /* A step's progress of one way: its rate, and whether it is there. */
 MP_INLINE void mp_air_progress(struct mp_air_way *way, uint64_t elapsed_us)
 {
-	bool progresses = way->delivered_bytes > way->before_bytes;
+	uint64_t before_bytes = way->before_bytes;
+	bool progresses = way->delivered_bytes > before_bytes;
 	uint64_t bytes_per_s = mp_air_grew(&way->before_bytes, way->delivered_bytes, elapsed_us);
 	uint64_t excess_bytes_per_s = mp_air_grew(&way->before_excess, way->excess_bytes, elapsed_us);
 	bool comes = progresses && !way->present;
@@ -149,10 +153,13 @@ MP_INLINE void mp_air_progress(struct mp_air_way *way, uint64_t elapsed_us)
 	way->quiet = progresses ? 0 : (uint32_t)mp_min_u64((uint64_t)way->quiet + steps, 0xffffffffu);
 	way->present = progresses || (way->present && way->quiet < MP_AIR_PRESENT);
 	way->age = comes ? 0 : (uint32_t)mp_min_u64((uint64_t)way->age + steps, 0xffffffffu);
-	way->whole = comes || way->again_packets > way->before_again ? 0 : (uint32_t)mp_min_u64((uint64_t)way->whole + steps, 0xffffffffu);
+	way->whole = way->again_packets > way->before_again ? 0
+		     : comes ? MP_AIR_PRESENT : (uint32_t)mp_min_u64((uint64_t)way->whole + steps, 0xffffffffu);
 	way->before_again = way->again_packets;
-	if (comes)
+	if (comes) {
 		way->rate_bytes_per_s = bytes_per_s;
+		way->came_bytes = before_bytes;
+	}
 	way->latest_bytes_per_s = bytes_per_s;
 	way->rate_bytes_per_s = mp_air_smoothed(way->rate_bytes_per_s, bytes_per_s, steps);
 	way->excess_bytes_per_s = mp_air_smoothed(way->excess_bytes_per_s, excess_bytes_per_s, steps);
@@ -226,7 +233,8 @@ MP_INLINE bool mp_air_demand(const struct mp_air *air, const struct mp_air_host 
 	uint64_t used_q16 = mp_min_u64(carried_q16, MP_AIR_ALL_Q16);
 	bool wants = way->present && way->wanting_flows && way->quiet < MP_AIR_STALLED &&
 		     mp_air_has_more(air, host, way, used_q16);
-	bool begins = way->present && way->flows && way->age < MP_AIR_NEW;
+	bool begins = way->present && way->flows && way->age < MP_AIR_NEW &&
+		      way->delivered_bytes > way->came_bytes + MP_AIR_BEGINS_BYTES;
 
 	way->wants = wants;
 	way->used_q16 = (uint32_t)used_q16;

@@ -43,7 +43,7 @@
 #include "alone.h"
 #include "search.h"
 
-/* What else may wait beside each other host: its two aggregates (mp_law_even). */
+/* What else may wait beside each other host that wants all: its two aggregates (mp_law_even). */
 #define MP_AIRTIME_OTHER_NS (2 * 5484 * MP_NS_PER_US)
 #define MP_AIRTIME_GAIN_Q16 655     /* k */
 #define MP_AIRTIME_DAMPING_Q16 6554 /* p */
@@ -136,7 +136,7 @@ MP_INLINE uint64_t mp_airtime_wait_ns(const struct mp_air *air, const struct mp_
 {
 	uint64_t hops = mp_min_u64(mp_max_u64(host->hops, 1), MP_TTL_HOPS_MAX);
 
-	return hops * hop_wait_ns + (mp_max_u64(air->present, 1) - 1) * MP_AIRTIME_OTHER_NS;
+	return hops * hop_wait_ns + (mp_max_u64(air->wanting, 1) - 1) * MP_AIRTIME_OTHER_NS;
 }
 
 /* e; returns whether anybody was heard. */
@@ -190,6 +190,12 @@ MP_INLINE bool mp_airtime_lacks(const struct mp_air_host *host, uint32_t n)
 			return true;
 	}
 	return false;
+}
+
+/* Whether (1) tells of C (alone.h): not while the air is overfull though everybody gets what he is held to. */
+MP_INLINE bool mp_airtime_tells(const struct mp_air *air, const struct mp_air_host *host, uint32_t n)
+{
+	return air->error_q16 >= 0 || !air->shared || mp_airtime_lacks(host, n);
 }
 
 /* x (1 + e gain), Q16. */
@@ -267,12 +273,16 @@ MP_INLINE void mp_airtime_earn(struct mp_air *air, const struct mp_air_host *hos
 MP_INLINE uint32_t mp_airtime_step(struct mp_air *air, struct mp_air_host *host, uint32_t n, uint64_t hop_wait_ns,
 			       uint64_t now_ns)
 {
-	uint32_t i, want = 0, in_force_q16;
+	uint32_t i, in_force_q16;
 	bool heard, used_up;
 
 	mp_air_measure(air, host, n, now_ns);
-	for (i = 0; i < 2 * n; i++)
-		want += mp_air_demand(air, &host[i / 2], &host[i / 2].way[i % 2]);
+	air->wanting = 0;
+	for (i = 0; i < n; i++) {
+		bool down = mp_air_demand(air, &host[i], &host[i].way[0]), up = mp_air_demand(air, &host[i], &host[i].way[1]);
+
+		air->wanting += down || up;
+	}
 	mp_airtime_earn(air, host, n);
 	mp_alone_guess(host, n);
 	heard = mp_airtime_error(air, host, n, hop_wait_ns);
@@ -280,16 +290,16 @@ MP_INLINE uint32_t mp_airtime_step(struct mp_air *air, struct mp_air_host *host,
 		air->air_q16 = MP_ONE_Q16;
 	mp_alone_forget(air, host, n);
 	used_up = heard ? air->error_q16 < (int32_t)(MP_ONE_Q16 / 2) : air->present == 1;
-	if (want && used_up)
+	if (air->wanting && used_up && mp_airtime_tells(air, host, n))
 		mp_alone_learn(air, host, n);
-	else if (want)
+	else if (air->wanting && !used_up)
 		mp_alone_rise(air, host, n);
 	if (air->air_q16 > MP_ONE_Q16 && mp_airtime_lacks(host, n))
 		air->error_q16 = -(int32_t)MP_ONE_Q16;
 	if (air->error_q16 < 0 || mp_airtime_binds(host, n))
 		air->air_q16 = mp_airtime_by_q16(air->air_q16, air->error_q16, (int64_t)air->steps * MP_AIRTIME_GAIN_Q16);
 	air->air_q16 = (uint32_t)mp_max_u64(mp_min_u64(air->air_q16, MP_AIRTIME_MOST_Q16), MP_AIRTIME_LEAST_Q16);
-	air->shared = air->present > 1 && want && mp_alone_is_known(host, n);
+	air->shared = air->present > 1 && air->wanting && mp_alone_is_known(host, n);
 	in_force_q16 = mp_airtime_by_q16(air->air_q16, air->error_q16, MP_AIRTIME_DAMPING_Q16);
 	mp_airtime_admit(air, host, n, in_force_q16);
 	return mp_airtime_hold(air, host, n, mp_airtime_level_q16(air, host, n, in_force_q16));

@@ -10,6 +10,9 @@
  *
  *   g_i = w_i P_i / (R + sum of w_j^2 P_j);  ln C_i += g_i ln(sum);  P_i -= g_i w_i P_i;  P_i += Q, at most P_0
  *
+ * While more waits than D* (airtime.h) and nobody lacks what he is held to, the sum is what the gateway allows, and tells
+ * nothing: what waits is of others' making, or L is falling. C_i that followed would fall for ever.
+ *
  * Who is alone has w = 1, and C_i is what arrives. Beside one whose C is known all of the correction is a newcomer's. Who
  * has never been heard is taken to have the best known one's C, by their hops: a packet takes the air of min(h, 4) hops,
  * for four hops away it is sent on while the next one begins (GAP, section 4.1).

@@ -78,6 +78,7 @@ struct mp_search {
 	uint64_t late_ns;      /* RTT_wired, at a sender (mp_estimate_set_late); 0 at a gateway */
 	uint64_t began_ns;     /* this round */
 	uint64_t heard_ns;     /* the latest sample */
+	uint64_t mean_at_ns;   /* when D was last measured, at the end of a round; 0: not yet */
 	uint64_t sum_ns;       /* of this round's samples, cut */
 	uint32_t count;        /* of them */
 	uint32_t ack;          /* highest acknowledgement when the round began */
@@ -211,6 +212,7 @@ MP_INLINE void mp_search_round(struct mp_search *search, const struct mp_path *p
 	int64_t damping_q16 = omit & MP_OMIT_DAMPING ? 0 : MP_SEARCH_DAMPING_Q16, error_q16;
 
 	search->mean_ns = search->sum_ns / search->count;
+	search->mean_at_ns = now_ns;
 	search->round_ns = mp_max_u64(search->mean_ns, search->base_ns + wait_ns);
 	error_q16 = mp_search_error_q16(search->base_ns + wait_ns, search->mean_ns, wait_ns);
 	if (search->shared) {
