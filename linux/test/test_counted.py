@@ -88,10 +88,16 @@ def test_what_is_neither_tcp_nor_udp_counts_for_its_host(place: Arena, start: St
     """Tunnels, fragments and extension headers took air that was nobody's."""
     gateway = begin(place, start)
     packets = list(others())
-    for kind, packet in others(from_mesh=True):  # who says nothing is a stranger
+    from_mesh = list(others(from_mesh=True))
+    for (
+        kind,
+        packet,
+    ) in from_mesh:  # who says nothing is a stranger, and to whom nothing came has no part
         raw(place, MESH, packet, kind)
     for kind, packet in packets:
         raw(place, WIRED, packet, kind)
+    for kind, packet in from_mesh:
+        raw(place, MESH, packet, kind)
     # ::ffff:10.1.0.7, and fd00::7
     ends = {bytes(10) + b"\xff\xff\x0a\x01\x00\x07": 0x0800, b"\xfd" + bytes(14) + b"\x07": 0x86DD}
     heard = dict(maps.rows(gateway, "mp_heard"))

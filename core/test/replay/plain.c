@@ -93,9 +93,12 @@ static void ack_from_mesh(struct packet *p, struct replay_outcome *outcome)
 
 static void from_mesh(struct packet *p, struct replay_outcome *outcome)
 {
+	struct host *host;
+
 	if (p->in->udp) {
 		hear(p);
-		host_of(p->in->flow.v6, p->in->flow.host)->other_bytes[1] += p->ip_bytes;
+		host = host_of(p->in->flow.v6, p->in->flow.host);
+		host->other_bytes[1] += host->other_bytes[0] ? p->ip_bytes : 0;
 		return;
 	}
 	p->asks = p->settings->option == 1 && p->in->asks && !p->in->has_signature;
