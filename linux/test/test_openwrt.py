@@ -70,6 +70,10 @@ def one_way(configuration: Table, of: str) -> Table:
 def test_the_program_takes_what_is_written(router: Router, of: str, tmp_path: Path) -> None:
     """Else a router's gateway does not start, whatever UCI says."""
     wanted = one_way(every_key(), of)
+    token = tmp_path / "web-token"
+    token.write_text("00112233445566778899aabbccddeeff\n")
+    token.chmod(0o600)
+    wanted["web"]["token_file"] = str(token)
     done = router.toml(Uci.of(wanted))
     assert done.returncode == 0, done.stderr
     assert tomllib.loads(done.stdout) == wanted

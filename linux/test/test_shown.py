@@ -13,27 +13,19 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 from conftest import StartGateway
 from harness import net
 from harness.gateway import PATIENCE_S, Gateway, host, until
+from harness.schema import valid
 from harness.transfer import Transfer
 from test_config import one_line
 
 ROOT = Path(__file__).parents[2]
-SCHEMA = ROOT / "docs" / "operate" / "status.schema.json"
 DASHBOARD = ROOT / "packaging" / "grafana" / "meshpace.json"
 METRICS = "127.0.0.1:9873"
 # A series' name in a query: all of the gateway's begin so.
 SERIES = re.compile(r"\bmeshpace_\w+")
-
-
-def valid(status: dict[str, Any]) -> dict[str, Any]:
-    schema = json.loads(SCHEMA.read_text())
-    jsonschema.Draft202012Validator.check_schema(schema)
-    jsonschema.Draft202012Validator(schema).validate(status)
-    return status
 
 
 def both(network: net.Network) -> tuple[Transfer, Transfer]:

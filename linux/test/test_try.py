@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from harness import air, net
 from harness.gateway import Gateway, Table, host, until
+from harness.schema import valid
 from harness.traces import Traces, left_behind
 from harness.transfer import SO_MAX_PACING_RATE, Result, Transfer, window
 
@@ -76,7 +77,7 @@ def begin(gateway: Gateway, seconds: int) -> None:
 def status(gateway: Gateway) -> Any:
     """None while the program starts again."""
     shown = gateway.call("status", "--json")
-    return json.loads(shown.stdout) if shown.returncode == 0 else None
+    return valid(json.loads(shown.stdout)) if shown.returncode == 0 else None
 
 
 def released(gateway: Gateway) -> str:
