@@ -229,6 +229,33 @@ static void test_idle_senders(void)
 	CHECK_NEAR(mp_interval_ns(&estimate, &law, 0), before_ns, 0.2, 0);
 }
 
+/*
+ * While hosts share the air an application sends little, and then all it can, alone: what it sent meanwhile is not what the
+ * path carries, or it has some packets a second ever after.
+ */
+static void test_little_while_shared(void)
+{
+	uint64_t now_ns = MP_NS_PER_S;
+	uint32_t i, ack = 0;
+
+	law = mp_law_even();
+	memset(&path, 0, sizeof(path));
+	memset(&estimate, 0, sizeof(estimate));
+	path.hops = 1;
+	path.data_bytes = PACKET;
+	mp_estimate_set_shared(&estimate, true);
+	for (i = 0; i < 1000; i++)
+		mp_search_add(&estimate.search, &path, law.hop_wait_ns, law.omit, 4 * MS, now_ns += 10 * MS, ack += 100);
+	mp_estimate_set_shared(&estimate, false);
+	CHECK(estimate.search.paced_ns <= estimate.search.round_ns / 2, "%.1f ms a packet, round trips of %.1f",
+	      (double)estimate.search.paced_ns / 1e6, (double)estimate.search.round_ns / 1e6);
+	for (i = 0; i < 1000; i++) {
+		now_ns += estimate.search.paced_ns;
+		mp_search_add(&estimate.search, &path, law.hop_wait_ns, law.omit, 4 * MS, now_ns, ack += PACKET);
+	}
+	CHECK(estimate.search.paced_ns < MS, "%.1f ms a packet", (double)estimate.search.paced_ns / 1e6);
+}
+
 /* The path's rate falls to a quarter, and comes back. */
 static void test_follows(void)
 {
@@ -295,6 +322,7 @@ int main(int argc, char **argv)
 	test_after_a_break();
 	test_a_silence_is_no_rate();
 	test_idle_senders();
+	test_little_while_shared();
 	test_follows();
 	test_yields_not_everything();
 	test_anything();

@@ -52,7 +52,11 @@ MeshpaceHosts::Demands(const Key& key, const mp_demand& demand)
         auto& share = m_hosts[key].share;
         share.flows++;
         share.wanting_flows += mp_flow_wants(&demand);
-        share.again_packets += demand.again_packets;
+    }
+    // Of one that pauses, too: a sum that came back would count anew, as a loss.
+    if (const auto found = m_hosts.find(key); found != m_hosts.end())
+    {
+        found->second.share.again_packets += demand.again_packets;
     }
 }
 

@@ -193,10 +193,13 @@ MP_INLINE uint64_t mp_search_lasts_ns(const struct mp_search *search)
 	return search->mean_ns + (search->found ? search->late_ns : 0);
 }
 
-/* Its host's share bounds a flow, and the search will begin again from what arrives now. */
-MP_INLINE void mp_search_follow(struct mp_search *search, uint64_t arrived_ns)
+/*
+ * Its host's share bounds a flow, and the search will begin again from what arrives now; but no slower than a search may
+ * be: of an application that sends little the path would else seem to carry no more, and no round would end any more.
+ */
+MP_INLINE void mp_search_follow(struct mp_search *search, uint64_t arrived_ns, uint64_t longest_ns)
 {
-	search->interval_ns = mp_min_u64(mp_max_u64(arrived_ns, MP_NS_PER_US), MP_SEARCH_LONGEST_NS);
+	search->interval_ns = mp_min_u64(mp_min_u64(mp_max_u64(arrived_ns, MP_NS_PER_US), longest_ns), MP_SEARCH_LONGEST_NS);
 	search->overshoots = 0;
 	search->found = false;
 	search->paced_ns = 0;
@@ -216,7 +219,7 @@ MP_INLINE void mp_search_round(struct mp_search *search, const struct mp_path *p
 	search->round_ns = mp_max_u64(search->mean_ns, search->base_ns + wait_ns);
 	error_q16 = mp_search_error_q16(search->base_ns + wait_ns, search->mean_ns, wait_ns);
 	if (search->shared) {
-		mp_search_follow(search, arrived_ns);
+		mp_search_follow(search, arrived_ns, mp_search_longest_ns(search, wait_ns, omit));
 		mp_search_begin(search, now_ns, ack);
 		return;
 	}
