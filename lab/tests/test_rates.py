@@ -178,6 +178,7 @@ def test_a_search_for_a_system_as_a_whole(own: Path) -> None:
     """Else each point of a sweep would have rates of its own, where one set is asked for."""
     sweep = 'sweep = { key = "wired.delay_ms", values = [10.0, 20.0] }\n[experiment.search]'
     text = OWN.replace("[experiment.search]", sweep).replace("rounds = 1", 'each = "system"')
+    text = text.replace('plot = "flows"', 'plot = "sweep"')
     (own / "own.toml").write_text(text)
     loaded = definition.load_experiment(own / "own.toml", quick=False)
     (outcome,) = reproduce.reproduce([loaded], reproduce.Workers())

@@ -271,9 +271,9 @@ def test_results_do_not_depend_on_workers(tmp_path: Path, monkeypatch: pytest.Mo
     ("measure", "more", "error"),
     [
         ("guarantee_least", 'hosts = ["RL3"]', 'check.0.hosts: unknown host or person "RL3"; '),
-        ("goodput", 'hosts = ["A"]', 'check.0.hosts: "goodput" is of no hosts; remove it'),
-        ("nash", 'flows = ["near"]', 'check.0.flows: "nash" is of hosts; give hosts instead'),
-        ("nash", 'while = ["near"]', 'check.0.while: "nash" is of hosts; give hosts instead'),
+        ("goodput", 'hosts = ["A"]', '"goodput" is of no hosts; give flows or while instead'),
+        ("nash", 'flows = ["near"]', 'check.0.flows: "nash" is of no flows; give hosts instead'),
+        ("nash", 'while = ["near"]', 'check.0.while: "nash" is of no while; give hosts instead'),
         ("nash", '[[experiment.picture]]\nid = "p"\nhosts = ["A"]', "picture.0.hosts: "),
     ],
 )

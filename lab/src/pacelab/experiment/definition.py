@@ -243,7 +243,9 @@ def _drawable(picture: Picture, about: About, where: Where) -> Picture:
     if picture.kind == "sweep" and not about.sweep:
         raise where.error(f'has no sweep, over which to draw "{picture.id}"; give one, or "flows"')
     if picture.kind != "sweep" and about.sweep and picture.at is None:
-        raise where.error(f'picture "{picture.id}" is of one value of the sweep; say "at" which')
+        raise where.error(
+            f'picture "{picture.id}" is of one value of the sweep; say "at" which, or draw "sweep"'
+        )
     if picture.kind in NO_MEASURE and picture.stated("measure"):
         raise where.error(
             f'picture "{picture.id}": measure has no meaning for kind "{picture.kind}"; remove it'
