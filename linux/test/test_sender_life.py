@@ -259,6 +259,34 @@ def test_a_follower_outlives_its_interface(mesh: net.Network, tmp_path: Path) ->
         assert follower.poll() is None
 
 
+def test_a_follower_finds_another_gateway(mesh: net.Network, tmp_path: Path) -> None:
+    """Before its route was there every neighbour counted as beyond it; and another may be further away."""
+    add = ("link", "add", "mesh9", "type", "veth", "peer", "name", "peer9")
+    mesh.host.ip(*add)
+    for device in ("mesh9", "peer9"):
+        mesh.host.ip("link", "set", device, "up")
+    mesh.host.ip("address", "add", "10.9.9.1/24", "dev", "mesh9")
+    route = ("route", "replace", "default", "dev", "mesh9", "metric", "5", "via")
+    with Sender(mesh.host, tmp_path, mesh="mesh9") as sender, sender.following() as follower:
+        for gateway in ("10.9.9.2", "10.9.9.3"):
+            mesh.host.ip(*route, gateway)
+            _says(follower, f"the gateway is now {gateway}")
+        mesh.host.ip("route", "del", "default", "dev", "mesh9", "metric", "5")
+        with pytest.raises(subprocess.TimeoutExpired):
+            follower.wait(6)
+        mesh.host.ip(*route, "10.9.9.2")
+        _says(follower, "the gateway is now 10.9.9.2")
+
+
+def _says(process: "subprocess.Popen[str]", words: str) -> None:
+    """Reads on until it does."""
+    assert process.stderr is not None
+    for line in process.stderr:
+        if words in line:
+            return
+    pytest.fail(f"never said: {words}")
+
+
 def test_a_thousand_flows_are_shown(
     mesh: net.Network, sender: Sender, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -227,7 +227,7 @@ pub struct SenderOn {
     /// Do not ask the gateway for RTT_wired: the law then uses the whole RTT
     #[arg(long)]
     pub no_ask: bool,
-    /// Stay, and follow the mesh's tables
+    /// Stay, and follow the mesh's tables and the default route's gateway
     #[arg(long)]
     pub follow: bool,
 }

@@ -7,7 +7,7 @@ mod rows;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-use meshpace_paths::Sources;
+use meshpace_paths::{DefaultRoute, Sources};
 
 use crate::base::errors::{bail, usage, Context, Error, Result};
 use crate::base::lock::{Lock, Owner};
@@ -209,7 +209,15 @@ fn on(arguments: &SenderOn) -> Result<()> {
     tell_surroundings(&path);
     system::notify_ready();
     if arguments.follow {
-        follow(&choice, &installed, sources, &way, &mut changes)?;
+        Follower {
+            choice: &choice,
+            installed: &installed,
+            changes: &mut changes,
+            sources,
+            ifindex: system::interface_index(&way.mesh).unwrap_or(0),
+            way,
+        }
+        .run()?;
     }
     Ok(())
 }
@@ -228,22 +236,24 @@ impl Way {
             .mesh
             .as_ref()
             .or(choice.config.mesh.as_ref());
-        let chosen = match named {
-            Some(mesh) => routes.iter().find(|route| route.interface == *mesh),
-            None => routes.first(),
-        };
         let mesh = named
-            .cloned()
-            .or(chosen.map(|route| route.interface.clone()));
+            .or(routes.first().map(|route| &route.interface))
+            .cloned();
         let mesh = mesh.ok_or_else(|| {
             usage("no default route; name the interface to the mesh with --mesh IF")
         })?;
         system::interface_index(&mesh)?;
         Ok(Self {
+            gateway: gateway_by(&mesh, &routes),
             mesh,
-            gateway: chosen.and_then(|route| route.gateway),
         })
     }
+}
+
+/// The next hop of the preferred default route through the interface.
+fn gateway_by(mesh: &str, routes: &[DefaultRoute]) -> Option<IpAddr> {
+    let chosen = routes.iter().find(|route| route.interface == mesh);
+    chosen.and_then(|route| route.gateway)
 }
 
 /// The mesh's tables are read in the background; at the start they are waited for.
@@ -266,50 +276,65 @@ fn first_path(
     }
 }
 
-/// Until the process is ended: what cannot be read at the moment may be a moment later.
-fn follow(
-    choice: &Choice,
-    installed: &Installed,
-    mut sources: Sources,
-    way: &Way,
-    changes: &mut Changes,
-) -> Result<()> {
-    let mut before = (0, 0, 0);
-    let mut ifindex = system::interface_index(&way.mesh).unwrap_or(0);
-    let mut fault = None;
-    loop {
-        std::thread::sleep(FOLLOW);
-        let looked = look_again(&mut sources, &way.mesh, &mut ifindex, changes);
-        tell(looked.err(), &mut fault);
-        let path = look_up(choice, &sources, way.gateway);
-        let now = (path.hops, path.kbps, path.link.h_cs);
-        if before != now {
-            log::info!("{} hops ({}), {} kbit/s", path.hops, path.source, path.kbps);
-            if let Some(around) = &path.surroundings {
-                log::info!("law map: {}", around.summary());
-            }
-            before = now;
-        }
-        installed.set(&settings(&path, choice, way))?;
-    }
+/// What `--follow` goes on with.
+struct Follower<'a> {
+    choice: &'a Choice<'a>,
+    installed: &'a Installed,
+    changes: &'a mut Changes,
+    sources: Sources,
+    way: Way,
+    ifindex: i32,
 }
 
-/// The tables, and the interface, which is another one where somebody made it anew.
-fn look_again(
-    sources: &mut Sources,
-    mesh: &str,
-    ifindex: &mut i32,
-    changes: &mut Changes,
-) -> Result<()> {
-    let now = system::interface_index(mesh)?;
-    if now != *ifindex {
-        send_singly(mesh, changes)?;
-        log::info!("{mesh} has been made anew");
-        *ifindex = now;
+impl Follower<'_> {
+    /// Until the process is ended: what cannot be read at the moment may be a moment later.
+    fn run(mut self) -> Result<()> {
+        let mut before = (0, 0, 0);
+        let mut fault = None;
+        loop {
+            std::thread::sleep(FOLLOW);
+            self.look_for_the_gateway();
+            let looked = self.look_again();
+            tell(looked.err(), &mut fault);
+            let path = look_up(self.choice, &self.sources, self.way.gateway);
+            let now = (path.hops, path.kbps, path.link.h_cs);
+            if before != now {
+                log::info!("{} hops ({}), {} kbit/s", path.hops, path.source, path.kbps);
+                if let Some(around) = &path.surroundings {
+                    log::info!("law map: {}", around.summary());
+                }
+                before = now;
+            }
+            self.installed
+                .set(&settings(&path, self.choice, &self.way))?;
+        }
     }
-    sources
-        .refresh()
-        .context("the mesh's tables cannot be read")
+
+    /// The gateway may be another one by now, or have been told after the start. While no default route leads through the
+    /// interface nothing leaves by one, and what was known stays. Another interface with the default route is no mesh
+    /// for that: it may be the uplink in reserve.
+    fn look_for_the_gateway(&mut self) {
+        let Some(gateway) = gateway_by(&self.way.mesh, &routes::default_routes()) else {
+            return;
+        };
+        if self.way.gateway != Some(gateway) {
+            log::info!("the gateway is now {gateway}");
+            self.way.gateway = Some(gateway);
+        }
+    }
+
+    /// The tables, and the interface, which is another one where somebody made it anew.
+    fn look_again(&mut self) -> Result<()> {
+        let now = system::interface_index(&self.way.mesh)?;
+        if now != self.ifindex {
+            send_singly(&self.way.mesh, self.changes)?;
+            log::info!("{} has been made anew", self.way.mesh);
+            self.ifindex = now;
+        }
+        self.sources
+            .refresh()
+            .context("the mesh's tables cannot be read")
+    }
 }
 
 /// Says once what is wrong, and that it no longer is.
