@@ -260,7 +260,7 @@ def test_a_follower_outlives_its_interface(mesh: net.Network, tmp_path: Path) ->
 
 
 def test_a_follower_finds_another_gateway(mesh: net.Network, tmp_path: Path) -> None:
-    """Before its route was there every neighbour counted as beyond it; and another may be further away."""
+    """Without a route neighbours count as beyond it; and another gateway may be further away."""
     add = ("link", "add", "mesh9", "type", "veth", "peer", "name", "peer9")
     mesh.host.ip(*add)
     for device in ("mesh9", "peer9"):
