@@ -43,7 +43,13 @@ licences >"$folder/licences"
 install -m 755 "$program" "$folder/meshpace"
 cp "$root"/packaging/systemd/*.service "$root/CHANGELOG.md" "$root/LICENSE" "$folder"
 mkdir "$folder/documents"
-cp "$root"/docs/operate/*.md "$root"/docs/operate/{gateway.toml,status.schema.json} "$folder/documents"
+cp "$root"/docs/operate/{gateway.toml,status.schema.json} "$root/packaging/grafana/meshpace.json" \
+    "$folder/documents"
+# What is not installed is named by its place in the sources instead of a link.
+for page in "$root"/docs/operate/*.md; do
+    sed -E 's|\[([^]]*)\]\(\.\./\.\./([^)#]*)[^)]*\)|\1: `\2` of the sources|g
+            s|\[([^]]*)\]\(\.\./([^)#]*)[^)]*\)|\1: `docs/\2` of the sources|g' "$page" >"$folder/documents/$(basename "$page")"
+done
 # Values are shown as they are by default, each behind a "#": who has changed one line keeps to the defaults of a
 # later version in all others.
 sed -E 's/^([a-z_]+ = )/# \1/' "$root/docs/operate/gateway.toml" >"$folder/gateway.toml"

@@ -200,6 +200,18 @@ def test_who_cannot_start_ends_nobody(network: net.Network, start: StartGateway)
         network.gateway.ip("link", "del", "br9")
 
 
+def test_a_trace_that_cannot_be_written_ends_nobody(
+    network: net.Network, start: StartGateway
+) -> None:
+    """With --replace, too."""
+    gateway = start(network)
+    words = ("gateway", "--mesh", "mesh0", "--replace", "--record", "/nowhere/trace")
+    begun = gateway.call(*words)
+    assert begun.returncode == 2, begun
+    assert "--record /nowhere/trace: No such file" in one_line(begun.stderr)
+    assert gateway.alive
+
+
 def test_a_wired_interface_need_not_be_there(network: net.Network, tmp_path: Path) -> None:
     """It is shown, and nothing is done on it."""
     gateway = Gateway(network.gateway, tmp_path, "observe", {}, "--wired", "ppp9")

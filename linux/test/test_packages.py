@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The packages: in Debian 12 and 13 they install, start nothing, and leave nothing behind."""
 
+import json
+import re
 import shutil
 import tarfile
 from collections.abc import Iterator
@@ -101,6 +103,16 @@ def test_the_configuration_changes_nothing(packed: Packed) -> None:
     assert stated
     assert all(line.startswith("[") for line in stated), stated
     run(PROGRAM, "config", "check", configuration)
+
+
+def test_documents_lead_somewhere(packed: Packed) -> None:
+    """Else who reads them where they are installed finds dead links."""
+    pages = sorted((packed.contents / "documents").glob("*.md"))
+    assert len(pages) > 5
+    for page in pages:
+        for link in re.findall(r"\]\(([^)#]+)", page.read_text()):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"
+    assert json.loads((packed.contents / "documents/meshpace.json").read_text())["panels"]
 
 
 def test_a_small_router_has_room(packed: Packed) -> None:

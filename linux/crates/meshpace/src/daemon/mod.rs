@@ -118,6 +118,7 @@ impl Gateway {
             records: record.is_some().into(),
             ..Default::default()
         };
+        let recording = record.map(Recording::open).transpose()?;
         let mut programs = Programs::load(limits)?;
         // Only now: a gateway that is replaced goes on where this one cannot start.
         let lock = control::lock(task.mesh(), replace)?;
@@ -132,7 +133,6 @@ impl Gateway {
             Err(error) => log::warn!("a gateway that ended left something behind: {error:#}"),
         }
         task.find_wired();
-        let recording = record.map(Recording::open).transpose()?;
         let maps = Arc::new(programs.maps()?);
         let recording = match recording {
             Some(recording) => Some(recording.start(programs.records()?)?),

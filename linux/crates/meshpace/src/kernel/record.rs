@@ -130,24 +130,35 @@ pub struct Recording {
 }
 
 impl Recording {
+    /// What is in the file stays until [`Self::start`]: a gateway that is about to be replaced may still write there.
     pub fn open(path: &Path) -> Result<Self> {
-        let file = File::create(path)
-            .map_err(|error| usage(format!("--record {}: {error}", path.display())))?;
-        let mut output = Output {
-            file: BufWriter::new(file),
-            path: path.into(),
-            written: 0,
-            full: false,
-        };
-        output.add(&format!(
+        let mut how = File::options();
+        let file = how.write(true).create(true).truncate(false).open(path);
+        let file = file.map_err(|error| usage(format!("--record {}: {error}", path.display())))?;
+        Ok(Self {
+            output: Output {
+                file: BufWriter::new(file),
+                path: path.into(),
+                written: 0,
+                full: false,
+            },
+        })
+    }
+
+    /// From now on what the ring buffer has is written, in place of what the file had.
+    pub fn start(mut self, records: MapHandle) -> Result<Running> {
+        let path = self.output.path.display().to_string();
+        match self.output.file.get_ref().set_len(0) {
+            // A pipe has no length.
+            Err(error) if error.kind() != std::io::ErrorKind::InvalidInput => {
+                return Err(error).context(path)
+            }
+            _ => {}
+        }
+        self.output.add(&format!(
             "# meshpace {}, recorded: core/test/traces/README.md says how to read it",
             env!("CARGO_PKG_VERSION")
         ))?;
-        Ok(Self { output })
-    }
-
-    /// From now on what the ring buffer has is written.
-    pub fn start(self, records: MapHandle) -> Result<Running> {
         // T1 is kept in ticks of 128 ns (core's sent.h): samples are the same ones when they are replayed.
         let recorder = Arc::new(Recorder {
             start_ns: now_ns() & !127,

@@ -36,7 +36,7 @@ impl Written {
         let wired: Vec<_> = self.wired.iter().map(|name| quoted(name)).collect();
         format!(
             "# What `meshpace gateway` does here; written by `meshpace setup`.\n\
-             # All keys and their defaults: docs/operate/gateway.toml. Only what differs from them has to stand here.\n\
+             # All keys and their defaults: gateway.toml, among the documents. Only what differs from them has to stand here.\n\
              # After a change: meshpace config check FILE, then systemctl reload meshpace (some keys: restart).\n\
              \n\
              mesh = {}   # the interface by which IP packets leave for the mesh\n\

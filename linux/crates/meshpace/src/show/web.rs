@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The page for operators, off by default: who may ask for it, and what is answered. It is read only: nothing that is asked
 //! changes anything.
+use std::io::ErrorKind;
 use std::net::{IpAddr, TcpListener};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -61,7 +62,13 @@ fn read_token(file: &Path) -> Result<String> {
         ))
     };
     let make = "make one: (umask 077; head -c 16 /dev/urandom | od -An -tx1 | tr -d ' ' > FILE)";
-    let text = std::fs::read_to_string(file).map_err(|error| wrong(&error.to_string(), make))?;
+    let text = std::fs::read_to_string(file).map_err(|error| {
+        let remedy = match error.kind() {
+            ErrorKind::PermissionDenied => "it is its owner's alone: ask as root",
+            _ => make,
+        };
+        wrong(&error.to_string(), remedy)
+    })?;
     let mode = std::fs::metadata(file)?.permissions().mode() & 0o7777;
     if mode & 0o077 != 0 {
         return Err(wrong(
