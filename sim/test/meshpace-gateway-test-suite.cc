@@ -5,6 +5,8 @@
 #include "gateway-disc.h"
 
 #include "ns3/tcp-option-sack.h"
+#include "ns3/tcp-option-ts.h"
+#include "ns3/udp-header.h"
 
 using namespace ns3;
 
@@ -82,6 +84,74 @@ class OptionNoRoomTestCase : public TestCase
         Ptr<QueueDiscItem> item = MakeItem(packet, HOST, MESH_HOST, 6);
         const auto same = InsertFeedback(item, Feedback(1));
         NS_TEST_EXPECT_MSG_EQ(same, item, "34 bytes of options leave no room for 8");
+    }
+};
+
+/** What is sent again by the gateway does not say when it was sent first; a signature stays true. */
+class WithoutTimestampsTestCase : public TestCase
+{
+  public:
+    WithoutTimestampsTestCase()
+        : TestCase("Timestamps are blanked out, other options stay")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        auto header = MakeHeader(true, 1, 77, TcpHeader::ACK);
+        auto times = CreateObject<TcpOptionTS>();
+        times->SetTimestamp(5);
+        times->SetEcho(6);
+        header.AppendOption(times);
+        auto sack = CreateObject<TcpOptionSack>();
+        sack->AddSackBlock({SequenceNumber32(100), SequenceNumber32(200)});
+        header.AppendOption(sack);
+        auto packet = Create<Packet>();
+        packet->AddHeader(header);
+        const auto segment = TcpSegment::Read(MakeItem(packet, HOST, MESH_HOST, 6));
+        const auto blanked = segment->WithoutTimestamps();
+        NS_TEST_EXPECT_MSG_EQ(segment->Timestamps().first, 5, "they were there");
+        NS_TEST_EXPECT_MSG_EQ(blanked.Timestamps().first, 0, "and are not");
+        NS_TEST_EXPECT_MSG_EQ(blanked.headerBytes, segment->headerBytes, "the length stays");
+        NS_TEST_EXPECT_MSG_GT(blanked.Sack().bytes, 0, "and SACK");
+        auto isSigned = *segment;
+        std::fill_n(&isSigned.bytes[20 + 10], 10, 1); // in place of SACK, MD5's kind and two bytes of it
+        isSigned.bytes[30] = 19;
+        isSigned.bytes[31] = 10;
+        NS_TEST_EXPECT_MSG_EQ(isSigned.WithoutTimestamps().Timestamps().first, 5, "signed");
+    }
+};
+
+/** What nothing acknowledges counts for a host that is there: one that ever got a datagram. */
+class DatagramCountsTestCase : public DiscTestCase
+{
+  public:
+    DatagramCountsTestCase()
+        : DiscTestCase("Datagrams from the mesh count for who got some")
+    {
+    }
+
+  private:
+    static Ptr<Ipv4QueueDiscItem> Datagram(bool down)
+    {
+        auto packet = Create<Packet>(PAYLOAD);
+        packet->AddHeader(UdpHeader());
+        return MakeItem(packet, down ? HOST : MESH_HOST, down ? MESH_HOST : HOST, 17);
+    }
+
+    void DoRun() override
+    {
+        SetUpDisc(MeshpaceGateway::EVEN);
+        const auto fromMesh = [this]() {
+            return m_gateway->Hosts().DeliveredBytes({MESH_HOST.Get(), false});
+        };
+        ToWired(Datagram(false));
+        NS_TEST_EXPECT_MSG_EQ(fromMesh(), 0, "of an address to which nothing came");
+        ToMesh(Datagram(true));
+        ToWired(Datagram(false));
+        NS_TEST_EXPECT_MSG_EQ(fromMesh(), PAYLOAD + 28, "with its headers");
+        TearDownDisc();
     }
 };
 
@@ -357,6 +427,8 @@ class MeshpaceGatewayTestSuite : public TestSuite
     {
         AddTestCase(new OptionTestCase, Duration::QUICK);
         AddTestCase(new OptionNoRoomTestCase, Duration::QUICK);
+        AddTestCase(new WithoutTimestampsTestCase, Duration::QUICK);
+        AddTestCase(new DatagramCountsTestCase, Duration::QUICK);
         AddTestCase(new PacingTestCase, Duration::QUICK);
         AddTestCase(new InForceTestCase(MeshpaceRelease::AT_TURN), Duration::QUICK);
         AddTestCase(new InForceTestCase(MeshpaceRelease::IN_CLASS), Duration::QUICK);

@@ -72,6 +72,7 @@ MeshpaceGateway::DatagramToWired(Ptr<const QueueDiscItem> item)
         return;
     }
     const auto host = ipv4->GetHeader().GetSource().Get();
+    m_hostShares.DatagramToWired(host, item->GetSize());
     if (m_hostShares.DatagramBegins(item, host, NowNs()))
     {
         Begins(host);

@@ -44,6 +44,13 @@ MeshpaceHosts::Delivered(const Key& key, uint64_t bytes)
     m_hosts[key].share.delivered_bytes += bytes;
 }
 
+uint64_t
+MeshpaceHosts::DeliveredBytes(const Key& key) const
+{
+    const auto found = m_hosts.find(key);
+    return found == m_hosts.end() ? 0 : found->second.share.delivered_bytes;
+}
+
 void
 MeshpaceHosts::Demands(const Key& key, const mp_demand& demand)
 {
@@ -269,6 +276,16 @@ MeshpaceHosts::Departed(const Key& key,
     mp_turn_take(&turn, tag, bytes);
     mp_turns_pass(&host.turns, tag);
     Leaves(key, host, bytes, readyNs, nowNs);
+}
+
+void
+MeshpaceHosts::DatagramToWired(uint32_t address, uint32_t bytes)
+{
+    const auto found = m_hosts.find({address, true});
+    if (found != m_hosts.end() && found->second.datagramBytes > 0)
+    {
+        Delivered({address, false}, bytes);
+    }
 }
 
 bool

@@ -46,6 +46,9 @@ class MeshpaceHosts
      */
     void Delivered(const Key& key, uint64_t bytes);
 
+    /** @return bytes that have counted so far, 0 of who is unknown @param key the host */
+    uint64_t DeliveredBytes(const Key& key) const;
+
     /**
      * What is known of a flow's demand, before each step.
      * @param key its host
@@ -227,6 +230,14 @@ class MeshpaceHosts
                   uint32_t address,
                   uint32_t others,
                   uint64_t nowNs);
+
+    /**
+     * A datagram comes from the mesh: it counts for its host if that ever got one. Nothing acknowledges it, and an
+     * address to which nothing came may be invented.
+     * @param address of the host
+     * @param bytes of the packet
+     */
+    void DatagramToWired(uint32_t address, uint32_t bytes);
 
     /**
      * A datagram comes from the mesh.

@@ -5,6 +5,7 @@
 #include "meshpace-queue-disc.h"
 
 #include "../tcp/link-rates-option.h"
+#include "../tcp/tcp-wire.h"
 
 #include "ns3/drop-tail-queue.h"
 #include "ns3/log.h"
@@ -238,7 +239,10 @@ MeshpaceMeshQueueDisc::ScheduleNextDeparture()
 void
 MeshpaceMeshQueueDisc::SendUrgent(Ptr<QueueDiscItem> item)
 {
-    m_gateway->SentAgain(item);
+    if (const auto segment = TcpSegment::Read(item); segment && segment->payloadBytes > 0)
+    {
+        m_gateway->SentAgain(item);
+    }
     m_urgent = true;
     Enqueue(item);
     m_urgent = false;

@@ -136,7 +136,12 @@ MeshpaceUpload::Ack() const
 Ptr<QueueDiscItem>
 MeshpaceUpload::AckAgain() const
 {
-    return m_pureAck ? CopyOf(m_pureAck) : nullptr;
+    if (!m_pureAck)
+    {
+        return nullptr;
+    }
+    const auto ack = CopyOf(m_pureAck);
+    return ReplaceHeader(ack, TcpSegment::Read(ack)->WithoutTimestamps());
 }
 
 uint64_t

@@ -104,7 +104,10 @@ class MeshpaceUpload
     /** @return up to which the wired end has acknowledged */
     uint32_t Ack() const;
 
-    /** @return a copy of the latest pure ACK, null if there was none */
+    /**
+     * @return a copy of the latest pure ACK without its timestamps, whose age the sender would take for a round trip; null
+     *         if there was none
+     */
     Ptr<QueueDiscItem> AckAgain() const;
 
     /** @return acknowledged by the wired end so far, bytes */

@@ -245,16 +245,28 @@ TcpSegment::Sack() const
 }
 
 TcpSegment
-TcpSegment::WithoutSack() const
+TcpSegment::Without(uint8_t kind) const
 {
     auto blanked = *this;
-    LookAtOptions([this, &blanked](const uint8_t* option, uint32_t length) {
-        if (option[0] == MP_SACK_KIND)
+    LookAtOptions([this, kind, &blanked](const uint8_t* option, uint32_t length) {
+        if (option[0] == kind)
         {
             std::fill_n(&blanked.bytes[option - bytes.data()], length, MP_TCPOPT_NOP);
         }
     });
     return blanked;
+}
+
+TcpSegment
+TcpSegment::WithoutSack() const
+{
+    return Without(MP_SACK_KIND);
+}
+
+TcpSegment
+TcpSegment::WithoutTimestamps() const
+{
+    return IsSigned() ? *this : Without(MP_TIMESTAMPS_KIND);
 }
 
 bool

@@ -75,6 +75,8 @@ struct TcpSegment
     mp_sack Sack() const;
     /** @return the same with its SACK option blanked out */
     TcpSegment WithoutSack() const;
+    /** @return the same with its timestamps (RFC 7323) blanked out, unless a signature covers them */
+    TcpSegment WithoutTimestamps() const;
     /** @return whether a signature covers the header: TCP-MD5 (RFC 2385) or TCP-AO (RFC 5925) */
     bool IsSigned() const;
 
@@ -85,6 +87,8 @@ struct TcpSegment
      */
     template <typename Look>
     void LookAtOptions(Look look) const;
+    /** @return the same with options blanked out @param kind of which */
+    TcpSegment Without(uint8_t kind) const;
 };
 
 /**
