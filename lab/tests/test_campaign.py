@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Campaigns, cache, results: with a double in the simulator's place."""
 
+import contextlib
 import json
 import os
 import signal
@@ -157,10 +158,27 @@ def test_unreachable_scheduler(
     assert double() == 0
 
 
+def _of_session(leader: int) -> list[int]:
+    """The processes of a session that are there."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, _, _, session = stat.read_text().rpartition(")")[2].split()[:4]
+            if int(session) == leader and state != "Z":
+                found.append(int(stat.parent.name))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("send", "number"), [(os.killpg, signal.SIGINT), (os.kill, signal.SIGTERM)], ids=["^C", "kill"]
+)
 def test_interrupt_keeps_what_is_done(
-    double: Callable[[], int], write: Callable[[str], str]
+    send: Callable[[int, int], None],
+    number: int,
+    double: Callable[[], int],
+    write: Callable[[str], str],
 ) -> None:
-    """Else Ctrl-C would print a traceback, hang, or lose finished runs."""
+    """Else Ctrl-C would print a traceback, hang, or lose finished runs; or simulators go on."""
     program = simulator.program()
     program.write_text(
         program.read_text()
@@ -168,7 +186,7 @@ def test_interrupt_keeps_what_is_done(
         .replace("seconds = int", "time.sleep(1 if seed < 3 else 30)\nseconds = int")
     )
     with subprocess.Popen(
-        [sys.executable, "-m", "pacelab", "run", write(FILE), "--seeds", "4", "--jobs", "2"],
+        [sys.executable, "-m", "pacelab", "run", write(FILE), "--seeds", "8", "--jobs", "2"],
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
@@ -176,8 +194,10 @@ def test_interrupt_keeps_what_is_done(
         deadline_s = time.monotonic() + 30
         while double() < 4 and time.monotonic() < deadline_s:
             time.sleep(0.1)
-        os.killpg(process.pid, signal.SIGINT)
+        send(process.pid, number)
         _, error = process.communicate(timeout=20)
     assert process.returncode == cli.FAILED
     assert "Traceback" not in error
+    assert "interrupted" in error
     assert len(list(runner.cache_folder().glob("*/*.json"))) == 2
+    assert not _of_session(process.pid)

@@ -89,7 +89,7 @@ def test_folders_import_in_one_direction() -> None:
 def test_every_module_stands_in_a_folder() -> None:
     """Beside the command line, only what all folders share stands at the root."""
     at_root = {file.stem for file in SOURCE.glob("*.py")}
-    assert at_root == {"__init__", "__main__", "cli", "errors", "names", "simulator"}
+    assert at_root == {"__init__", "__main__", "cli", "errors", "interrupts", "names", "simulator"}
     assert {f.name for f in SOURCE.iterdir() if list(f.glob("*.py"))} == set(FOLDERS)
 
 

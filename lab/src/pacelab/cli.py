@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from pacelab import __version__
 from pacelab.errors import InconclusiveError, InputError, RunError
+from pacelab.interrupts import terminated_as_interrupted
 from pacelab.results import tables
 from pacelab.scenario import load
 from pacelab.scenario.document import parse_setting
@@ -440,7 +441,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command; returns the exit status: 0 done, 1 failed, 2 bad input, 77 inconclusive."""
     arguments = _parser().parse_args(argv)
     try:
-        status: int = arguments.act(arguments)
+        with terminated_as_interrupted():
+            status: int = arguments.act(arguments)
         sys.stdout.flush()
     except InputError as error:
         print(f"pacelab: {_one_line(error)}", file=sys.stderr)
@@ -462,7 +464,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             arguments, "emulated", False
         )
         print(f"\n{'pacelab: interrupted' if real_time else INTERRUPTED_TEXT}", file=sys.stderr)
-        # Runs under way end with the process group; their threads must not hold up the exit.
+        # Threads that are left must not hold up the exit.
         sys.stderr.flush()
         os._exit(FAILED)
     return status

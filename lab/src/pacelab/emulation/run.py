@@ -5,10 +5,8 @@ from __future__ import annotations
 
 import contextlib
 import platform
-import signal
 import time
-from collections.abc import Callable, Iterator
-from types import FrameType
+from collections.abc import Callable
 
 from pacelab.emulation.gateway import Gateway
 from pacelab.emulation.mesh import Mesh, addresses, configure
@@ -24,6 +22,7 @@ from pacelab.emulation.traffic import Place, Traffic, make_traffic
 from pacelab.emulation.watch import Watch
 from pacelab.emulation.window import bind_to_windows
 from pacelab.errors import InconclusiveError
+from pacelab.interrupts import terminated_as_interrupted
 from pacelab.results.runs import Run, RunFlow
 from pacelab.scenario.models import Scenario
 
@@ -39,21 +38,6 @@ Live = Callable[[int, list[float]], None]
 
 def _nobody(_second: int, _kbps: list[float]) -> None:
     pass
-
-
-@contextlib.contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
-    """SIGTERM and SIGHUP end a run as Ctrl-C does: everything is taken down."""
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = {n: signal.signal(n, interrupt) for n in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 class _Run:
@@ -173,7 +157,7 @@ def emulate_once(scenario: Scenario, seed: int, live: Live = _nobody) -> Run:
     Raises InconclusiveError when the radio was late, RunError when a program failed.
     """
     check(scenario)
-    with _terminated_as_interrupted(), contextlib.ExitStack() as stack:
+    with terminated_as_interrupted(), contextlib.ExitStack() as stack:
         folder = RunFolder()
         stack.callback(folder.remove)
         processes = Processes(folder.path)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pacelab.errors import InputError, RunError
-from pacelab.experiment.runner import Job, cached, execute_by, keep, same_run
+from pacelab.experiment.runner import UNDER_WAY, Job, cached, execute_by, keep, same_run
 from pacelab.results.runs import Run
 from pacelab.simulator import program_hash
 
@@ -110,7 +110,8 @@ def run_all(
         progress = Progress(len(missing))
         with connect(workers, scheduler) as client:
             try:
-                _run_missing(client, missing, known, progress)
+                with UNDER_WAY.ended_if_interrupted():
+                    _run_missing(client, missing, known, progress)
             finally:
                 progress.end()
     return [known[name] for name in names]

@@ -13,12 +13,15 @@ import contextlib
 import hashlib
 import json
 import os
+import signal
 import socket
 import subprocess
 import tempfile
+import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import IO, cast
 
 from pacelab.errors import InputError, RunError
 from pacelab.results.runs import Run
@@ -180,16 +183,57 @@ class _Done:
     cpu_s: float
 
 
+class UnderWay:
+    """The simulators that run for this process, in whichever of its threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pids: set[int] = set()
+        self._ended = False
+
+    def start(self, command: list[str], out: IO[bytes], err: IO[bytes]) -> subprocess.Popen[bytes]:
+        """Starts one; RunError once all are ended."""
+        with self._lock:
+            if self._ended:
+                raise RunError("interrupted")
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+            self._pids.add(process.pid)
+            return process
+
+    def wait(self, pid: int) -> tuple[int, float]:
+        """Its exit status, and the CPU time that it took, s."""
+        _, status, usage = os.wait4(pid, 0)
+        with self._lock:
+            self._pids.discard(pid)
+        return os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime
+
+    @contextlib.contextmanager
+    def ended_if_interrupted(self) -> Iterator[None]:
+        """All of them end, and none begins until the next campaign, once this is interrupted."""
+        self._ended = False
+        try:
+            yield
+        except KeyboardInterrupt:
+            with self._lock:
+                self._ended = True
+                for pid in self._pids:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGTERM)
+            raise
+
+
+UNDER_WAY = UnderWay()
+
+
 def _run(command: list[str], folder: Path) -> _Done:
     """Runs a program to its end; its output goes through files, so that its CPU time is its own."""
     output, error = folder / "output", folder / "error"
     with output.open("wb") as out, error.open("wb") as err:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
+        process = UNDER_WAY.start(command, out, err)
+        process.returncode, cpu_s = UNDER_WAY.wait(process.pid)
     return _Done(
         process.returncode,
         output.read_text(encoding="utf-8", errors="replace"),
         error.read_text(encoding="utf-8", errors="replace"),
-        usage.ru_utime + usage.ru_stime,
+        cpu_s,
     )
