@@ -15,6 +15,7 @@
 
 #define MP_VLAN_TAGS_MAX 2
 #define MP_VLAN_BYTES 4
+#define MP_UDP_HEADER 8u
 
 /* Where a packet has a SACK, and what it says (core's sack.h). */
 struct mp_sack_at {
@@ -149,16 +150,29 @@ MP_INLINE enum mp_counter mp_read_ipv6(struct __sk_buff *skb, struct mp_packet *
 	return ip.nexthdr == IPPROTO_TCP ? MP_COUNT_TCP : MP_COUNT_OTHER;
 }
 
+/*
+ * Segments of a super packet, whose headers end there: what comes from another machine by virtio or a tun device states their
+ * size alone, and the kernel counts them when it splits the packet.
+ */
+MP_INLINE void mp_count_segments(const struct __sk_buff *skb, struct mp_packet *p, uint32_t headers_end)
+{
+	uint32_t gso_bytes = skb->gso_size;
+
+	if (gso_bytes && p->segment.segments < 2 && skb->len > headers_end)
+		p->segment.segments = (skb->len - headers_end + gso_bytes - 1) / gso_bytes;
+}
+
 MP_INLINE enum mp_counter mp_read_tcp(struct __sk_buff *skb, struct mp_packet *p, bool to_mesh)
 {
 	uint32_t ip_header = p->l4 - p->l3;
 	struct tcphdr tcp;
 
-	if (p->segment.segments > 1) /* the IP length of a super packet may be too large for its field */
-		p->segment.ip_bytes = skb->len - p->l3;
 	if (!mp_copy(skb, p->l4, &tcp, sizeof(tcp)))
 		return MP_COUNT_MALFORMED;
 	p->tcp_bytes = tcp.doff * 4u;
+	mp_count_segments(skb, p, (uint32_t)p->l4 + p->tcp_bytes);
+	if (p->segment.segments > 1) /* the IP length of a super packet may be too large for its field */
+		p->segment.ip_bytes = skb->len - p->l3;
 	if (p->tcp_bytes < sizeof(tcp) || p->segment.ip_bytes < ip_header + p->tcp_bytes ||
 	    p->l3 + p->segment.ip_bytes > skb->len)
 		return MP_COUNT_MALFORMED;
@@ -197,6 +211,8 @@ MP_INLINE bool mp_read_packet(struct __sk_buff *skb, struct mp_packet *p, bool t
 		mp_count(is);
 	if (is == MP_COUNT_TCP)
 		return true;
+	if (p->protocol == IPPROTO_UDP)
+		mp_count_segments(skb, p, (uint32_t)p->l4 + MP_UDP_HEADER);
 	/* Lengths that the sender states would be a lie's: what takes air counts. */
 	p->segment.ip_bytes = p->segment.ip_bytes ? p->frame_bytes - (uint32_t)p->l3 : 0;
 	return false;

@@ -130,8 +130,10 @@ static inline struct __sk_buff context_of(const struct trace_event *event)
 	if (p->own_ns)
 		skb.tstamp = event->now_ns + p->own_ns;
 	if (p->segments > 1) {
-		skb.gso_segs = p->segments;
-		skb.gso_size = p->len / p->segments;
+		skb.gso_size = (p->len + p->segments - 1) / p->segments;
+		/* By virtio and tun the size comes alone, where it tells as much. */
+		if (p->seq / skb.gso_size % 2 || (p->len + skb.gso_size - 1) / skb.gso_size != p->segments)
+			skb.gso_segs = p->segments;
 	}
 	return skb;
 }

@@ -169,6 +169,13 @@ pub struct Host {
     pub way: Vec<NodeName>,
 }
 
+impl Host {
+    fn tells_way(&self) -> bool {
+        let by_links = self.hops.is_some() || self.mbps.is_some();
+        by_links || !self.hop_m.is_empty() || !self.way.is_empty()
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
@@ -376,11 +383,11 @@ impl Config {
         host.hops.or(host.mbps.as_ref().and_then(Rates::hops))
     }
 
-    /// The most specific entry for an address.
+    /// The most specific entry for an address that says something of the way there.
     pub fn host_of(&self, address: IpAddr) -> Option<&Host> {
         self.host
             .iter()
-            .filter(|host| host.address.contains(address))
+            .filter(|host| host.tells_way() && host.address.contains(address))
             .max_by_key(|host| host.address.length)
     }
 }

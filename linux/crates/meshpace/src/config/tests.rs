@@ -60,7 +60,7 @@ fn only_hosts_that_share_evenly_have_a_fairness() {
 fn the_longest_prefix_wins() {
     let config = parse(
         "[[host]]\naddress='10.1.0.0/16'\nhops=2\n[[host]]\naddress='10.1.2.3'\nhops=5\n\
-         [[host]]\naddress='::/0'\nhops=7",
+         [[host]]\naddress='::/0'\nhops=7\n[[host]]\naddress='10.1.2.0/24'\nweight=2",
     )
     .unwrap();
     let hops = |a: &str| {
@@ -69,7 +69,7 @@ fn the_longest_prefix_wins() {
             .and_then(|host| host.hops)
     };
     assert_eq!(hops("10.1.2.3"), Some(5));
-    assert_eq!(hops("10.1.2.4"), Some(2));
+    assert_eq!(hops("10.1.2.4"), Some(2), "of who says it");
     assert_eq!(hops("10.2.2.4"), None);
     assert_eq!(hops("fd00::1"), Some(7));
 }

@@ -233,6 +233,7 @@ impl Gateway {
         let in_kernel = by == Release::Htb && is_paced;
         let holds_here = matches!(by, Release::Nfqueue | Release::Htb) && is_paced && !self.ending;
         let held_at = self.machine.held_at();
+        let has_lines = !shares.caps().is_empty() || self.holding.has_host_lines();
         mp_settings {
             law: config.parameters(config.law),
             default_hops: config.default_path.hops,
@@ -241,7 +242,8 @@ impl Gateway {
             pace: (is_paced && !self.ending).into(),
             option: self.option_policy() as u8,
             local_retransmission: (holds && config.local_retransmission).into(),
-            aliases: (!shares.caps().is_empty() && !shares.aliases().is_empty()).into(),
+            // What waits in a host's line is looked for there when it comes back, also after the last cap.
+            aliases: (has_lines && !shares.aliases().is_empty()).into(),
             udp_waits: (!shares.caps().is_empty()).into(),
             silences: (holds_here && !shares.busy().hosts.is_empty()).into(),
             blanks: holds.into(),
@@ -251,7 +253,7 @@ impl Gateway {
                 _ => intf::mp_holds_MP_HOLDS_ORDER as u8,
             },
             held_at,
-            host_lines: (!shares.caps().is_empty() || self.holding.has_host_lines()).into(),
+            host_lines: has_lines.into(),
             shared: (holds && shares.air().is_shared()).into(),
             // Where nothing is held, nothing is lost either.
             unanswered_bytes_per_s: if holds {

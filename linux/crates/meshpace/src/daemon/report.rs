@@ -118,8 +118,10 @@ fn hosts_of(
     }
     let mut row = |(standing, mut addresses): ([u8; 16], Vec<[u8; 16]>)| {
         addresses.sort_unstable();
-        // The address that stands for the host may be idle; the way there is of one that is not.
-        let path = paths.get(&standing).unwrap_or(&paths[&addresses[0]]);
+        // The address that stands for the host may be idle; the way there is of one of which it is known.
+        let mut ways = [&standing].into_iter().chain(&addresses);
+        let known = ways.find_map(|address| paths.get(address).filter(|path| path.is_known()));
+        let path = known.unwrap_or(&paths[&addresses[0]]);
         let RoundTrips {
             wireless_ms,
             wired_ms,

@@ -11,6 +11,7 @@ use crate::kernel::intf::{mp_direction_MP_DOWN, mp_host_key};
 use crate::policy::compare::Look;
 use crate::policy::Sharing;
 use crate::release::cache::{Acked, Round};
+use crate::setup::release::Release;
 
 impl Gateway {
     pub(super) fn tick(&mut self) -> Result<()> {
@@ -61,7 +62,8 @@ impl Gateway {
         self.policy.know_hops(hops);
         self.holding.set_round(self.round(&table, asks));
         let seconds = report::seconds(self);
-        self.files.remember(seconds);
+        let is_paced = self.machine.release() != Release::Observe;
+        self.files.remember(seconds, is_paced);
         self.files
             .renew(|| report::status(self, &table, &paths, now));
         Ok(())

@@ -135,7 +135,7 @@ impl Gateway {
         let reply = match asked.request {
             Request::Try { seconds } => self.begin_try(seconds),
             Request::Stop => self.stop_try(),
-            Request::File => self.task.release_file().map(|path| Reply::File { path }),
+            Request::File => self.file(),
             Request::Stay => self.stay(),
         };
         // Who asked may have left.
@@ -168,16 +168,7 @@ impl Gateway {
                 self.machine.release()
             )));
         }
-        if self.task.config().law == Law::Off {
-            return Err(usage(
-                "law = \"off\" paces nothing; set law = \"even\" and start the gateway again",
-            ));
-        }
-        if self.is_recorded() {
-            return Err(usage(
-                "a trace is written (--record), which a try would end; start the gateway without",
-            ));
-        }
+        self.may_begin_to_pace()?;
         self.task.can_start(Some(ReleaseChoice::Auto))?;
         let now = now_ns();
         let pacing = Pacing {
@@ -195,6 +186,30 @@ impl Gateway {
             ),
             pacing.number,
         ))
+    }
+
+    /// Whether a program that paces may take this one's place.
+    fn may_begin_to_pace(&self) -> Result<()> {
+        if self.task.config().law == Law::Off {
+            return Err(usage(
+                "law = \"off\" paces nothing; set law = \"even\" and start the gateway again",
+            ));
+        }
+        if self.is_recorded() {
+            return Err(usage(
+                "a trace is written (--record), which ends when pacing begins; start the gateway without",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The file that is to say how packets are released.
+    fn file(&self) -> Result<Reply> {
+        if self.tries.pacing.is_none() && self.task.release() == ReleaseChoice::Observe {
+            self.may_begin_to_pace()?;
+        }
+        let path = self.task.release_file()?;
+        Ok(Reply::File { path })
     }
 
     fn stop_try(&mut self) -> Result<Reply> {
@@ -229,6 +244,7 @@ impl Gateway {
             return Ok(done("the gateway goes on pacing", 0));
         }
         if self.task.release() == ReleaseChoice::Observe {
+            self.may_begin_to_pace()?;
             self.task.can_start(None)?;
             log::info!("the gateway paces from now on");
             self.tries.next = Some(self.tries.handed(None));

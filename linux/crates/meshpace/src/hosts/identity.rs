@@ -92,15 +92,18 @@ impl Identities {
         }
     }
 
-    /// Once a second, with all addresses in use; whether another address stands for one of them now.
-    /// Beyond `max_flows` of them each is a host of its own.
+    /// Once a second, with all addresses in use, and those of them that somebody answers at; whether another address stands
+    /// for one of them now. Beyond `max_flows` of them each is a host of its own: first those that may be anybody's
+    /// inventions, then those that were not there before.
     pub fn update(
         &mut self,
         config: &Config,
         used: &BTreeSet<Address>,
+        answers: &HashSet<Address>,
         place: impl Fn(IpAddr) -> Place,
     ) -> bool {
-        let used = || used.iter().take(config.max_flows as usize);
+        let used = self.first_of(config.max_flows as usize, used, answers);
+        let used = || used.iter();
         let holder = |address: &Address| (*address, self.holder(config, address, &place));
         self.holders = used().map(holder).collect();
         let mut hosts: HashMap<&Holder, Vec<Address>> = HashMap::new();
@@ -128,6 +131,24 @@ impl Identities {
             self.aliases = Arc::new(aliases);
         }
         changed
+    }
+
+    fn first_of(
+        &self,
+        most: usize,
+        used: &BTreeSet<Address>,
+        answers: &HashSet<Address>,
+    ) -> BTreeSet<Address> {
+        if used.len() <= most {
+            return used.clone();
+        }
+        let mut all: Vec<_> = used.iter().copied().collect();
+        all.sort_by_key(|address| {
+            let is_known = self.holders.contains_key(address);
+            (!answers.contains(address), !is_known)
+        });
+        all.truncate(most);
+        all.into_iter().collect()
     }
 
     /// The configuration has been read again: groups may be others.
@@ -218,7 +239,7 @@ mod tests {
     /// A mesh by its addresses, in whatever order, and what it says of each.
     fn look(hosts: &mut Identities, config: &Config, mesh: &[(&str, Place)]) -> bool {
         let used = mesh.iter().map(|(a, _)| address(a)).collect();
-        hosts.update(config, &used, |ip| {
+        hosts.update(config, &used, &HashSet::new(), |ip| {
             let of = |(a, _): &&(&str, Place)| a.parse() == Ok(ip);
             mesh.iter().find(of).unwrap().1
         })
@@ -371,12 +392,34 @@ mod tests {
         let used: BTreeSet<Address> = (0..40_000_u32)
             .map(|n| bytes_of(IpAddr::from((0x0a00_0000 + n).to_be_bytes())))
             .collect();
-        hosts.update(&Config::default(), &used, |_| on_link(2));
+        hosts.update(&Config::default(), &used, &HashSet::new(), |_| on_link(2));
         assert_eq!(hosts.aliases().0.len(), 16_383);
         assert_eq!(hosts.standing.len(), 1);
         assert_eq!(hosts.noted.len(), 1);
         let few = used.into_iter().take(MOST_OF_A_HOST).collect();
-        hosts.update(&Config::default(), &few, |_| on_link(2));
+        hosts.update(&Config::default(), &few, &HashSet::new(), |_| on_link(2));
         assert!(hosts.noted.is_empty(), "a host may have so many");
+    }
+
+    /// Else who invents addresses makes a host of each of others', of IPv6 before all: the highest.
+    #[test]
+    fn beyond_the_bound_are_those_that_nobody_answers_at() {
+        let mut hosts = Identities::default();
+        let config = config("max_flows = 4");
+        let mesh = ["fd00::1", "fd00::2"].map(address);
+        let forged = (1..9).map(|n| address(&format!("10.9.0.{n}")));
+        let used: BTreeSet<Address> = forged.chain(mesh).collect();
+        let stands = |hosts: &Identities| standing(hosts, &["fd00::2"]);
+        hosts.update(&config, &used, &HashSet::new(), |_| on_link(2));
+        assert_eq!(stands(&hosts), ["fd00::2"]);
+        hosts.update(&config, &used, &HashSet::from(mesh), |_| on_link(2));
+        let all = [stands(&hosts), standing(&hosts, &["fd00::1"])].concat();
+        assert_eq!(all[0], all[1], "one host");
+        // They are known by now, and pause.
+        hosts.update(&config, &used, &HashSet::new(), |_| on_link(2));
+        assert_eq!(
+            [stands(&hosts), standing(&hosts, &["fd00::1"])].concat(),
+            all
+        );
     }
 }

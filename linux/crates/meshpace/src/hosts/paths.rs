@@ -160,7 +160,7 @@ impl Hosts {
         for host in config.host.iter().filter(|host| host.address.is_single()) {
             let address = host.address.address;
             let (first_hop, _) = self.first_hop(config, Some(address), None);
-            let host = known(config.law, Some(host), None, first_hop);
+            let host = known(config.law, config.host_of(address), None, first_hop);
             self.write(maps, bytes_of(address), host);
         }
     }

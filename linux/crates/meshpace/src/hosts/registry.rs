@@ -128,8 +128,15 @@ impl Registry {
         let of_flows = table.iter().map(|(key, _)| key.mesh);
         let used = of_flows.chain(sums.iter().map(|(key, _)| key.address));
         let before = self.identities.aliases().clone();
+        let answered = table
+            .iter()
+            .filter(|(_, flow)| flow.progress.acked_bytes > 0);
+        let answers = answered.map(|(key, _)| key.mesh).collect();
         let place = |address| self.paths.place(address);
-        let changed = self.identities.update(config, &used.collect(), place);
+        let update = |identities: &mut Identities| {
+            identities.update(config, &used.collect(), &answers, place)
+        };
+        let changed = update(&mut self.identities);
         if changed {
             identity::write(maps, &before, self.identities.aliases());
         }

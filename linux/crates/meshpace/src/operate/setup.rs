@@ -28,6 +28,10 @@ pub fn run(arguments: &SetupArgs) -> Result<()> {
     };
     if stays {
         print(&format!("{} stays as it is.\n", file.display()))?;
+        if matches!(was, There::Changed) {
+            // What it says is its author's: it may be another mesh, and it may pace.
+            return Ok(());
+        }
     } else {
         let kept = written.write(file, &was)?;
         print(&format!(
@@ -103,6 +107,7 @@ fn begin(arguments: &SetupArgs, mesh: &str, stays: bool) -> Result<()> {
     let file = &arguments.config;
     let by_unit = unit::is_for(file);
     let command = match by_unit {
+        true if unit::is_active() => "systemctl restart meshpace".into(),
         true => "systemctl enable --now meshpace".into(),
         false => format!("meshpace gateway --config {}", file.display()),
     };

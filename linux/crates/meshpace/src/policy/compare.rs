@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What hosts get and wait while nothing is paced, and while it is: the windows that core's retreat.h compares, and
 //! what an operator is shown.
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -82,6 +82,8 @@ struct Known {
 pub struct Before {
     hosts: Vec<(Address, Observed)>,
     all: Sum,
+    /// other addresses of these hosts: in the process that comes another may stand for them
+    others: Vec<(Address, Address)>,
 }
 
 /// A host, or all of them, before and while paced.
@@ -114,6 +116,9 @@ pub struct Compare {
     hosts: BTreeMap<Address, Known>,
     all: [Sum; 2],
     looked_ns: u64,
+    aliases: Arc<Aliases>,
+    /// of an earlier process: by which address a host was known that has this one, too
+    former: HashMap<Address, Address>,
 }
 
 /// Both directions of a host.
@@ -185,6 +190,7 @@ impl Compare {
         Self {
             hosts: before.hosts.into_iter().map(known).collect(),
             all: [before.all, Sum::default()],
+            former: before.others.into_iter().collect(),
             ..Self::default()
         }
     }
@@ -193,15 +199,21 @@ impl Compare {
     pub fn before(&self) -> Before {
         let seen = |known: &&Known| known.before.sum.windows > 0;
         let hosts = self.hosts.iter().filter(|(_, known)| seen(known));
+        let hosts: Vec<_> = hosts.map(|(a, known)| (*a, known.before.clone())).collect();
+        let kept = |standing: &Address| self.hosts.get(standing).is_some_and(|known| seen(&known));
+        let others = self.aliases.0.iter().map(|(other, host)| (*other, *host));
         Before {
-            hosts: hosts.map(|(a, known)| (*a, known.before.clone())).collect(),
+            hosts,
             all: self.all[Side::Before as usize],
+            others: others.filter(|(_, host)| kept(host)).collect(),
         }
     }
 
     /// Once a second.
     pub fn look(&mut self, look: &Look) {
         self.delivered.set_aliases(look.aliases.clone());
+        self.aliases = look.aliases.clone();
+        self.join();
         let news = self
             .delivered
             .news(look.table, look.ended, |_| false, look.now_ns);
@@ -253,10 +265,33 @@ impl Compare {
         }
     }
 
-    /// Who has got something for the first time.
+    /// An address turns out to be another host's, of which it was a stranger in the second in which it came: what was
+    /// known by it is that host's.
+    fn join(&mut self) {
+        let standing = |address: &Address| self.aliases.standing(*address);
+        let joins = |address: &&Address| standing(address) != **address;
+        let moved: Vec<_> = self.hosts.keys().filter(joins).copied().collect();
+        for address in moved {
+            let host = standing(&address);
+            let Some(known) = self.hosts.remove(&address) else {
+                continue;
+            };
+            let there = self.hosts.get(&host);
+            if there.is_none_or(|there| there.windows() < known.windows()) {
+                self.hosts.insert(host, known);
+            }
+        }
+    }
+
+    /// Who has got something for the first time, or was known by another address to an earlier process.
     fn meet(&mut self, news: &AllNews) {
         for ((address, _), _) in news.iter().filter(|(_, news)| news.bytes > 0) {
             if self.hosts.contains_key(address) {
+                continue;
+            }
+            let former = self.former.remove(address);
+            if let Some(known) = former.and_then(|host| self.hosts.remove(&host)) {
+                self.hosts.insert(*address, known);
                 continue;
             }
             if self.hosts.len() >= HOSTS {

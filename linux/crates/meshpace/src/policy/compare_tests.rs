@@ -21,6 +21,7 @@ struct Mesh {
     caps: Caps,
     /// something waits here where packets are paced
     holds: bool,
+    aliases: Arc<Aliases>,
 }
 
 impl Mesh {
@@ -31,6 +32,7 @@ impl Mesh {
             seconds: 1000,
             caps: Caps::new(),
             holds: true,
+            aliases: Arc::default(),
         }
     }
 
@@ -62,7 +64,7 @@ impl Mesh {
             self.compare.look(&Look {
                 table: &table,
                 ended: &[],
-                aliases: &Arc::default(),
+                aliases: &self.aliases,
                 caps: &self.caps,
                 now_ns: self.seconds * S,
                 side: Some(side),
@@ -84,6 +86,39 @@ fn observed() -> Mesh {
     mesh.pass(120, Side::Before, BEFORE, true);
     mesh.begins_to_pace();
     mesh
+}
+
+/// Host 1, by another of its addresses too.
+fn by_two_addresses() -> Arc<Aliases> {
+    Arc::new(Aliases([(address(9), address(1))].into()))
+}
+
+/// Else a host whose address that stood for it is no longer in use would be a stranger to the try, and could not end it.
+#[test]
+fn a_host_is_the_same_by_another_of_its_addresses() {
+    let mut mesh = Mesh::new();
+    mesh.aliases = by_two_addresses();
+    mesh.pass(120, Side::Before, &[(1, 300_000), (9, 100_000)], true);
+    mesh.begins_to_pace();
+    mesh.aliases = Arc::default();
+    mesh.pass(300, Side::Paced, &[(9, 20_000)], true);
+    assert_eq!(mesh.compare.verdict(), Some((1, 1)));
+    let (rows, _) = mesh.compare.rows();
+    assert_eq!(rows.len(), 1);
+    assert_eq!(rows[0].before.kbps().unwrap().round(), 3200.0);
+}
+
+/// Else each new privacy address would be a row of its own, and in the end take somebody's place.
+#[test]
+fn what_an_address_had_as_a_stranger_is_its_host_s() {
+    let mut mesh = observed();
+    mesh.pass(2, Side::Paced, &[(1, 400_000), (9, 100_000)], true);
+    assert_eq!(mesh.compare.rows().0.len(), 2);
+    mesh.aliases = by_two_addresses();
+    mesh.pass(1, Side::Paced, &[(1, 400_000), (9, 200_000)], true);
+    let (rows, _) = mesh.compare.rows();
+    assert_eq!(rows.len(), 1);
+    assert_eq!(rows[0].before.kbps().unwrap().round(), 3200.0);
 }
 
 #[test]

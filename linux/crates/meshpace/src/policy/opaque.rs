@@ -18,8 +18,8 @@ const REMEMBERED_NS: u64 = MP_OPAQUE_PATH_NS;
 #[derive(Default)]
 struct Host {
     state: mp_opaque,
-    /// what it got of datagrams so far, by each of its addresses, and which of these got some last
-    datagrams: HashMap<Address, u64>,
+    /// what it got of datagrams so far, and which of its addresses got some last
+    datagrams: u64,
     latest: Option<Address>,
     came_ns: u64,
     asked_ns: u64,
@@ -30,17 +30,15 @@ struct Host {
 }
 
 impl Host {
-    /// So much has come so far for one of its addresses.
+    /// So much more has come for one of its addresses.
     fn count(&mut self, address: Address, bytes: u64, now_ns: u64) {
-        if self.datagrams.insert(address, bytes) != Some(bytes) {
-            self.latest = Some(address);
-            self.came_ns = now_ns;
-        }
+        self.datagrams += bytes;
+        self.latest = Some(address);
+        self.came_ns = now_ns;
     }
 
     /// Returns whether it is to be asked.
     fn step(&mut self, known: Option<Known>, now_ns: u64) -> bool {
-        let datagrams = self.datagrams.values().sum();
         // Of one that is not there nothing was delivered.
         let known = known.unwrap_or(Known {
             hops: 0,
@@ -48,7 +46,8 @@ impl Host {
         });
         self.wait_ns = law::opaque_wait_ns(known.hops, law::even().hop_wait_ns);
         let delivered = known.delivered_bytes;
-        law::opaque_step(&mut self.state, datagrams, delivered, self.wait_ns, now_ns)
+        let state = &mut self.state;
+        law::opaque_step(state, self.datagrams, delivered, self.wait_ns, now_ns)
     }
 
     /// Whom to ask next, and by which number: an answer that comes twice, or behind a later one's, tells nothing.
@@ -73,6 +72,8 @@ impl Host {
 pub struct Opaque {
     /// by the address that stands for each
     hosts: HashMap<Address, Host>,
+    /// bytes so far, by each address, as they were: no more addresses than the kernel has room for
+    before: HashMap<Address, u64>,
     asks: Asks,
     /// open while somebody gets datagrams: the kernel then notes when packets come
     echo: Option<Echo>,
@@ -125,9 +126,16 @@ impl Opaque {
         known: impl Fn(&Address) -> Option<Known>,
         now_ns: u64,
     ) -> Vec<Address> {
+        let before = std::mem::take(&mut self.before);
         for (key, bytes) in others.iter().filter(|(key, _)| key.direction == DOWN) {
-            let host = self.hosts.entry(aliases.standing(key.address)).or_default();
-            host.count(key.address, *bytes, now_ns);
+            self.before.insert(key.address, *bytes);
+            // One that the kernel has forgotten meanwhile counts from 0.
+            let before = before.get(&key.address).filter(|before| *before <= bytes);
+            let more = bytes - before.unwrap_or(&0);
+            if more > 0 {
+                let host = self.hosts.entry(aliases.standing(key.address)).or_default();
+                host.count(key.address, more, now_ns);
+            }
         }
         self.hosts.retain(|address, host| {
             aliases.standing(*address) == *address && now_ns - host.came_ns < REMEMBERED_NS

@@ -160,3 +160,18 @@ fn a_host_is_asked_where_it_gets_something() {
     assert!(asked.iter().all(|(address, _)| *address == other));
     assert_eq!(gateway.opaque.hosts.len(), 1);
 }
+
+/// Else a host that asks from ever new addresses would fill the memory.
+#[test]
+fn no_more_is_kept_than_the_kernel_has() {
+    let mut gateway = Gateway::default();
+    for n in 0..1000_u16 {
+        let mut other = [7; 16];
+        other[..2].copy_from_slice(&n.to_be_bytes());
+        gateway.bytes.clear(); // as in an LRU map
+        gateway.aliases.0.insert(other, A);
+        gateway.step(300, &[other]);
+    }
+    assert_eq!(gateway.opaque.before.len(), 1);
+    assert_eq!(gateway.opaque.hosts[&A].datagrams, 300_000);
+}

@@ -89,9 +89,9 @@ impl Files {
     }
 
     /// What hosts got in the latest second.
-    pub fn remember(&self, seconds: Vec<Second>) {
+    pub fn remember(&self, seconds: Vec<Second>, is_paced: bool) {
         let mut history = self.history.lock().expect("its holder ended the program");
-        history.remember(seconds, system::now_ns());
+        history.remember(seconds, is_paced, system::now_ns());
     }
 
     /// Hosts that made room in the history for others, and seconds of hosts for which there was none.

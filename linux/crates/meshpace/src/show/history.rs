@@ -44,7 +44,7 @@ pub struct Second {
 struct Short(u16);
 
 /// A slot's numbers in their order, as they are handed over.
-type Numbers = [u16; 11];
+type Numbers = [u16; 12];
 
 impl Short {
     fn of(value: f64) -> Self {
@@ -76,6 +76,7 @@ struct Slot {
     active_s: u8,
     underserved_s: u8,
     held_s: u8,
+    is_paced: bool,
 }
 
 impl From<Slot> for Numbers {
@@ -98,6 +99,7 @@ impl From<Slot> for Numbers {
             active,
             underserved,
             held_s,
+            slot.is_paced.into(),
         ]
     }
 }
@@ -105,7 +107,7 @@ impl From<Slot> for Numbers {
 impl From<Numbers> for Slot {
     fn from(numbers: Numbers) -> Self {
         let [down, up, part_down, part_up, waits, held, over, lacks, ..] = numbers.map(Short);
-        let [.., active_s, underserved_s, held_s] = numbers.map(|number| number as u8);
+        let [.., active_s, underserved_s, held_s, paced] = numbers.map(|number| number as u8);
         Self {
             kbps: [down, up],
             part_kbps: [part_down, part_up],
@@ -116,6 +118,7 @@ impl From<Numbers> for Slot {
             active_s,
             underserved_s,
             held_s,
+            is_paced: paced != 0,
         }
     }
 }
@@ -134,6 +137,7 @@ struct Sum {
     active_s: u8,
     underserved_s: u8,
     held_s: u8,
+    is_paced: bool,
 }
 
 fn mean(sum: f64, count: f64) -> Short {
@@ -141,7 +145,13 @@ fn mean(sum: f64, count: f64) -> Short {
 }
 
 impl Sum {
-    fn add(&mut self, second: &Second) {
+    /// What was held, and what would have been, are not added up: from the second in which pacing begins or ends the slot
+    /// is of that.
+    fn add(&mut self, second: &Second, is_paced: bool) {
+        if self.is_paced != is_paced {
+            (self.held_kbps, self.over_kbps, self.held_s) = (0.0, 0.0, 0);
+            self.is_paced = is_paced;
+        }
         for way in 0..2 {
             self.kbps[way] += second.kbps[way];
             self.part_kbps[way] += second.part_kbps[way].unwrap_or(0.0);
@@ -170,6 +180,7 @@ impl Sum {
             active_s: self.active_s,
             underserved_s: self.underserved_s,
             held_s: self.held_s,
+            is_paced: self.is_paced,
         }
     }
 }
@@ -233,6 +244,8 @@ pub struct History {
     pub made_room: u64,
     /// seconds of hosts for which there was no room
     pub no_room: u64,
+    /// whether hosts are held now
+    is_paced: bool,
 }
 
 /// Of a picture: what each host got, by `step_s`, the oldest first.
@@ -257,12 +270,12 @@ pub struct Total {
     pub group: Option<String>,
     pub active_s: u64,
     pub underserved_s: u64,
-    /// that it was held, or would have been
+    /// that it was held; while nothing is held now, that it would have been when nothing was
     pub held_s: u64,
     pub got_bytes: u64,
     /// of its part, while it was underserved
     pub lacked_bytes: u64,
-    /// above what it was held to, or would have been
+    /// above that
     pub over_bytes: u64,
     /// while it was there, and while it was held
     pub part_kbps: f64,
@@ -280,8 +293,9 @@ pub struct Totals {
 }
 
 impl History {
-    /// What hosts got in the latest second.
-    pub fn remember(&mut self, seconds: Vec<Second>, now_ns: u64) {
+    /// What hosts got in the latest second; `is_paced`: they are held, else they would be.
+    pub fn remember(&mut self, seconds: Vec<Second>, is_paced: bool, now_ns: u64) {
+        self.is_paced = is_paced;
         if self.began_ns == 0 {
             self.began_ns = now_ns;
         }
@@ -296,7 +310,12 @@ impl History {
             host.minutes.advance(self.now_s, now_s);
         }
         self.now_s = now_s;
+        let is_paced = self.is_paced;
         for second in seconds {
+            // Who is silent takes nobody's place.
+            if !second.is_active && self.position(&second).is_none() {
+                continue;
+            }
             let Some(host) = self.place(&second) else {
                 self.no_room += 1;
                 continue;
@@ -304,15 +323,18 @@ impl History {
             if second.is_active {
                 host.latest_s = now_s;
             }
-            host.fine.sum.add(&second);
-            host.minutes.sum.add(&second);
+            host.fine.sum.add(&second, is_paced);
+            host.minutes.sum.add(&second, is_paced);
         }
+    }
+
+    fn position(&self, second: &Second) -> Option<usize> {
+        self.hosts.iter().position(|h| h.address == second.address)
     }
 
     fn place(&mut self, second: &Second) -> Option<&mut Host> {
         let now_s = self.now_s;
-        let known = self.hosts.iter().position(|h| h.address == second.address);
-        let at = match known {
+        let at = match self.position(second) {
             Some(at) => at,
             None if self.hosts.len() < HOSTS => self.hosts.len(),
             None => {
@@ -377,7 +399,7 @@ impl History {
                 ..Total::default()
             };
             for slot in host.minutes.past(self.now_s).chain([&open]) {
-                total.add(slot);
+                total.add(slot, self.is_paced);
             }
             total.part_kbps /= (total.active_s as f64).max(1.0);
             total.held_kbps /= (total.held_s as f64).max(1.0);
@@ -393,17 +415,20 @@ impl History {
 }
 
 impl Total {
-    fn add(&mut self, slot: &Slot) {
+    /// Of what it is held to what is of now: that it would have been held to something does not say that it was.
+    fn add(&mut self, slot: &Slot, is_paced: bool) {
         let bytes = |kbps: Short| (kbps.value() * 125.0) as u64 * MINUTE_S as u64;
         self.active_s += u64::from(slot.active_s);
         self.underserved_s += u64::from(slot.underserved_s);
-        self.held_s += u64::from(slot.held_s);
         self.got_bytes += bytes(slot.kbps[0]) + bytes(slot.kbps[1]);
         self.lacked_bytes += bytes(slot.lacks_kbps);
-        self.over_bytes += bytes(slot.over_kbps);
         let part = slot.part_kbps.map(Short::value);
         self.part_kbps += part[0].max(part[1]) * f64::from(slot.active_s);
-        self.held_kbps += slot.held_kbps.value() * f64::from(slot.held_s);
+        if slot.is_paced == is_paced {
+            self.held_s += u64::from(slot.held_s);
+            self.over_bytes += bytes(slot.over_kbps);
+            self.held_kbps += slot.held_kbps.value() * f64::from(slot.held_s);
+        }
     }
 }
 

@@ -128,6 +128,35 @@ fn who_was_silent_longest_makes_room() {
     assert!(is_there(0) && is_there(9999));
 }
 
+/// Else hosts that are known and silent would throw each other's day out, once a minute.
+#[test]
+fn who_is_silent_takes_no_place() {
+    let many = HOSTS as u32;
+    let mut history = History::default();
+    let now = run(&mut history, 0, 5, many, 1000.0);
+    run(&mut history, now, 3 * SILENT_S, many + 20, 0.0);
+    assert_eq!((history.made_room, history.no_room), (0, 0));
+    assert!(history.totals().hosts.iter().all(|host| host.active_s == 5));
+}
+
+/// Else a report would say that the law held hosts for a day in which it held nobody.
+#[test]
+fn what_was_held_and_what_would_have_been_are_told_apart() {
+    let mut history = History::default();
+    let now = run(&mut history, 0, 610, 1, 1000.0);
+    history.is_paced = true;
+    let now = run(&mut history, now, 120, 1, 500.0);
+    let paced = &history.totals().hosts[0];
+    assert!((110..=120).contains(&paced.held_s), "{paced:?}");
+    assert_eq!(paced.active_s, 730);
+    let over = paced.over_bytes as f64;
+    assert!((over / (12_500.0 * 120.0) - 1.0).abs() < 0.2, "{over}");
+    history.is_paced = false;
+    run(&mut history, now, 5, 1, 1000.0);
+    let observed = &history.totals().hosts[0];
+    assert!((600..=615).contains(&observed.held_s), "{observed:?}");
+}
+
 /// Else a try would be the end of the day that was observed before it.
 #[test]
 fn the_program_that_takes_this_one_s_place_goes_on_with_it() {
@@ -135,6 +164,7 @@ fn the_program_that_takes_this_one_s_place_goes_on_with_it() {
     for s in 0..1000 {
         history.remember(
             vec![second(1, 500.0), second(2, 100.0)],
+            false,
             (7 + s) * 1_000_000_000,
         );
     }
@@ -143,7 +173,7 @@ fn the_program_that_takes_this_one_s_place_goes_on_with_it() {
     assert_eq!(next.totals().hosts, history.totals().hosts);
     // Nobody was looked at for five seconds meanwhile.
     for history in [&mut history, &mut next] {
-        history.remember(vec![second(1, 500.0)], (1012) * 1_000_000_000);
+        history.remember(vec![second(1, 500.0)], false, (1012) * 1_000_000_000);
     }
     assert_eq!(next.totals().seconds, 1005);
     assert_eq!(next.totals().hosts, history.totals().hosts);
