@@ -11,6 +11,7 @@
 #include "../runner/mesh-tree.h"
 #include "../runner/simulation.h"
 
+#include "ns3/ipv4-queue-disc-item.h"
 #include "ns3/mac48-address.h"
 #include "ns3/rng-seed-manager.h"
 #include "ns3/simulator.h"
@@ -80,12 +81,30 @@ class AirtimeTestCase : public TestCase
                 most.pending = disc ? Max(most.pending, disc->Pending(station)) : Time(0);
             });
         }
+        if (disc)
+        {
+            Simulator::Schedule(Seconds(1), [disc, station] { SendTwice(disc, station); });
+        }
         simulation.Run();
         if (disc)
         {
             NS_TEST_EXPECT_MSG_EQ(disc->Pending(station), Time(0), "given back");
         }
         return most;
+    }
+
+    /** A packet and a copy of it, as of TCP that sends again what still waits here: both have one uid. */
+    static void SendTwice(Ptr<StationQueueDisc> disc, Mac48Address station)
+    {
+        const auto packet = Create<Packet>(1000);
+        for (int i = 0; i < 2; i++)
+        {
+            Ipv4Header ip;
+            ip.SetProtocol(253); // for experiments (RFC 3692)
+            ip.SetPayloadSize(packet->GetSize());
+            disc->Enqueue(Create<Ipv4QueueDiscItem>(packet->Copy(), station, 0x0800, ip));
+        }
+        disc->Run();
     }
 
     Scenario Slow(double aqlUs)

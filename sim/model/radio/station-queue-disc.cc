@@ -99,6 +99,7 @@ void
 StationQueueDisc::DoDispose()
 {
     m_run.Cancel();
+    m_left = nullptr;
     m_device = nullptr;
     m_stations.clear();
     QueueDisc::DoDispose();
@@ -201,7 +202,7 @@ StationQueueDisc::DoDequeue()
         {
             station.pending += airtime;
             m_pending += airtime;
-            m_held[item->GetPacket()->GetUid()] = {address, airtime};
+            m_held.emplace(item->GetPacket()->GetUid(), Held{address, airtime});
         }
         return item;
     }
@@ -231,10 +232,11 @@ void
 StationQueueDisc::Left(Ptr<const WifiMpdu> mpdu)
 {
     const auto found = m_held.find(mpdu->GetPacket()->GetUid());
-    if (!mpdu->GetHeader().IsData() || found == m_held.end())
+    if (!mpdu->GetHeader().IsData() || found == m_held.end() || mpdu == m_left)
     {
         return;
     }
+    m_left = mpdu;
     m_stations.at(found->second.station).pending -= found->second.airtime;
     m_pending -= found->second.airtime;
     m_held.erase(found);

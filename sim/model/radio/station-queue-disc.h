@@ -89,8 +89,10 @@ class StationQueueDisc : public QueueDisc
     Ptr<WifiNetDevice> m_device;
     std::map<Mac48Address, Station> m_stations;
     std::deque<Mac48Address> m_turns;
-    std::map<uint64_t, Held> m_held; //!< by the packet's uid
-    Time m_pending;                  //!< of all neighbours
+    /// by the packet's uid, which what is sent again shares with its first copy
+    std::multimap<uint64_t, Held> m_held;
+    Ptr<const WifiMpdu> m_left; //!< the latest that left: one that is dropped is told twice
+    Time m_pending;             //!< of all neighbours
     EventId m_run;
 };
 
