@@ -56,7 +56,10 @@ MP_INLINE uint64_t mp_alone_one_hop(const struct mp_air_host *host, uint32_t n)
 	return best ? best : shows ? arrives : 0;
 }
 
-/* A host's hops are others than before: what was learnt was of another path, and tells of this one as hops do. */
+/*
+ * A host's hops are others than before: what was guessed by them is guessed anew; what was learnt was of another path, and is
+ * as unknown as a guess.
+ */
 MP_INLINE void mp_alone_change_hops(struct mp_air_host *host)
 {
 	uint64_t before = host->guessed_hops ? host->guessed_hops : mp_air_hops(host), hops = mp_air_hops(host);
@@ -64,7 +67,8 @@ MP_INLINE void mp_alone_change_hops(struct mp_air_host *host)
 
 	host->guessed_hops = (uint32_t)hops;
 	for (i = 0; i < 2 && hops != before; i++) {
-		host->way[i].alone_bytes_per_s = host->way[i].alone_bytes_per_s * before / hops;
+		if (host->way[i].unsure_q16 > MP_ALONE_UNKNOWN_Q16 / 2)
+			host->way[i].alone_bytes_per_s = host->way[i].alone_bytes_per_s * before / hops;
 		host->way[i].unsure_q16 = MP_ALONE_UNKNOWN_Q16;
 	}
 }
