@@ -96,7 +96,7 @@ class AirtimeTestCase : public TestCase
     /** A packet and a copy of it, as of TCP that sends again what still waits here: both have one uid. */
     static void SendTwice(Ptr<StationQueueDisc> disc, Mac48Address station)
     {
-        const auto packet = Create<Packet>(1000);
+        const auto packet = Create<Packet>(1480); // as long as the others
         for (int i = 0; i < 2; i++)
         {
             Ipv4Header ip;
