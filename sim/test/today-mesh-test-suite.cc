@@ -12,6 +12,7 @@
 #include "../runner/simulation.h"
 
 #include "ns3/ipv4-queue-disc-item.h"
+#include "ns3/ipv4.h"
 #include "ns3/mac48-address.h"
 #include "ns3/rng-seed-manager.h"
 #include "ns3/simulator.h"
@@ -83,7 +84,9 @@ class AirtimeTestCase : public TestCase
         }
         if (disc)
         {
-            Simulator::Schedule(Seconds(1), [disc, station] { SendTwice(disc, station); });
+            const auto host = network.GetNode("A")->GetObject<Ipv4>()->GetAddress(1, 0).GetLocal();
+            Simulator::Schedule(Seconds(1),
+                                [disc, station, host] { SendTwice(disc, station, host); });
         }
         simulation.Run();
         if (disc)
@@ -94,12 +97,13 @@ class AirtimeTestCase : public TestCase
     }
 
     /** A packet and a copy of it, as of TCP that sends again what still waits here: both have one uid. */
-    static void SendTwice(Ptr<StationQueueDisc> disc, Mac48Address station)
+    static void SendTwice(Ptr<StationQueueDisc> disc, Mac48Address station, Ipv4Address host)
     {
         const auto packet = Create<Packet>(1480); // as long as the others
         for (int i = 0; i < 2; i++)
         {
             Ipv4Header ip;
+            ip.SetDestination(host);
             ip.SetProtocol(253); // for experiments (RFC 3692)
             ip.SetPayloadSize(packet->GetSize());
             disc->Enqueue(Create<Ipv4QueueDiscItem>(packet->Copy(), station, 0x0800, ip));
