@@ -133,10 +133,8 @@ impl Registry {
             .filter(|(_, flow)| flow.progress.acked_bytes > 0);
         let answers = answered.map(|(key, _)| key.mesh).collect();
         let place = |address| self.paths.place(address);
-        let update = |identities: &mut Identities| {
-            identities.update(config, &used.collect(), &answers, place)
-        };
-        let changed = update(&mut self.identities);
+        let used = used.collect();
+        let changed = self.identities.update(config, &used, &answers, place);
         if changed {
             identity::write(maps, &before, self.identities.aliases());
         }
