@@ -230,6 +230,16 @@ def test_it_stays_where_that_is_wanted(network: net.Network, tmp_path: Path) -> 
         until(lambda: released(gateway) == "htb")
 
 
+def test_where_nothing_is_paced_nothing_stays(network: net.Network, tmp_path: Path) -> None:
+    """Else it would say that it paces from now on, with a file that says so; or end a trace."""
+    with observing(network, tmp_path, law="off") as gateway:
+        before = gateway.file.read_text()
+        refused = gateway.call("try", "--stay")
+        assert refused.returncode == 2, refused
+        assert 'law = "off" paces nothing' in refused.stderr
+        assert gateway.file.read_text() == before
+
+
 def test_a_file_that_was_read_again_changes_what_stays(
     network: net.Network, tmp_path: Path
 ) -> None:
