@@ -7,7 +7,9 @@
 
 #include <meshpace/law/airtime.h>
 
+#ifndef HOSTS
 #define HOSTS 8u
+#endif
 #define HOP_WAIT_NS (3 * 5484 * MP_NS_PER_US)
 #define ALL 1e12 /* what an application wants that wants all */
 static const double one_hop = 4.2e6;

@@ -62,6 +62,7 @@ struct mp_air_way {
 	uint32_t whole;             /* steps since something of it was lost */
 	bool present;
 	bool wants;
+	bool overfull;              /* more waits on its path than D* (airtime.h) */
 };
 
 /* A host of the mesh. */
@@ -199,15 +200,22 @@ MP_INLINE uint64_t mp_air_carried(const struct mp_air_way *way)
 	return mp_min_u64(way->rate_bytes_per_s + way->excess_bytes_per_s, way->held_bytes_per_s);
 }
 
+/* Whether a way fills what it is held to, three quarters, or is held to nothing. */
+MP_INLINE bool mp_air_fills(const struct mp_air_way *way)
+{
+	return (way->rate_bytes_per_s + way->excess_bytes_per_s) * 4 >= way->held_bytes_per_s * 3;
+}
+
 /*
- * That a way would send more shows in that something of it waits here, or that it uses nearly its host's part of the air, 1/n
- * where weights are alike, three quarters, or that it loses, and then sends again within three seconds. Else it
- * sends what it has.
+ * That a way would send more shows in that something of it waits here, or that it fills what it is held to, or where it is held
+ * to nothing, that it uses nearly its host's part of the air, 1/n where weights are alike, three quarters; or that it loses,
+ * and then sends again within three seconds. Else it sends what it has.
  */
 MP_INLINE bool mp_air_has_more(const struct mp_air *air, const struct mp_air_host *host, const struct mp_air_way *way,
 			       uint64_t used_q16)
 {
-	bool fills = used_q16 * air->weights_q16 * 4 >= 3 * MP_ONE_Q16 * mp_air_weight_q16(host);
+	bool fills = way->held_bytes_per_s ? mp_air_fills(way)
+					   : used_q16 * air->weights_q16 * 4 >= 3 * MP_ONE_Q16 * mp_air_weight_q16(host);
 
 	return way->held || !way->alone_bytes_per_s || fills || way->whole < MP_AIR_PRESENT;
 }

@@ -140,7 +140,7 @@ MP_INLINE uint64_t mp_airtime_wait_ns(const struct mp_air *air, const struct mp_
 }
 
 /* e; returns whether anybody was heard. */
-MP_INLINE bool mp_airtime_error(struct mp_air *air, const struct mp_air_host *host, uint32_t n, uint64_t hop_wait_ns)
+MP_INLINE bool mp_airtime_error(struct mp_air *air, struct mp_air_host *host, uint32_t n, uint64_t hop_wait_ns)
 {
 	int64_t sum_q16 = 0;
 	uint32_t i, heard = 0;
@@ -155,16 +155,16 @@ MP_INLINE bool mp_airtime_error(struct mp_air *air, const struct mp_air_host *ho
 		heard++;
 	}
 	air->error_q16 = heard ? (int32_t)(sum_q16 / (int64_t)heard) : 0;
+	for (i = 0; i < 2 * n; i++) {
+		struct mp_air_way *way = &host[i / 2].way[i % 2];
+
+		way->overfull = way->heard ? way->waits_ns > mp_airtime_wait_ns(air, &host[i / 2], hop_wait_ns)
+					   : air->error_q16 < 0;
+	}
 	return heard > 0;
 }
 
-/* Whether a way fills what it is held to, or is held to nothing. */
-MP_INLINE bool mp_airtime_fills(const struct mp_air_way *way)
-{
-	return (way->rate_bytes_per_s + way->excess_bytes_per_s) * 4 >= way->held_bytes_per_s * 3;
-}
-
-/* Whether anybody does, or something waits here for it to be sent. */
+/* Whether anybody fills what he is held to, or is held to nothing, or something waits here for it to be sent. */
 MP_INLINE bool mp_airtime_binds(const struct mp_air_host *host, uint32_t n)
 {
 	uint32_t i;
@@ -172,21 +172,7 @@ MP_INLINE bool mp_airtime_binds(const struct mp_air_host *host, uint32_t n)
 	for (i = 0; i < 2 * n; i++) {
 		const struct mp_air_way *way = &host[i / 2].way[i % 2];
 
-		if (way->present && (way->held || mp_airtime_fills(way)))
-			return true;
-	}
-	return false;
-}
-
-/* Whether somebody who wants more does not: the air that others have beyond their parts may be what it lacks. */
-MP_INLINE bool mp_airtime_lacks(const struct mp_air_host *host, uint32_t n)
-{
-	uint32_t i;
-
-	for (i = 0; i < 2 * n; i++) {
-		const struct mp_air_way *way = &host[i / 2].way[i % 2];
-
-		if (way->wants && way->age >= MP_AIR_NEW && !mp_airtime_fills(way))
+		if (way->present && (way->held || mp_air_fills(way)))
 			return true;
 	}
 	return false;
@@ -195,7 +181,7 @@ MP_INLINE bool mp_airtime_lacks(const struct mp_air_host *host, uint32_t n)
 /* Whether (1) tells of C (alone.h): not while the air is overfull though everybody gets what he is held to. */
 MP_INLINE bool mp_airtime_tells(const struct mp_air *air, const struct mp_air_host *host, uint32_t n)
 {
-	return air->error_q16 >= 0 || !air->shared || mp_airtime_lacks(host, n);
+	return air->error_q16 >= 0 || !air->shared || mp_alone_lacks_air(host, n);
 }
 
 /* x (1 + e gain), Q16. */
@@ -294,7 +280,7 @@ MP_INLINE uint32_t mp_airtime_step(struct mp_air *air, struct mp_air_host *host,
 		mp_alone_learn(air, host, n);
 	else if (air->wanting && !used_up)
 		mp_alone_rise(air, host, n);
-	if (air->air_q16 > MP_ONE_Q16 && mp_airtime_lacks(host, n))
+	if (air->air_q16 > MP_ONE_Q16 && mp_alone_lacks(host, n))
 		air->error_q16 = -(int32_t)MP_ONE_Q16;
 	if (air->error_q16 < 0 || mp_airtime_binds(host, n))
 		air->air_q16 = mp_airtime_by_q16(air->air_q16, air->error_q16, (int64_t)air->steps * MP_AIRTIME_GAIN_Q16);

@@ -56,16 +56,21 @@ MP_INLINE uint64_t mp_alone_one_hop(const struct mp_air_host *host, uint32_t n)
 	return best ? best : shows ? arrives : 0;
 }
 
-/* A host's hops are others than those by which C was guessed: what has not been learnt since is guessed anew. */
+/*
+ * A host's hops are others than before: what was guessed by them is guessed anew; what was learnt was of another path, and is
+ * as unknown as a guess.
+ */
 MP_INLINE void mp_alone_change_hops(struct mp_air_host *host)
 {
 	uint64_t before = host->guessed_hops ? host->guessed_hops : mp_air_hops(host), hops = mp_air_hops(host);
 	uint32_t i;
 
 	host->guessed_hops = (uint32_t)hops;
-	for (i = 0; i < 2 && hops != before; i++)
+	for (i = 0; i < 2 && hops != before; i++) {
 		if (host->way[i].unsure_q16 > MP_ALONE_UNKNOWN_Q16 / 2)
 			host->way[i].alone_bytes_per_s = host->way[i].alone_bytes_per_s * before / hops;
+		host->way[i].unsure_q16 = MP_ALONE_UNKNOWN_Q16;
+	}
 }
 
 /* C of those who have none yet. */
@@ -110,6 +115,43 @@ MP_INLINE uint64_t mp_alone_gradient_q16(const struct mp_air_way *way, uint64_t 
 	return way->present && way->alone_bytes_per_s ? ((uint64_t)way->used_q16 << 16) / sum_q16 : 0;
 }
 
+/* Whether a way that wants more does not fill what it is held to. */
+MP_INLINE bool mp_alone_way_lacks(const struct mp_air_way *way)
+{
+	return way->wants && way->age >= MP_AIR_NEW && !mp_air_fills(way);
+}
+
+/* Whether anybody lacks what he is held to: others may have it, he may be worse off than C says, or his sender is. */
+MP_INLINE bool mp_alone_lacks(const struct mp_air_host *host, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < 2 * n; i++)
+		if (mp_alone_way_lacks(&host[i / 2].way[i % 2]))
+			return true;
+	return false;
+}
+
+/* Whether anybody does though his sender sends more than his path carries: more waits there than may. */
+MP_INLINE bool mp_alone_lacks_air(const struct mp_air_host *host, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < 2 * n; i++)
+		if (mp_alone_way_lacks(&host[i / 2].way[i % 2]) && host[i / 2].way[i % 2].overfull)
+			return true;
+	return false;
+}
+
+/*
+ * w where less is used than there is, off_q16 < 0: of a sum that is too small because somebody lacks, who has what he is held to
+ * is not the reason.
+ */
+MP_INLINE uint64_t mp_alone_blame_q16(const struct mp_air_way *way, uint64_t sum_q16, bool spares)
+{
+	return spares && way->held_bytes_per_s && mp_air_fills(way) ? 0 : mp_alone_gradient_q16(way, sum_q16);
+}
+
 /* x (1 + by), at least so much. */
 MP_INLINE uint64_t mp_alone_by_q16(uint64_t x, int64_t by_q16, uint64_t least)
 {
@@ -134,16 +176,17 @@ MP_INLINE void mp_alone_learn(struct mp_air *air, struct mp_air_host *host, uint
 {
 	uint64_t sum_q16 = mp_alone_sum_q16(host, n), spread_q16 = MP_ALONE_NOISE_Q16 / mp_max_u64(air->steps, 1);
 	int64_t off_q16 = mp_alone_ln_q16(sum_q16), moved_q16 = 0;
+	bool spares = off_q16 < 0 && mp_alone_lacks_air(host, n);
 	uint32_t i;
 
 	for (i = 0; i < 2 * n; i++) {
-		uint64_t w_q16 = mp_alone_gradient_q16(&host[i / 2].way[i % 2], sum_q16);
+		uint64_t w_q16 = mp_alone_blame_q16(&host[i / 2].way[i % 2], sum_q16, spares);
 
 		spread_q16 += (w_q16 * w_q16 >> 16) * host[i / 2].way[i % 2].unsure_q16 >> 16;
 	}
 	for (i = 0; i < 2 * n; i++) {
 		struct mp_air_way *way = &host[i / 2].way[i % 2];
-		uint64_t w_q16 = mp_alone_gradient_q16(way, sum_q16);
+		uint64_t w_q16 = mp_alone_blame_q16(way, sum_q16, spares);
 		uint64_t gain_q16 = w_q16 * way->unsure_q16 / spread_q16;
 		int64_t step_q16 = (int64_t)gain_q16 * off_q16 >> 16;
 

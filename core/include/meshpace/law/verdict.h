@@ -126,7 +126,7 @@ MP_INLINE bool mp_verdict_begins(const struct mp_air_host *host)
 MP_INLINE enum mp_bound mp_verdict_way(const struct mp_verdict *verdict, const struct mp_air_way *way, bool is_short)
 {
 	if (way->cap_bytes_per_s)
-		return way->held || mp_airtime_fills(way) ? MP_BOUND_SHARE : MP_BOUND_MESH;
+		return way->held || mp_air_fills(way) ? MP_BOUND_SHARE : MP_BOUND_MESH;
 	if (verdict->path_holds)
 		return MP_BOUND_PATH;
 	return is_short ? MP_BOUND_OTHERS : MP_BOUND_NOTHING;

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What is learnt of who gets how much alone, when hosts differ, move, lose, and want little. */
+#define HOSTS 64u
+#include "air-model.h"
+
+/* The mesh serves hosts in turn, as queues by flow do, instead of in proportion to what they send. */
+static double owes_s[HOSTS]; /* of air, that waits for each */
+#define QUEUE_S 0.1          /* of air, that may wait for each; what is beyond is lost */
+
+/* What each has of air_s where nobody gets more than another who wants as much. */
+static void serve_in_turn(uint32_t n, double air_s, const double *wants_s, double *has_s)
+{
+	uint32_t i, left;
+
+	for (i = 0; i < n; i++)
+		has_s[i] = 0;
+	for (left = n; left > 0 && air_s > 1e-9;) {
+		double each_s = air_s / left;
+
+		for (i = left = 0; i < n; i++) {
+			double more_s = fmin(each_s, wants_s[i] - has_s[i]);
+
+			has_s[i] += more_s;
+			air_s -= more_s;
+			left += has_s[i] < wants_s[i] - 1e-12;
+		}
+	}
+}
+
+static void step_in_turn(uint32_t n, double *sum)
+{
+	double tau_s = (double)MP_AIR_STEP_NS / 1e9, offered_s[HOSTS], has_s[HOSTS];
+	uint32_t i;
+
+	now_ns += MP_AIR_STEP_NS;
+	for (i = 0; i < n; i++)
+		offered_s[i] = owes_s[i] + sends(i) / truth[i] * tau_s;
+	serve_in_turn(n, uniform(1 - noise, 1 + noise) * tau_s, offered_s, has_s);
+	for (i = 0; i < n; i++) {
+		struct mp_air_way *way = &host[i].way[MP_AIR_DOWN];
+		double part = fmax(has_s[i] / tau_s, 1e-6), waits_for_s = (offered_s[i] - has_s[i]) / part;
+
+		owes_s[i] = fmin(waits_for_s, QUEUE_S) * part;
+		way->again_packets += waits_for_s > QUEUE_S;
+		way->delivered_bytes += (uint64_t)(has_s[i] * truth[i]);
+		way->flows = way->wanting_flows = wants[i] > 0;
+		way->held = way->heard = wants[i] > 0;
+		way->waits_ns = (uint64_t)(fmin(waits_for_s, QUEUE_S) * 1e9);
+		sum[i] += has_s[i] * truth[i];
+	}
+	mp_airtime_step(&air, host, n, HOP_WAIT_NS, now_ns);
+}
+
+static void run_in_turn(uint32_t n, double seconds, double *mean)
+{
+	uint32_t steps = (uint32_t)lround(seconds * 1e9 / (double)MP_AIR_STEP_NS), i;
+
+	for (i = 0; i < n; i++)
+		mean[i] = 0;
+	for (; steps > 0; steps--)
+		step_in_turn(n, mean);
+	for (i = 0; i < n; i++)
+		mean[i] /= seconds;
+}
+
+/* Who is slow comes to who is fast, and is guessed to be as fast: what it does not get is not the other's fault. */
+static void who_comes_is_slow(double fast_bytes_per_s, double slow_bytes_per_s)
+{
+	double mean[HOSTS];
+	uint32_t i;
+
+	begin();
+	for (i = 0; i < HOSTS; i++)
+		owes_s[i] = 0;
+	place(0, 1, fast_bytes_per_s);
+	place(1, 1, slow_bytes_per_s);
+	wants[0] = ALL;
+	run_in_turn(2, 30, mean);
+	wants[1] = ALL;
+	run_in_turn(2, 5, mean);
+	run_in_turn(2, 15, mean);
+	CHECK(mean[0] > 0.6 * truth[0] / 2, "%.0f of %.0f after 5 s", mean[0], truth[0] / 2);
+	run_in_turn(2, 180, mean);
+	CHECK(mean[0] > 0.8 * truth[0] / 2, "%.0f of %.0f in the end", mean[0], truth[0] / 2);
+	CHECK(mean[1] > 0.8 * truth[1] / 2, "the slow one %.0f of %.0f", mean[1], truth[1] / 2);
+}
+
+/* Another has so little that it never fills its part, and loses a packet each two seconds, while others make wait. */
+static void one_loses_while_others_make_wait(uint32_t bulk, double little_bytes_per_s)
+{
+	double mean[HOSTS], sum[HOSTS] = { 0 };
+	uint32_t i, n = bulk + 1, steps;
+
+	begin();
+	for (i = 0; i < n; i++) {
+		place(i, 1, one_hop);
+		wants[i] = i < bulk ? ALL : little_bytes_per_s;
+	}
+	run(n, 20, mean);
+	for (i = 0; i < n; i++)
+		lies[i] = true;
+	for (steps = 0; steps < 1000; steps++) {
+		host[bulk].way[MP_AIR_DOWN].again_packets += steps % 20 == 0;
+		step(n, steps < 500 ? NULL : sum);
+	}
+	CHECK(sum[0] / 50 > 0.35 * truth[0] / n, "%u beside %.0f: %.0f of %.0f", bulk, little_bytes_per_s, sum[0] / 50,
+	      truth[0] / n);
+	for (i = 0; i < n; i++)
+		lies[i] = false;
+	run(n, 20, mean);
+	run(n, 10, mean);
+	CHECK(mean[0] > 0.85 * truth[0] / n, "after it %.0f of %.0f", mean[0], truth[0] / n);
+}
+
+/*
+ * Both are known, and one moves, as its hops tell, whose rate goes with them. Where hosts are served in turn it shows who lacks;
+ * in one queue for all both lack alike, and who has moved is only the likelier one.
+ */
+static void who_moves(uint32_t from_hops, uint32_t to_hops, bool in_turn)
+{
+	double mean[HOSTS];
+	void (*passes)(uint32_t, double, double *) = in_turn ? run_in_turn : run;
+
+	begin();
+	owes_s[0] = owes_s[1] = 0;
+	place(0, 1, one_hop);
+	place(1, from_hops, one_hop / from_hops);
+	wants[0] = wants[1] = ALL;
+	passes(2, 40, mean);
+	place(1, to_hops, one_hop / to_hops);
+	passes(2, 5, mean);
+	passes(2, 10, mean);
+	check_parts(2, mean, in_turn ? 0.7 : 0.6);
+}
+
+/* One wants all, some want little, and many next to nothing: what is left is its own. */
+static void beside_many_small_ones(uint32_t cameras, double camera, uint32_t sensors, double least)
+{
+	uint32_t i, n = 1 + cameras + sensors;
+	double mean[HOSTS];
+
+	begin();
+	for (i = 0; i < n; i++) {
+		place(i, 1, one_hop);
+		wants[i] = i == 0 ? ALL : i <= cameras ? camera * one_hop : 300;
+		direction[i] = i == 0 ? MP_AIR_DOWN : MP_AIR_UP;
+	}
+	run(n, 30, mean);
+	run(n, 10, mean);
+	CHECK(mean[0] > least * one_hop, "%u cameras of %.2f, %u sensors: %.2f", cameras, camera, sensors, mean[0] / one_hop);
+	for (i = 1; i < n; i++)
+		CHECK(mean[i] > 0.9 * wants[i], "host %u has %.0f of %.0f", i, mean[i], wants[i]);
+}
+
+int main(int argc, char **argv)
+{
+	check_begin(argc, argv);
+	who_comes_is_slow(12.5e6, 125e3);
+	who_comes_is_slow(1.25e6, 125e3);
+	who_comes_is_slow(125e6, 12.5e3);
+	one_loses_while_others_make_wait(1, 2e3);
+	one_loses_while_others_make_wait(3, 20e3);
+	one_loses_while_others_make_wait(1, 200e3);
+	who_moves(1, 4, false);
+	who_moves(4, 1, false);
+	who_moves(1, 4, true);
+	who_moves(4, 1, true);
+	beside_many_small_ones(1, 0.02, 20, 0.85);
+	beside_many_small_ones(1, 0.02, 50, 0.85);
+	beside_many_small_ones(10, 0.02, 30, 0.7);
+	beside_many_small_ones(10, 0.01, 50, 0.75);
+	return check_end();
+}
