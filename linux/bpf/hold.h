@@ -53,7 +53,7 @@ MP_INLINE void mp_take_place_in_line(struct mp_class *class, struct mp_packet *p
 	uint64_t apart_ns = mp_hold_apart_ns(class->told.interval_ns, p->held_bytes_per_s);
 
 	p->stood = mp_hold_comes(&class->hold, units, apart_ns, p->segment.now_ns);
-	p->minor = class->minor;
+	p->number = MP_HTB_MAJOR | class->minor;
 }
 
 /* The units of a packet in its line: packets where that has an interval, else bytes, as they leave in segments. */
@@ -329,19 +329,28 @@ MP_INLINE void mp_leaves_bucket(const struct mp_packet *p, struct mp_flow_key *k
 		__sync_fetch_and_sub(mp_of_bucket(class, p), p->segment.segments);
 }
 
-/* A packet leaves that waited. */
+/*
+ * A packet leaves that waited: in which line its class tells. Its host may go by another address than when it came, and
+ * what would be looked for by that has another count.
+ */
 __attribute__((noinline)) int mp_hold_ends(struct mp_packet *p)
 {
+	const struct mp_flow_key *line;
 	struct mp_class *class;
-	struct mp_flow_key key = { 0 };
+	struct mp_flow_key key;
 	uint64_t returned_ns;
+	uint32_t number;
 
 	if (!p)
 		return 0;
 	returned_ns = mp_hold_returned_ns(mp_returned_ns, p->segment.now_ns);
 	if (returned_ns != mp_returned_ns)
 		mp_returned_ns = returned_ns;
-	mp_line_key(p, &key);
+	number = p->number;
+	line = bpf_map_lookup_elem(&mp_class_lines, &number);
+	if (!line) /* its class was given up meanwhile, with what it counted */
+		return 0;
+	key = *line;
 	if (p->line != MP_LINE_FLOW && p->line != MP_LINE_ACKS)
 		mp_leaves_bucket(p, &key);
 	class = bpf_map_lookup_elem(&mp_classes, &key);
@@ -364,6 +373,7 @@ MP_INLINE bool mp_comes_back(struct __sk_buff *skb, struct mp_packet *p)
 	p->came_by = skb->cb[MP_KEPT_CAME_BY];
 	p->line = skb->cb[MP_KEPT_LINE];
 	p->came_ns = skb->tstamp;
+	p->number = skb->priority;
 	skb->tstamp = 0;
 	skb->priority = skb->cb[MP_KEPT_PRIORITY];
 	return true;
@@ -377,7 +387,7 @@ MP_INLINE void mp_sends_to_wait(struct __sk_buff *skb, const struct mp_packet *p
 	skb->cb[MP_KEPT_CAME_BY] = p->came_by;
 	skb->cb[MP_KEPT_LINE] = p->line;
 	skb->cb[MP_KEPT_PRIORITY] = skb->priority;
-	skb->priority = MP_HTB_MAJOR | p->minor;
+	skb->priority = p->number;
 	skb->tstamp = p->segment.now_ns;
 	mp_count(MP_COUNT_PACED);
 }

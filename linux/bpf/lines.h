@@ -19,6 +19,15 @@ struct {
 	__type(value, struct mp_class);
 } mp_classes SEC(".maps");
 
+/* Of each class, by its whole number, which its packets bear as skb->priority: its line. Likewise. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 2048);
+	__type(key, uint32_t);
+	__type(value, struct mp_flow_key);
+} mp_class_lines SEC(".maps");
+
 /* struct mp_line_news. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

@@ -53,7 +53,7 @@ struct mp_packet {
 			uint32_t came_by; /* the interface by which it came to this box; 0: made here */
 			uint32_t stood;   /* units in line up to its own, when it came */
 			uint32_t news;    /* of an ACK that fits: bytes that it acknowledges more */
-			uint16_t minor;   /* its line's class */
+			uint32_t number;  /* of the class where it waits, or waited, with MP_HTB_MAJOR */
 			uint8_t line;     /* where it waits, or waited: enum mp_line */
 			uint8_t bucket;   /* of its flow, or of what is not TCP */
 			bool back;        /* it has waited, and comes a second time */

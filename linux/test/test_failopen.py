@@ -177,6 +177,26 @@ def test_cleaning_up_after_nobody(network: net.Network, start: StartGateway) -> 
     assert not left_behind(network.gateway, before)
 
 
+@pytest.mark.parametrize("text", ['law = "evn"\nmesh = "mesh0"\n', "hopps = 3\n", 'law = "even\n'])
+def test_clean_needs_no_configuration_without_faults(
+    network: net.Network, start: StartGateway, text: str
+) -> None:
+    """Whoever broke it while the gateway was dying gets rid of what that left. Nothing flows."""
+    before = Traces.of(network.gateway)
+    gateway = start(network, **config("even"))
+    gateway.kill()
+    gateway.file.write_text(text)
+    cleaned = gateway.call("gateway", "--clean", "--config", str(gateway.file))
+    assert cleaned.returncode == 0, cleaned.stderr
+    told, done = cleaned.stderr.strip().splitlines()
+    assert gateway.file.name in told
+    assert "mesh0" in told
+    assert "mesh0: " in done
+    assert not left_behind(network.gateway, before)
+    again = gateway.call("gateway", "--clean", "--mesh", "mesh0", "--config", str(gateway.file))
+    assert again.returncode == 0, again.stderr
+
+
 def test_stale_notes_do_not_hinder_a_start(
     network: net.Network, start: StartGateway, tmp_path: Path
 ) -> None:

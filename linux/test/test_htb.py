@@ -381,3 +381,20 @@ def test_longer_frames_than_before_pass(mesh: net.Network, start: StartGateway) 
         paces(gateway)
         assert "mpu 3022b" in mesh.gateway.run("tc", "-d", "class", "show", "dev", ifb(mesh))
         assert run.finish().intact
+
+
+def test_a_table_of_classes_that_is_full_paces_nobody(
+    mesh: net.Network, start: StartGateway
+) -> None:
+    """Its packets pass, and the gateway lives; as soon as there is room it paces."""
+    gateway = start(mesh, release="htb", law="even", host=[host(net.host4(0), 11.0)])
+    with contextlib.ExitStack() as stack:
+        with maps.filled(gateway, "mp_classes"):
+            run = Transfer(mesh.wired, mesh.host, net.host4(0), options=bounded())
+            stack.enter_context(run)
+            goes_on(run)
+            gateway.logged("a line passes, having no class")
+            goes_on(run)
+            assert sum("having no class" in line for line in gateway.log) == 1
+        paces(gateway)
+        assert run.finish().intact

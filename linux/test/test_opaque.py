@@ -7,6 +7,7 @@ on their paths, and held by what they answer.
 import contextlib
 import math
 import re
+import signal
 import statistics
 import subprocess
 import time
@@ -29,9 +30,9 @@ def begin(start: StartGateway, network: net.Network, asks: bool = True) -> Gatew
     return start(network, law="even", ask_hosts=asks, host=[host(net.host4(0), 11.0)])
 
 
-def cap_kbps(gateway: Gateway) -> float | None:
+def cap_kbps(gateway: Gateway, address: str = net.host4(0)) -> float | None:
     rows = {row["address"]: row for row in gateway.fresh_status()["hosts"]}
-    cap: float | None = rows.get(net.host4(0), {}).get("cap_down_kbps")
+    cap: float | None = rows.get(address, {}).get("cap_down_kbps")
     return cap
 
 
@@ -143,3 +144,36 @@ def test_a_dead_daemon_holds_nobody(start: StartGateway, how: str) -> None:
             assert kbps > 0.85 * KBPS, "what the radio carries"
             if how == "stopped":
                 until(lambda: cap_kbps(gateway) is not None, PATIENCE_S, gateway)
+
+
+def waiting(gateway: Gateway) -> int:
+    return int(gateway.fresh_status()["counters"]["queue_waiting"])
+
+
+def test_what_waits_is_counted_off_where_it_came(start: StartGateway) -> None:
+    """
+    Its host goes by another address when it comes back. Else the line where it waited is never
+    empty: what comes there later, once the host goes by its own again, waits too long and is lost.
+    """
+    with net.over_radio(RADIO, hosts=2) as network:
+        both = [net.host4(0), net.host4(1)]
+        config = {"law": "even", "host": [host(address, 11.0) for address in both]}
+        gateway = start(network, release="htb", **config)
+        wired, (first, second) = network.wired, network.hosts
+        with (
+            Flood(wired, first, both[0], QUIET_KBPS),
+            Flood(wired, second, both[1], QUIET_KBPS) as flood,
+        ):
+            time.sleep(QUIET_S)
+            flood.kbps = 1.5 * KBPS
+            until(lambda: cap_kbps(gateway, both[1]), PATIENCE_S, gateway)
+            until(lambda: waiting(gateway) > 0, PATIENCE_S, gateway)
+            gateway.configure({**config, "group": [{"name": "home", "addresses": both}]})
+            gateway.send(signal.SIGHUP)
+            until(lambda: addresses(gateway, both[0]) == both, PATIENCE_S, gateway)
+        until(lambda: waiting(gateway) == 0, PATIENCE_S, gateway)
+
+
+def addresses(gateway: Gateway, standing: str) -> list[str]:
+    rows = {row["address"]: row["addresses"] for row in gateway.fresh_status()["hosts"]}
+    return list(rows.get(standing, []))

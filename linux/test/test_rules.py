@@ -91,3 +91,25 @@ def test_two_gateways_on_one_box(network: net.Network, start: StartGateway, tmp_
         second.end()
         network.gateway.ip("link", "del", "mesh1")
     assert not left_behind(network.gateway, before)
+
+
+def test_what_turns_back_into_the_mesh_is_nobody_s(start: StartGateway) -> None:
+    """
+    From one mesh host to another by way of the gateway: the programs at the interface know nothing
+    of such a flow, and it is neither held nor counted as let go.
+    """
+    with net.over_radio(RADIO, hosts=2) as network:
+        first, second = network.hosts
+        # Either of the two has the gateway tell them of the straight way.
+        for interface in ("all", "mesh0"):
+            network.gateway.sysctl(f"net.ipv4.conf.{interface}.send_redirects", "0")
+        for one, other in ((first, net.host4(1)), (second, net.host4(0))):
+            one.ip("route", "add", other, "via", net.GATEWAY_MESH4)
+        gateway = start(network, release="nfqueue", law="even", host=[host(net.host4(1), 11.0)])
+        with Transfer(first, second, net.host4(1)) as run:
+            until(lambda: run.received > 500_000, PATIENCE_S, gateway)
+            counters = gateway.fresh_status()["counters"]
+            assert counters["hairpin"] > 300
+            assert counters["released_ipv4"] == 0
+            assert counters["paced"] == 0
+            assert run.finish().intact

@@ -66,7 +66,7 @@ fn dispatch(command: Command) -> Result<()> {
 fn gateway(arguments: &GatewayArgs) -> Result<()> {
     let source = arguments.source();
     if arguments.clean {
-        return daemon::clean(&daemon::mesh_of(&source.read()?)?);
+        return daemon::clean::run(&source);
     }
     let handed = again::take();
     system::keep_memory_small();

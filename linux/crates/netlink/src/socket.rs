@@ -5,8 +5,8 @@ use crate::codec::{digest, Progress, Request};
 use nix::errno::Errno;
 use nix::poll::{poll, PollFd, PollFlags, PollTimeout};
 use nix::sys::socket::{
-    recvmsg, send, setsockopt, socket, sockopt, AddressFamily, MsgFlags, NetlinkAddr, SockFlag,
-    SockProtocol, SockType,
+    recv, recvmsg, send, setsockopt, socket, sockopt, AddressFamily, MsgFlags, NetlinkAddr,
+    SockFlag, SockProtocol, SockType,
 };
 use std::io::{self, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -142,6 +142,13 @@ impl NetlinkSocket {
         Ok(())
     }
 
+    /// There was no room for an answer: as long as another lies there, the kernel lets all be lost that come, and who asks
+    /// next would wait for nothing.
+    fn forget_answers(&mut self) {
+        let flags = MsgFlags::MSG_DONTWAIT;
+        while recv(self.fd.as_raw_fd(), &mut self.buffer, flags).is_ok() {}
+    }
+
     /// Length of the next datagram from the kernel itself, not from another process.
     fn receive(&mut self, deadline: Instant) -> io::Result<usize> {
         let flags = MsgFlags::MSG_TRUNC | MsgFlags::MSG_DONTWAIT;
@@ -151,7 +158,14 @@ impl NetlinkSocket {
             }
             let room = self.buffer.len();
             let mut parts = [IoSliceMut::new(&mut self.buffer)];
-            let received = recvmsg::<NetlinkAddr>(self.fd.as_raw_fd(), &mut parts, None, flags)?;
+            let received = recvmsg::<NetlinkAddr>(self.fd.as_raw_fd(), &mut parts, None, flags);
+            let received = match received {
+                Err(Errno::ENOBUFS) => {
+                    self.forget_answers();
+                    return Err(Errno::ENOBUFS.into());
+                }
+                received => received?,
+            };
             if received.bytes > room {
                 return Err(Errno::EMSGSIZE.into());
             }
@@ -183,5 +197,25 @@ pub fn wait_readable(fd: BorrowedFd, deadline: Instant) -> io::Result<bool> {
             Err(Errno::EINTR) => {}
             Err(error) => return Err(error.into()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tc;
+
+    /// Else netlink, once its buffer was full, lets each exchange that follows wait until its time is over.
+    #[test]
+    fn answers_that_found_no_room_keep_no_others_out() {
+        let mut socket = NetlinkSocket::open(Family::Route).unwrap();
+        setsockopt(&socket, sockopt::RcvBuf, &0).unwrap();
+        let nowhere = || tc::remove_link(i32::MAX);
+        let refused = socket.order((0..ORDERS).map(|_| nowhere()).collect());
+        assert_eq!(refused.unwrap_err().raw_os_error(), Some(libc::ENOBUFS));
+        let began = Instant::now();
+        let outcomes = socket.order(vec![nowhere()]).unwrap();
+        assert!(outcomes.len() == 1 && outcomes[0].is_err());
+        assert!(began.elapsed() < PATIENCE / 2);
     }
 }

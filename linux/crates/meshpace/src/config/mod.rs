@@ -2,6 +2,7 @@
 //! The gateway's configuration: a TOML file, over which the command line goes. Every key has a
 //! default; docs/operate/gateway.toml shows them all.
 mod groups;
+mod mesh;
 mod places;
 mod radio;
 mod rates;
@@ -19,6 +20,7 @@ use crate::base::errors::{usage, Result};
 use crate::kernel::intf::{self, mp_fairness, mp_law};
 use crate::kernel::law;
 pub use groups::{group_of, Group};
+pub use mesh::NamedMesh;
 pub use places::{Node, NodeName};
 pub use radio::Radio;
 pub use rates::Rates;

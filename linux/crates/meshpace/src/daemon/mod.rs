@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `meshpace gateway`: sets everything up, keeps it going once a second, puts everything back.
 pub mod again;
+pub mod clean;
 mod doors;
 mod report;
 mod second;
@@ -32,7 +33,6 @@ use crate::show::files::Files;
 use again::Handed;
 use doors::Doors;
 use steps::Steps;
-pub use task::mesh_of;
 use task::Task;
 use tries::{Asked, Tries};
 
@@ -396,15 +396,6 @@ impl Drop for Gateway {
         self.holding.end_queue();
         self.files.remove_sockets();
     }
-}
-
-/// `--clean`: removes what a gateway that died has left.
-pub fn clean(mesh: &str) -> Result<()> {
-    let _lock = control::lock(mesh, false)?;
-    let undone = Changes::open(mesh)?.undo_all()?;
-    control::remove_sockets(mesh);
-    log::info!("{mesh}: {undone} changes put back");
-    Ok(())
 }
 
 #[cfg(test)]

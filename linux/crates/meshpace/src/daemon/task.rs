@@ -20,8 +20,8 @@ pub struct Task {
 }
 
 /// The mesh interface, which has to be named somewhere.
-pub fn mesh_of(config: &Config) -> Result<String> {
-    config.mesh.clone().ok_or_else(|| {
+pub fn named(mesh: Option<String>) -> Result<String> {
+    mesh.ok_or_else(|| {
         usage("no mesh interface; name it with --mesh IF, or mesh = \"IF\" in the configuration")
     })
 }
@@ -38,7 +38,7 @@ impl Task {
     /// An error for what cannot be: everything about which a start can be refused before it has changed anything.
     pub fn read(source: Source, release: Option<ReleaseChoice>) -> Result<Self> {
         let config = read_whole(&source)?;
-        let mesh = mesh_of(&config)?;
+        let mesh = named(config.mesh.clone())?;
         system::interface_index(&mesh)?;
         system::link_header_bytes(&mesh)?;
         let task = Self {

@@ -4,9 +4,14 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
 use crate::base::errors::{Context, Result};
 use crate::kernel::batch;
-use crate::kernel::intf::{mp_class, mp_flow_key, mp_hold_told, Plain};
+use crate::kernel::intf::{self, mp_class, mp_flow_key, mp_hold_told, Plain};
 use crate::kernel::law;
 use crate::kernel::programs::Maps;
+
+/// A class's number as its packets bear it.
+fn borne(minor: u32) -> [u8; 4] {
+    (intf::MP_HTB_MAJOR | minor).to_ne_bytes()
+}
 
 impl Maps {
     /// Where the programs tell which lines need a class, or another rate.
@@ -24,21 +29,35 @@ impl Maps {
             },
             ..Default::default()
         };
-        self.classes
-            .update(key.bytes(), class.bytes(), MapFlags::ANY)
-            .context("classes")
+        // What comes to wait there finds its line when it comes back.
+        self.class_lines
+            .update(&borne(minor), key.bytes(), MapFlags::ANY)
+            .context("lines of classes")?;
+        let set = self
+            .classes
+            .update(key.bytes(), class.bytes(), MapFlags::ANY);
+        if set.is_err() {
+            let _ = self.class_lines.delete(&borne(minor));
+        }
+        set.context("classes")
     }
 
-    /// No packet waits in a class of its own any more.
+    /// No packet comes to wait in the line's class any more, and what comes back from there counts nowhere.
     pub fn remove_class(&self, key: &mp_flow_key) {
+        if let Some(class) = self.class(key) {
+            let _ = self.class_lines.delete(&borne(class.minor));
+        }
         let _ = self.classes.delete(key.bytes());
+    }
+
+    fn class(&self, key: &mp_flow_key) -> Option<mp_class> {
+        let class = self.classes.lookup(key.bytes(), MapFlags::LOCK);
+        mp_class::from_bytes(&class.ok().flatten()?)
     }
 
     /// Whether anything waits in a line's class.
     pub fn waits_in_class(&self, key: &mp_flow_key) -> bool {
-        let class = self.classes.lookup(key.bytes(), MapFlags::LOCK);
-        let class = class.ok().flatten();
-        let class = class.and_then(|bytes| mp_class::from_bytes(&bytes));
+        let class = self.class(key);
         class.is_some_and(|class| law::hold_waiting(&class.hold) > 0)
     }
 
@@ -56,9 +75,11 @@ impl Maps {
         Ok(self.classes()?.iter().map(waiting).sum())
     }
 
-    pub fn forget_classes(&self) {
-        for (key, _) in self.classes().unwrap_or_default() {
+    /// An error: which lines have one is not known.
+    pub fn forget_classes(&self) -> Result<()> {
+        for (key, _) in self.classes()? {
             self.remove_class(&key);
         }
+        Ok(())
     }
 }

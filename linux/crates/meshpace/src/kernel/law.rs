@@ -76,13 +76,16 @@ safe! {
     silence_due_ns = mp_silence_due_ns(silence: &mp_silence, is_busy: bool, due_ns: u64) -> u64;
 }
 
-// Classes of the kernel's HTB (endpoint/hold.h).
+// Classes of the kernel's HTB, and what of lines of others is counted likewise (endpoint/hold.h).
 safe! {
     hold_bytes_per_s = mp_hold_bytes_per_s(interval_ns: u64, slot_bytes: u32) -> u64;
     hold_host_bytes_per_s = mp_hold_host_bytes_per_s(held_bytes_per_s: u64) -> u64;
     hold_saved_ns = mp_hold_saved_ns(interval_ns: u64) -> u64;
     hold_is_silence = mp_hold_is_silence(silent_ns: u64, hop_wait_ns: u64) -> bool;
     hold_is_idle = mp_hold_is_idle(hold: &mp_hold, now_ns: u64) -> bool;
+    hold_has_room = mp_hold_has_room(hold: &mp_hold, held_bytes_per_s: u64) -> bool;
+    hold_comes = mp_hold_comes(hold: &mut mp_hold, units: u32, interval_ns: u64, now_ns: u64) -> u32;
+    hold_leaves = mp_hold_leaves(hold: &mut mp_hold, units: u32, stood: u32, interval_ns: u64, came_ns: u64, now_ns: u64);
     hold_waiting = mp_hold_waiting(hold: &mp_hold) -> u32;
     rate_interval_ns = mp_rate_interval_ns(cap_bytes_per_s: u64, bytes: u32) -> u64;
 }

@@ -118,6 +118,7 @@ impl Programs {
             unsent: self.map("mp_unsent")?,
             begun: self.map("mp_begun")?,
             classes: self.map("mp_classes")?,
+            class_lines: self.map("mp_class_lines")?,
             lines: self.map("mp_lines")?,
             changes: AtomicU32::new(1),
             recorder: OnceLock::new(),
@@ -217,6 +218,7 @@ pub struct Maps {
     events: MapHandle,
     begun: MapHandle,
     pub(super) classes: MapHandle,
+    pub(super) class_lines: MapHandle,
     pub(super) lines: MapHandle,
     unsent: MapHandle,
     /// of paths and floors; flows look them up when they hear of a new number

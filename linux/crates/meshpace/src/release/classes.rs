@@ -231,6 +231,13 @@ impl Classes {
         Some(minor)
     }
 
+    /// No packet finds a line's class after all: it goes as that of an idle line does, unless it is made again before.
+    pub fn take_back(&mut self, key: &mp_flow_key) {
+        if let Some(line) = self.lines.get_mut(key) {
+            line.leaves = true;
+        }
+    }
+
     /// A line's packets leave so far apart from the departure after the next on.
     pub fn change(&mut self, key: &mp_flow_key, interval_ns: u64, out: &mut Vec<Request>) {
         let Some(line) = self.lines.get_mut(key) else {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::hosts::identity::Address;
-use crate::kernel::intf::{self, mp_flow_key, mp_host_pace, mp_turn, mp_turns, mp_wait};
+use crate::kernel::intf::{self, mp_flow_key, mp_hold, mp_host_pace, mp_turn, mp_turns, mp_wait};
 use crate::kernel::law;
 use crate::policy::shares::Member;
 use crate::release::held::{Held, Published};
@@ -31,9 +31,6 @@ const NEW_LINE: mp_flow_key = mp_flow_key {
     direction: 0,
 };
 
-/// So many may be in it: the six connections that a browser opens to a place, to each of ten.
-const NEW_FLOWS: u32 = 60;
-
 /// The key of a UDP flow's bucket: no TCP flow has a wired address of zeros.
 fn udp_bucket(key: &mp_flow_key) -> mp_flow_key {
     let [.., a, b, c, d] = key.wired;
@@ -53,6 +50,16 @@ impl Who {
             Who::Datagram(key, _) => udp_bucket(key),
         }
     }
+}
+
+/// Data of a flow that nobody had answered when it came to wait.
+#[derive(Clone, Copy, Debug)]
+pub struct New {
+    member: Member,
+    bytes: u32,
+    /// up to its own
+    stood_bytes: u32,
+    came_ns: u64,
 }
 
 struct Ready {
@@ -80,6 +87,8 @@ struct HostPace {
     /// by tag, and of equal ones in their order
     ready: BTreeMap<(u64, u64), Ready>,
     number: u64,
+    /// bytes of flows that nobody has answered, wherever they wait
+    new: mp_hold,
     flows: HashMap<mp_flow_key, Line>,
     /// flows of which something is ready
     in_line: u32,
@@ -206,13 +215,29 @@ impl HostPaces {
         });
     }
 
-    /// Whether data of one flow more that nobody has answered may wait.
+    /// Whether data that nobody has answered, and comes now, leaves in time (core's hold.h).
     pub fn has_room_for_new(&self, member: &Member) -> bool {
-        let line = self
-            .hosts
-            .get(member)
-            .and_then(|host| host.flows.get(&NEW_LINE));
-        line.is_none_or(|line| line.waiting < NEW_FLOWS)
+        let held = self.held.bytes_per_s(member);
+        let host = self.hosts.get(member);
+        host.is_none_or(|host| law::hold_has_room(&host.new, held))
+    }
+
+    /// Such data comes to wait.
+    pub fn new_comes(&mut self, member: Member, bytes: u32, now_ns: u64) -> New {
+        let host = self.hosts.entry(member).or_default();
+        New {
+            member,
+            bytes,
+            stood_bytes: law::hold_comes(&mut host.new, bytes, 0, now_ns),
+            came_ns: now_ns,
+        }
+    }
+
+    pub fn new_leaves(&mut self, new: &New, now_ns: u64) {
+        if let Some(host) = self.hosts.get_mut(&new.member) {
+            let (bytes, stood) = (new.bytes, new.stood_bytes);
+            law::hold_leaves(&mut host.new, bytes, stood, 0, new.came_ns, now_ns);
+        }
     }
 
     /// Whether so many bytes of UDP of this flow that come now may wait.

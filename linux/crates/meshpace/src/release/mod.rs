@@ -6,6 +6,7 @@ pub mod held;
 pub mod holding;
 pub mod hostpace;
 pub mod htb_thread;
+mod keeper;
 pub mod liveness;
 pub mod nfnetlink;
 pub mod nfqueue_thread;

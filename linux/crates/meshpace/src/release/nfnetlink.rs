@@ -25,6 +25,8 @@ const COPY_PACKET: u8 = 2;
 const FLAG_FAIL_OPEN: u32 = 1;
 
 const PACKET_HEADER: u16 = 1;
+const PACKET_CAME_BY: u16 = 5;
+const PACKET_LEAVES_BY: u16 = 6;
 const PACKET_PAYLOAD: u16 = 10;
 const VERDICT_HEADER: u16 = 2;
 
@@ -60,6 +62,8 @@ pub enum Verdict {
 pub struct Packet<'a> {
     pub id: u32,
     pub payload: &'a [u8],
+    /// it leaves by the interface by which it came; kernels before 5.7 do not tell
+    pub turns_back: bool,
 }
 
 pub struct Queue {
@@ -78,14 +82,21 @@ fn header(queue: u16) -> [u8; FAMILY_HEADER] {
 /// The packet in a message's body after the family header; None when it is incomplete.
 fn packet(body: &[u8]) -> Option<Packet<'_>> {
     let (mut id, mut payload): (_, &[u8]) = (None, &[]);
+    let (mut came_by, mut leaves_by): (&[u8], &[u8]) = (&[], &[]);
     for Attribute { kind, value } in Attributes::after(body, FAMILY_HEADER)? {
         match kind {
             PACKET_HEADER => id = Some(u32::from_be_bytes(value.get(..4)?.try_into().ok()?)),
+            PACKET_CAME_BY => came_by = value,
+            PACKET_LEAVES_BY => leaves_by = value,
             PACKET_PAYLOAD => payload = value,
             _ => {}
         }
     }
-    Some(Packet { id: id?, payload })
+    Some(Packet {
+        id: id?,
+        payload,
+        turns_back: !came_by.is_empty() && came_by == leaves_by,
+    })
 }
 
 impl Queue {
@@ -203,12 +214,33 @@ mod tests {
             Some(Packet {
                 id: 0x102,
                 payload: &[0x45, 0, 0][..],
+                turns_back: false,
             })
         };
         assert_eq!(
             found,
             [(MESSAGE_PACKET, expected()), (MESSAGE_PACKET, expected())]
         );
+    }
+
+    /// Else packets between two mesh hosts wait here, of which the programs at the interface know nothing.
+    #[test]
+    fn what_turns_back_into_the_mesh_is_known() {
+        let turns_back = |came_by: Option<u8>, leaves_by: u8| {
+            let mut out = Vec::new();
+            let mut writer = Writer::begin(&mut out, MESSAGE_PACKET, 0, &header(7))
+                .attribute(PACKET_HEADER, &[0; 7]);
+            if let Some(index) = came_by {
+                writer = writer.attribute(PACKET_CAME_BY, &[0, 0, 0, index]);
+            }
+            writer
+                .attribute(PACKET_LEAVES_BY, &[0, 0, 0, leaves_by])
+                .end(0);
+            let message = Messages(&out).next().unwrap();
+            packet(message.body).unwrap().turns_back
+        };
+        assert!(turns_back(Some(3), 3));
+        assert!(!turns_back(Some(2), 3) && !turns_back(None, 3));
     }
 
     /// Else verdicts on many packets would be cut in the middle of one.

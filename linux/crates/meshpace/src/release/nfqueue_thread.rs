@@ -181,7 +181,11 @@ impl Thread {
         for _ in 0..8 {
             let arrived = &mut self.arrived;
             let queue = &mut self.pacer.world().queue;
-            let more = queue.receive(|p| arrived.push((p.id, packet::read(p.payload))));
+            let more = queue.receive(|p| {
+                // From the mesh back into it is no flow of the gateway's (gateway.bpf.c): it passes.
+                let read = || packet::read(p.payload);
+                arrived.push((p.id, (!p.turns_back).then(read).flatten()));
+            });
             for (id, packet) in self.arrived.drain(..) {
                 self.pacer.arrive(id, packet.as_ref(), now_ns());
             }

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use crate::kernel::intf::{self, mp_flow, mp_law, mp_pacer, mp_progress, mp_wait, mp_waits_for};
 use crate::kernel::law;
+use crate::release::hostpace::New;
 
 /// An interval that was read so lately is not read again: reading costs as much as a packet does.
 const FRESH_NS: u64 = 250_000;
@@ -141,6 +142,8 @@ pub struct Waiting {
     /// 0: none
     pub payload_bytes: u32,
     pub not_before: u64,
+    /// nobody had answered it when it came
+    pub new: Option<New>,
 }
 
 #[cfg(test)]
@@ -159,6 +162,7 @@ mod tests {
                     id: 0,
                     payload_bytes: 1448,
                     not_before: 0,
+                    new: None,
                 });
             }
             flow.waiting.len()

@@ -16,7 +16,7 @@ use crate::kernel::intf::{self, mp_flow, mp_flow_key, mp_law};
 use crate::kernel::packet::{Datagram, Packet, Segment};
 use crate::policy::shares::Member;
 use crate::release::held::Published;
-use crate::release::hostpace::{HostPaces, Turn, Who};
+use crate::release::hostpace::{HostPaces, New, Turn, Who};
 use crate::release::nfnetlink::Verdict;
 use crate::release::paced::{is_answered, Own, Paced, Waiting};
 
@@ -203,13 +203,17 @@ impl<W: World> Pacer<W> {
         if !segment.pure_ack || !self.hosts.takes_turns(&member) {
             return now;
         }
-        let flow = self.flows.entry(segment.key);
-        let flow = flow.or_insert_with(|| Paced::new(now));
-        flow.seen_ns = now;
         let own = mp_flow_key {
             direction: intf::mp_direction_MP_UP,
             ..segment.key
         };
+        // Of an upload that nobody knows an ACK counts for nothing; were it remembered, invented ones would fill the table.
+        if !self.flows.contains_key(&segment.key) && self.world.flow(&own).is_none() {
+            return now;
+        }
+        let flow = self.flows.entry(segment.key);
+        let flow = flow.or_insert_with(|| Paced::new(now));
+        flow.seen_ns = now;
         let look = || self.world.flow(&own).map(|flow| Own::from(&flow));
         let bytes = flow.acknowledge(segment.ack, look);
         self.hosts.ack_departure(&member, bytes, now)
@@ -254,18 +258,34 @@ impl<W: World> Pacer<W> {
         }
     }
 
+    /// What becomes at once of data that nobody answers, of a flow of which so many packets wait; None: it waits.
+    fn judge_new(&self, key: &mp_flow_key, waiting: usize) -> Option<Verdict> {
+        let member = self.down_to(key);
+        if waiting == 0 && !self.hosts.takes_turns(&member) {
+            return Some(Verdict::Accept);
+        }
+        let has_room = waiting < NEW_PACKETS && self.hosts.has_room_for_new(&member);
+        (!has_room).then_some(Verdict::Drop)
+    }
+
+    /// Such data comes to wait; it counts where its host has a cap.
+    fn new_comes(&mut self, segment: &Segment, now: u64) -> Option<New> {
+        let (member, bytes) = (self.down_to(&segment.key), segment.payload_bytes);
+        let capped = self.hosts.takes_turns(&member);
+        capped.then(|| self.hosts.new_comes(member, bytes, now))
+    }
+
     fn arrive_tcp(&mut self, id: u32, segment: &Segment, now: u64) {
         let pass = self.control.pass.load(Ordering::Relaxed);
         let has_data = segment.payload_bytes > 0 && !pass;
         let flow = self.flows.get(&segment.key);
         let waiting = flow.map_or(0, |flow| flow.waiting.len());
-        if has_data && !self.may_hold(&segment.key, now) {
-            let member = self.down_to(&segment.key);
-            let waits = waiting > 0 || self.hosts.takes_turns(&member);
-            if !waits {
-                return self.let_go(id, &segment.key);
-            }
-            if waiting >= NEW_PACKETS || (waiting == 0 && !self.hosts.has_room_for_new(&member)) {
+        let is_new = has_data && !self.may_hold(&segment.key, now);
+        let judged = is_new.then(|| self.judge_new(&segment.key, waiting));
+        match judged.flatten() {
+            None => {}
+            Some(Verdict::Accept) => return self.let_go(id, &segment.key),
+            Some(Verdict::Drop) => {
                 self.control.dropped.fetch_add(1, Ordering::Relaxed);
                 return self.world.decide(id, Verdict::Drop);
             }
@@ -290,6 +310,7 @@ impl<W: World> Pacer<W> {
         if has_data && self.is_lost(segment, now) {
             return self.world.decide(id, Verdict::Drop);
         }
+        let new = is_new.then(|| self.new_comes(segment, now)).flatten();
         let flow = self.flows.entry(segment.key);
         let flow = flow.or_insert_with(|| Paced::new(now));
         flow.seen_ns = now;
@@ -297,6 +318,7 @@ impl<W: World> Pacer<W> {
             id,
             payload_bytes: if has_data { segment.payload_bytes } else { 0 },
             not_before,
+            new,
         });
         self.control.waiting.fetch_add(1, Ordering::Relaxed);
         if waiting == 0 {
@@ -404,6 +426,13 @@ impl<W: World> Pacer<W> {
         };
         if head.payload_bytes > 0 {
             flow.departed(&self.law, head.not_before, now);
+        }
+        // Who is not answered has nothing to be remembered, and takes nobody's place.
+        if head.payload_bytes > 0 && !flow.answered && flow.waiting.is_empty() {
+            self.flows.remove(&key);
+        }
+        if let Some(new) = &head.new {
+            self.hosts.new_leaves(new, now);
         }
         self.control.waiting.fetch_sub(1, Ordering::Relaxed);
         self.let_go(head.id, &key);

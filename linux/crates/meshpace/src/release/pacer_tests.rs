@@ -137,6 +137,81 @@ fn a_host_with_a_cap_takes_turns() {
     assert_eq!(gone, [(0, 0), (1, 40), (2, 80)]);
 }
 
+/// Of another flow of host 1.
+fn of_port(port: u16, payload_bytes: u32) -> Option<Packet> {
+    let Some(Packet::Tcp(segment)) = segment(1, payload_bytes) else {
+        return None;
+    };
+    let key = mp_flow_key {
+        mesh_port: port,
+        ..segment.key
+    };
+    Some(Packet::Tcp(Segment { key, ..segment }))
+}
+
+/// Host 1 is held to so many bytes/s.
+fn capped(direction: intf::mp_direction, bytes_per_s: u64) -> Pacer<Fake> {
+    let mut pacer = pacer();
+    let caps = Caps::from([((key(1).mesh, direction), bytes_per_s)]);
+    let published = &pacer.control.caps;
+    published.publish(caps, Arc::default(), Arc::default());
+    pacer.take_settings(START);
+    pacer
+}
+
+fn is_paced(pacer: &mut Pacer<Fake>, now: u64) -> bool {
+    for id in 0..3 {
+        pacer.arrive(id, segment(1, 1000).as_ref(), now);
+    }
+    pacer
+        .flows
+        .get(&key(1))
+        .is_some_and(|f| f.waiting.len() >= 2)
+}
+
+/// Else a thousand invented ones leave no room in the table, and nobody is paced.
+#[test]
+fn acks_of_uploads_that_nobody_knows_take_no_place() {
+    let mut pacer = capped(intf::mp_direction_MP_UP, 25_000);
+    for port in 1..=1000 {
+        pacer.arrive(0, of_port(port, 0).as_ref(), START);
+    }
+    assert_eq!(pacer.world.decided.len(), 1000, "they pass");
+    assert!(pacer.flows.is_empty());
+    assert!(is_paced(&mut pacer, START));
+}
+
+/// Likewise of downloads that nobody answers, which wait for their host's cap.
+#[test]
+fn who_is_not_answered_is_forgotten_when_nothing_waits() {
+    let mut pacer = capped(intf::mp_direction_MP_DOWN, 1_000_000);
+    let mut now = START;
+    for port in 1..=1000 {
+        pacer.arrive(0, of_port(port, 1000).as_ref(), now);
+        now += MS;
+        pacer.release_due(now);
+    }
+    assert!(pacer.flows.len() < 10, "{}", pacer.flows.len());
+    assert!(is_paced(&mut pacer, now));
+}
+
+/// Else their senders have sent it again long before: a host with a small cap gets nothing but what is old.
+#[test]
+fn what_nobody_answers_waits_no_longer_than_a_second() {
+    let mut pacer = capped(intf::mp_direction_MP_DOWN, 25_000);
+    for id in 0..400 {
+        let port = 1 + (id % 40) as u16;
+        pacer.arrive(id, of_port(port, 1000).as_ref(), START);
+    }
+    let decided = &mut pacer.world.decided;
+    decided.retain(|(_, verdict)| *verdict == Verdict::Accept);
+    let gone = run(&mut pacer, START + 20_000 * MS);
+    let last = gone.iter().map(|(_, ms)| *ms).max();
+    assert!((1000..=1100).contains(&last.unwrap()), "{gone:?}");
+    assert_eq!(pacer.control.waiting.load(Ordering::Relaxed), 0);
+    assert!(pacer.hosts.has_room_for_new(&(key(1).mesh, 0)));
+}
+
 /// Host 1 keeps the air busy, and more silence is earned than can be saved.
 fn beside_a_busy_one() -> Pacer<Fake> {
     let mut pacer = pacer();

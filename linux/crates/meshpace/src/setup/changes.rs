@@ -91,6 +91,24 @@ fn unmount_empty(path: &Path) -> Result<()> {
     umount(path).context("umount")
 }
 
+/// The ending of the notes' name, after the mesh interface's.
+const NOTES: &str = ".changes";
+/// No interface has a name as long: the sender's notes are no gateway's.
+const LONGEST_NAME: usize = libc::IF_NAMESIZE - 1;
+
+/// Mesh interfaces of which a gateway has noted changes, and not undone them.
+pub fn noted() -> Vec<String> {
+    let entries = std::fs::read_dir(system::run_folder());
+    let names = entries.into_iter().flatten().flatten();
+    let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut noted: Vec<_> = names
+        .filter_map(|name| name.strip_suffix(NOTES).map(String::from))
+        .filter(|name| name.len() <= LONGEST_NAME)
+        .collect();
+    noted.sort();
+    noted
+}
+
 /// The changes of one gateway, in the order in which they were made, kept in a file.
 pub struct Changes {
     file: PathBuf,
@@ -104,7 +122,7 @@ pub struct Changes {
 impl Changes {
     /// Those of the gateway on `mesh`; also those that a dead one left.
     pub fn open(mesh: &str) -> Result<Self> {
-        let file = system::run_folder().join(format!("{mesh}.changes"));
+        let file = system::run_folder().join(format!("{mesh}{NOTES}"));
         let made = match std::fs::read_to_string(&file) {
             // What another version wrote and this one cannot read, it cannot undo either.
             Ok(text) => text

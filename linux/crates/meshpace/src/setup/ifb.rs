@@ -43,6 +43,24 @@ impl Ifb {
         })
     }
 
+    /// One that tests take to be made.
+    #[cfg(test)]
+    pub fn made_up(index: i32) -> Self {
+        Self {
+            name: "mph7".into(),
+            slot_bytes: AtomicU16::new(1522),
+            index: AtomicI32::new(index),
+            made: AtomicU32::new(2),
+        }
+    }
+
+    /// As if it had been made anew.
+    #[cfg(test)]
+    pub fn make_up_anew(&self, index: i32) {
+        self.index.store(index, Ordering::Relaxed);
+        self.made.fetch_add(1, Ordering::Release);
+    }
+
     pub fn slot_bytes(&self) -> u16 {
         self.slot_bytes.load(Ordering::Relaxed)
     }
@@ -149,15 +167,6 @@ const _: () = assert!(HTB == intf::MP_HTB_MAJOR);
 mod tests {
     use super::*;
 
-    fn ifb(index: i32) -> Ifb {
-        Ifb {
-            name: "mph7".into(),
-            slot_bytes: AtomicU16::new(1522),
-            index: AtomicI32::new(index),
-            made: AtomicU32::new(2),
-        }
-    }
-
     /// Else all that waits is lost whenever netlink fails once.
     #[test]
     fn a_look_that_fails_says_nothing() {
@@ -168,17 +177,17 @@ mod tests {
             qdisc: "tbf".into(),
             ..Default::default()
         };
-        assert!(ifb(12).is_found_whole(failed()));
-        assert!(!ifb(0).is_found_whole(failed()), "it was given up");
-        assert!(!ifb(12).is_found_whole(Ok(None)), "it is gone");
-        assert!(!ifb(12).is_found_whole(Ok(Some(other.clone()))));
-        assert!(ifb(11).is_found_whole(Ok(Some(other))));
+        assert!(Ifb::made_up(12).is_found_whole(failed()));
+        assert!(!Ifb::made_up(0).is_found_whole(failed()), "it was given up");
+        assert!(!Ifb::made_up(12).is_found_whole(Ok(None)), "it is gone");
+        assert!(!Ifb::made_up(12).is_found_whole(Ok(Some(other.clone()))));
+        assert!(Ifb::made_up(11).is_found_whole(Ok(Some(other))));
     }
 
     /// Else what is refused behind one that was taken away is the end of the one that was made in its place, and so on.
     #[test]
     fn one_that_is_gone_takes_none_with_it() {
-        let ifb = ifb(12);
+        let ifb = Ifb::made_up(12);
         ifb.leave_one(11);
         assert_eq!(ifb.index(), 12);
         ifb.leave_one(12);

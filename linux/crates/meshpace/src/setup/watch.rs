@@ -258,7 +258,7 @@ impl Watch {
         if let Some(pause) = pause {
             self.try_again = now + pause;
             let why = format!(
-                "something else changes {} each time; see udev's rules and systemd-networkd",
+                "something else changes {} each time, or netlink fails there; see the log, udev's rules and systemd-networkd",
                 ifb.name
             );
             return Err(Fault::NotHeld(why));
@@ -268,7 +268,7 @@ impl Watch {
         self.contest.made(now);
         self.put_back += 1;
         log::warn!(
-            "{}: something else took it away, or changed it, or the MTU of the mesh interface; made again",
+            "{}: something else took it away, or changed it, or the MTU of the mesh interface, or netlink failed there; made again",
             ifb.name
         );
         Ok(())

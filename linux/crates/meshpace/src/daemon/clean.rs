@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `--clean`: removes what a gateway that died has left. Its notes tell what that is; the configuration tells only whose.
+use crate::base::errors::{Error, Result};
+use crate::config::{NamedMesh, Source};
+use crate::daemon::task;
+use crate::setup::changes::{self, Changes};
+use crate::show::control;
+
+/// A configuration that cannot be read hinders nobody: then all is cleaned of which there are notes and no gateway.
+pub fn run(source: &Source) -> Result<()> {
+    match source.named_mesh() {
+        NamedMesh { mesh, fault: None } => clean(&task::named(mesh)?),
+        NamedMesh {
+            mesh: Some(mesh),
+            fault: Some(fault),
+        } => {
+            log::warn!("{fault:#}; of it nothing but mesh = \"{mesh}\" was read");
+            clean(&mesh)
+        }
+        NamedMesh {
+            mesh: None,
+            fault: Some(fault),
+        } => clean_left(fault),
+    }
+}
+
+fn clean(mesh: &str) -> Result<()> {
+    let _lock = control::lock(mesh, false)?;
+    let undone = Changes::open(mesh)?.undo_all()?;
+    control::remove_sockets(mesh);
+    log::info!("{mesh}: {undone} changes put back");
+    Ok(())
+}
+
+/// Whatever gateways have left that do not run. Where there is nothing, the fault is all that there is to say.
+fn clean_left(fault: Error) -> Result<()> {
+    let mut left = changes::noted();
+    let running = control::running()?;
+    left.retain(|mesh| !running.contains(mesh));
+    if left.is_empty() {
+        return Err(fault);
+    }
+    let left_by = left.join(", ");
+    log::warn!(
+        "{fault:#}; it does not tell the mesh interface, so what is noted is cleaned: {left_by}"
+    );
+    let cleaned: Vec<_> = left.iter().map(|mesh| clean(mesh)).collect();
+    cleaned.into_iter().collect()
+}
