@@ -41,7 +41,7 @@ CongestionControl(const std::string& variant)
     return TypeId::LookupByName(names.at(variant));
 }
 
-/** Enough that the window, never the buffer, bounds what is in flight. */
+/** At the least; it is no less than the receiver's window, which is to bound what is in flight. */
 constexpr uint32_t SEND_BUFFER_SEGMENTS = 400;
 
 /** FINs that a receiver sends again before it gives up; its peer may have gone. */
@@ -57,7 +57,7 @@ constexpr double PERSON_SEGMENT_LIFETIME_S = 30;
 constexpr uint32_t QUIC_PACKETS_AN_ACK = 2;
 constexpr double QUIC_ACK_DELAY_S = 0.025;
 
-/** First timeout of a SYN whose connection is one of many (RFC 6298, 2.1). */
+/** First timeout of a SYN of today's hosts (RFC 6298, 2.1); before 2011 it was 3 s (RFC 2988), as in the papers. */
 constexpr double SYN_TIMEOUT_S = 1;
 
 void
@@ -69,7 +69,7 @@ SetAttributes(Ptr<TcpSocketPaced> socket, const FlowConfig& config)
     socket->SetAttribute("DelAckCount", UintegerValue(config.delayed_ack.segments));
     socket->SetAttribute("DelAckTimeout", TimeValue(Seconds(config.delayed_ack_s)));
     socket->SetAttribute("RcvBufSize", UintegerValue(config.advertised_window * segment));
-    socket->SetAttribute("SndBufSize", UintegerValue(SEND_BUFFER_SEGMENTS * segment));
+    socket->SetAttribute("SndBufSize", UintegerValue(std::max(SEND_BUFFER_SEGMENTS, config.advertised_window) * segment));
     socket->SetAttribute("MinRto", TimeValue(Seconds(config.min_rto_s)));
     // As Linux has it: RTO = SRTT + max(min_rto, 4 RTTVAR). A paced flow's RTT hardly varies; by
     // 4 RTTVAR alone a small rise times every segment out, and Karn's rule then bars the samples
@@ -85,9 +85,13 @@ SetAttributes(Ptr<TcpSocketPaced> socket, const FlowConfig& config)
     {
         socket->SetAttribute("MaxSegLifetime", DoubleValue(PERSON_SEGMENT_LIFETIME_S));
     }
-    if (config.traffic == "files" || config.traffic == "person")
+    const bool many = config.traffic == "files" || config.traffic == "person";
+    if (many || config.rack)
     {
         socket->SetAttribute("ConnTimeout", TimeValue(Seconds(SYN_TIMEOUT_S)));
+    }
+    if (many)
+    {
         // Nagle's rule would hold a file's last segment back for a round trip: ns-3 knows no
         // exception for the one that FIN goes with.
         socket->SetAttribute("TcpNoDelay", BooleanValue(true));
