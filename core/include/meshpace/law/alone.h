@@ -10,8 +10,10 @@
  *
  *   g_i = w_i P_i / (R + sum of w_j^2 P_j);  ln C_i += g_i ln(sum);  P_i -= g_i w_i P_i;  P_i += Q, at most P_0
  *
- * While more waits than D* (airtime.h) and nobody lacks what he is held to, the sum is what the gateway allows, and tells
- * nothing: what waits is of others' making, or L is falling. C_i that followed would fall for ever.
+ * While more waits than D* (airtime.h) the sum is what the gateway allows, and tells nothing: what waits is of others'
+ * making, or L is falling, and C_i that followed would fall for ever. Unless somebody lacks what he is held to though on his
+ * own path more than D* waits: then his packets take more air than C_i says, and who has what he is held to has w = 0. Who lacks
+ * while little waits for him is held up by his sender, by losses or by hidden terminals.
  *
  * Who is alone has w = 1, and C_i is what arrives. Beside one whose C is known all of the correction is a newcomer's. Who
  * has never been heard is taken to have the best known one's C, by their hops: a packet takes the air of min(h, 4) hops,
