@@ -2,14 +2,17 @@
  * SPDX-License-Identifier: GPL-2.0-only
  */
 
+#include "../runner/tcp-sockets.h"
 #include "tcp-line.h"
 #include "test-scenarios.h"
 
 #include "ns3/boolean.h"
+#include "ns3/internet-stack-helper.h"
 #include "ns3/simulator.h"
 #include "ns3/tcp-byte-counting.h"
 #include "ns3/tcp-vegas-ns2.h"
 #include "ns3/test.h"
+#include "ns3/uinteger.h"
 
 using namespace ns3;
 
@@ -185,6 +188,63 @@ class VegasLossTestCase : public TestCase
     }
 };
 
+/** A first SYN that is lost costs today's hosts a second (RFC 6298), those of the papers three (RFC 2988). */
+class LostSynTestCase : public TestCase
+{
+  public:
+    LostSynTestCase()
+        : TestCase("How long after a lost SYN the next one leaves")
+    {
+    }
+
+  private:
+    /** @return segments that arrive in some time, s, when the first SYN is lost */
+    static uint32_t DeliveredIn(double durationS, bool rack)
+    {
+        auto flow = FtpFlow("A", "B");
+        flow.rack = rack;
+        TcpLine line({.flow = flow, .segments = 5, .lostThere = {0}});
+        line.Run(durationS);
+        return line.Delivered();
+    }
+
+    void DoRun() override
+    {
+        NS_TEST_EXPECT_MSG_EQ(DeliveredIn(0.9, true), 0, "not yet");
+        NS_TEST_EXPECT_MSG_EQ(DeliveredIn(1.5, true), 5, "today");
+        NS_TEST_EXPECT_MSG_EQ(DeliveredIn(2.9, false), 0, "not yet");
+        NS_TEST_EXPECT_MSG_EQ(DeliveredIn(3.5, false), 5, "in the papers");
+    }
+};
+
+/** What is in flight its receiver's window bounds, never its sender's buffer. */
+class SendBufferTestCase : public TestCase
+{
+  public:
+    SendBufferTestCase()
+        : TestCase("A sender's buffer holds its receiver's window")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        NodeContainer node(1);
+        InternetStackHelper().Install(node);
+        for (const uint32_t window : {64, 400, 1400})
+        {
+            auto flow = FtpFlow("A", "B");
+            flow.advertised_window = window;
+            UintegerValue bytes;
+            CreateTcpSender(flow, node.Get(0), nullptr)->GetAttribute("SndBufSize", bytes);
+            NS_TEST_EXPECT_MSG_EQ(bytes.Get(),
+                                  std::max(window, 400U) * flow.segment_bytes,
+                                  "beside a window of " << window);
+        }
+        Simulator::Destroy();
+    }
+};
+
 class TcpWindowTestSuite : public TestSuite
 {
   public:
@@ -197,6 +257,8 @@ class TcpWindowTestSuite : public TestSuite
         AddTestCase(new OpeningTestCase("vegas"), Duration::QUICK);
         AddTestCase(new VegasQueueTestCase, Duration::QUICK);
         AddTestCase(new VegasLossTestCase, Duration::QUICK);
+        AddTestCase(new LostSynTestCase, Duration::QUICK);
+        AddTestCase(new SendBufferTestCase, Duration::QUICK);
     }
 };
 

@@ -178,7 +178,7 @@ MP_INLINE bool mp_airtime_binds(const struct mp_air_host *host, uint32_t n)
 	return false;
 }
 
-/* Whether (1) tells of C (alone.h): not while the air is overfull though everybody gets what he is held to. */
+/* Whether (1) tells of C (alone.h): while the air is overfull only if somebody lacks what he is held to because of it. */
 MP_INLINE bool mp_airtime_tells(const struct mp_air *air, const struct mp_air_host *host, uint32_t n)
 {
 	return air->error_q16 >= 0 || !air->shared || mp_alone_lacks_air(host, n);

@@ -35,7 +35,11 @@ class Tcp(Model):
         description="of each segment (RFC 7323), whose payload is then 1448 bytes at most",
     )
     rack: bool = Field(
-        default=False, description="losses are found by time (RFC 8985), as Linux and QUIC do"
+        default=False,
+        description=(
+            "losses are found by time (RFC 8985), as Linux and QUIC do; and as in today's hosts "
+            "a lost SYN is sent again after 1 s (RFC 6298), not 3 (RFC 2988)"
+        ),
     )
 
 

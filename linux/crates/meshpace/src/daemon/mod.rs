@@ -242,7 +242,7 @@ impl Gateway {
             pace: (is_paced && !self.ending).into(),
             option: self.option_policy() as u8,
             local_retransmission: (holds && config.local_retransmission).into(),
-            // What waits in a host's line is looked for there when it comes back, also after the last cap.
+            // What must not overtake what waits in a host's line follows it there, also after the last cap.
             aliases: (has_lines && !shares.aliases().is_empty()).into(),
             udp_waits: (!shares.caps().is_empty()).into(),
             silences: (holds_here && !shares.busy().hosts.is_empty()).into(),
