@@ -152,6 +152,26 @@ static void beside_many_small_ones(uint32_t cameras, double camera, uint32_t sen
 		CHECK(mean[i] > 0.9 * wants[i], "host %u has %.0f of %.0f", i, mean[i], wants[i]);
 }
 
+/* Who was silent comes back with a hole filled: what waited behind it for seconds arrives in one step. */
+static void who_comes_back_at_once(double seconds)
+{
+	double mean[HOSTS];
+	uint64_t known_bytes_per_s;
+
+	place_near_and_far(ALL);
+	run(2, 30, mean);
+	known_bytes_per_s = host[1].way[MP_AIR_DOWN].alone_bytes_per_s;
+	dead[1] = true;
+	run(2, 4, mean);
+	dead[1] = false;
+	host[1].way[MP_AIR_DOWN].delivered_bytes += (uint64_t)(seconds * truth[1]);
+	run(2, 3, mean);
+	CHECK(host[1].way[MP_AIR_DOWN].alone_bytes_per_s < 1.3 * (double)known_bytes_per_s, "%.0f after %.0f",
+	      (double)host[1].way[MP_AIR_DOWN].alone_bytes_per_s, (double)known_bytes_per_s);
+	run(2, 10, mean);
+	check_parts(2, mean, 0.8);
+}
+
 int main(int argc, char **argv)
 {
 	check_begin(argc, argv);
@@ -169,5 +189,7 @@ int main(int argc, char **argv)
 	beside_many_small_ones(1, 0.02, 50, 0.85);
 	beside_many_small_ones(10, 0.02, 30, 0.7);
 	beside_many_small_ones(10, 0.01, 50, 0.75);
+	who_comes_back_at_once(1);
+	who_comes_back_at_once(4);
 	return check_end();
 }

@@ -132,6 +132,17 @@ MP_INLINE uint64_t mp_air_smoothed(uint64_t mean, uint64_t latest, uint32_t step
 	return ((MP_AIR_STEPS_PER_S - steps) * mean + steps * latest) / MP_AIR_STEPS_PER_S;
 }
 
+/*
+ * A mean over the latest second, or since a way came. With what it begins with nothing is measured: it may fill a hole, and
+ * have been sent long before.
+ */
+MP_INLINE uint64_t mp_air_mean(uint64_t mean, uint64_t latest, uint32_t age, uint32_t steps)
+{
+	uint64_t over = mp_max_u64(mp_min_u64(age, MP_AIR_STEPS_PER_S), steps);
+
+	return ((over - steps) * mean + steps * latest) / over;
+}
+
 /* By how much a sum has grown since before, bytes/s; one that shrank was forgotten in part, and goes on from what it is. */
 MP_INLINE uint64_t mp_air_grew(uint64_t *before, uint64_t sum, uint64_t elapsed_us)
 {
@@ -157,12 +168,10 @@ MP_INLINE void mp_air_progress(struct mp_air_way *way, uint64_t elapsed_us)
 	way->whole = way->again_packets > way->before_again ? 0
 		     : comes ? MP_AIR_PRESENT : (uint32_t)mp_min_u64((uint64_t)way->whole + steps, 0xffffffffu);
 	way->before_again = way->again_packets;
-	if (comes) {
-		way->rate_bytes_per_s = bytes_per_s;
+	if (comes)
 		way->came_bytes = before_bytes;
-	}
 	way->latest_bytes_per_s = bytes_per_s;
-	way->rate_bytes_per_s = mp_air_smoothed(way->rate_bytes_per_s, bytes_per_s, steps);
+	way->rate_bytes_per_s = comes ? 0 : mp_air_mean(way->rate_bytes_per_s, bytes_per_s, way->age, steps);
 	way->excess_bytes_per_s = mp_air_smoothed(way->excess_bytes_per_s, excess_bytes_per_s, steps);
 	way->held_bytes_per_s = !way->cap_bytes_per_s ? 0
 				: !way->held_bytes_per_s ? mp_max_u64(way->rate_bytes_per_s, way->part_bytes_per_s)
