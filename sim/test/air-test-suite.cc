@@ -24,15 +24,16 @@ namespace
 constexpr double SECONDS = 60;
 constexpr double FAR_COMES_S = 20;
 constexpr double FAR_DIES_S = 40;
+constexpr uint32_t SEEDS = 6; //!< of 15 s each: one far upload in time-outs is no mean
 
 using Bins = std::vector<uint64_t>; //!< bytes delivered in each second
 
-/** @return of each flow what it delivers in each second */
+/** @return of each flow what it delivers in each second, by the chance of a seed */
 std::vector<Bins>
-Delivered(const Scenario& scenario)
+Delivered(const Scenario& scenario, uint32_t seed = 1)
 {
     RngSeedManager::ResetNextStreamIndex();
-    Simulation simulation(scenario, 1);
+    Simulation simulation(scenario, seed);
     simulation.Run();
     std::vector<Bins> bins;
     for (const auto& flow : simulation.Flows())
@@ -68,7 +69,7 @@ Bulk(const std::string& from, const std::string& to)
     flow.variant = "bbr";
     flow.initial_window = 10;
     flow.advertised_window = 400;
-    flow.min_rto_s = 0.2;
+    flow.min_rto_s = 1; // what a BBR flow has that states none: with less ns-3's sends by time-outs
     return flow;
 }
 
@@ -95,7 +96,7 @@ Alone(const FlowConfig& flow)
     return Rate(Delivered(scenario).front(), 10, SECONDS);
 }
 
-/** Near is there, far comes, and dies: while both are there each has half of what it has alone. */
+/** Near is there, far comes, and dies: while both are there each has half of what it has alone, in the mean of seeds. */
 class LifeTestCase : public TestCase
 {
   public:
@@ -116,11 +117,20 @@ class LifeTestCase : public TestCase
         m_far.start_s = FAR_COMES_S;
         scenario.flows = {m_near, m_far};
         scenario.outages = {{.node = "A", .at_s = FAR_DIES_S, .for_s = 1000}};
-        const auto bins = Delivered(scenario);
         const uint32_t from = FAR_COMES_S + 5;
-        NS_TEST_EXPECT_MSG_GT(Rate(bins[0], from, FAR_DIES_S), 0.8 * near / 2, "who was there");
-        NS_TEST_EXPECT_MSG_GT(Rate(bins[1], from, FAR_DIES_S), 0.8 * far / 2, "who came");
-        NS_TEST_EXPECT_MSG_GT(Rate(bins[0], FAR_DIES_S + 6, SECONDS), 0.9 * near, "who is left");
+        double was = 0;
+        double came = 0;
+        double left = 0;
+        for (uint32_t seed = 1; seed <= SEEDS; seed++)
+        {
+            const auto bins = Delivered(scenario, seed);
+            was += Rate(bins[0], from, FAR_DIES_S) / SEEDS;
+            came += Rate(bins[1], from, FAR_DIES_S) / SEEDS;
+            left += Rate(bins[0], FAR_DIES_S + 6, SECONDS) / SEEDS;
+        }
+        NS_TEST_EXPECT_MSG_GT(was, 0.8 * near / 2, "who was there");
+        NS_TEST_EXPECT_MSG_GT(came, 0.8 * far / 2, "who came");
+        NS_TEST_EXPECT_MSG_GT(left, 0.9 * near, "who is left");
     }
 
     FlowConfig m_near;
@@ -261,6 +271,7 @@ class TimestampsTestCase : public TestCase
     void DoRun() override
     {
         auto flow = Near(false);
+        flow.variant = "cubic"; // fills the air always, BBR with its phases
         const auto without = Alone(flow);
         flow.timestamps = true;
         flow.segment_bytes = 1448;

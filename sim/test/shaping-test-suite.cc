@@ -208,6 +208,49 @@ class EcnTestCase : public TestCase
     uint32_t m_drops{0};
 };
 
+/** As in sch_cake, four packets at a slow rate are no standing queue, nor are two of each flow that keeps one. */
+class StandingTestCase : public TestCase
+{
+  public:
+    /**
+     * @param flows how many keep a queue
+     * @param packets how many of each wait
+     * @param isMarked whether CoDel acts
+     */
+    StandingTestCase(uint16_t flows, uint32_t packets, bool isMarked)
+        : TestCase(std::to_string(packets) + " packets wait of each of " + std::to_string(flows)),
+          m_flows(flows),
+          m_packets(packets),
+          m_isMarked(isMarked)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const double mbps = 1;
+        auto disc = CreateDisc(mbps);
+        Line line(disc);
+        for (uint16_t port = 1; port <= m_flows; port++)
+        {
+            const Source source{1, port, 1500, mbps / m_flows, true};
+            Simulator::ScheduleNow([this, disc, &line, source] {
+                for (uint32_t i = 0; i < m_packets; i++)
+                {
+                    disc->Enqueue(line.Packet(source));
+                }
+            });
+            line.Feed(source);
+        }
+        RunFor(5, disc);
+        NS_TEST_EXPECT_MSG_EQ((line.Marked() > 0), m_isMarked, "marked");
+    }
+
+    const uint16_t m_flows;
+    const uint32_t m_packets;
+    const bool m_isMarked;
+};
+
 /** Who fills the buffer loses, nobody else; and the buffer has an end. */
 class FullTestCase : public TestCase
 {
@@ -330,6 +373,10 @@ class ShapingTestSuite : public TestSuite
         add(new SparseTestCase(2));
         add(new EcnTestCase(true));
         add(new EcnTestCase(false));
+        add(new StandingTestCase(1, 3, false)); // 36 ms, where 1.5 packets take 18
+        add(new StandingTestCase(1, 6, true));
+        add(new StandingTestCase(8, 1, false)); // 8 packets at the rate of all
+        add(new StandingTestCase(8, 3, true));
         add(new FullTestCase);
         add(new RatesTestCase);
         add(new FreedTestCase);

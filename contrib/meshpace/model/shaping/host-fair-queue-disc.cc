@@ -27,6 +27,10 @@ constexpr int64_t QUANTUM_BYTES = 1514;
 /** Deficits are in so small a part of a byte: a host may have a thousand flows. */
 constexpr int64_t PARTS = 1 << 16;
 
+/** sch_cake's least standing queue, packets: of all flows, and for each that keeps a queue. */
+constexpr uint32_t LEAST_STANDING = 4;
+constexpr uint32_t STANDING_OF_EACH = 2;
+
 /** Idle flows whose CoDel is kept, as many as fq_codel and sch_cake have queues. */
 constexpr std::size_t KEPT = 1024;
 
@@ -62,6 +66,11 @@ HostFairQueueDisc::GetTypeId()
                           "CoDel's interval (RFC 8289).",
                           TimeValue(MilliSeconds(100)),
                           MakeTimeAccessor(&HostFairQueueDisc::m_interval),
+                          MakeTimeChecker())
+            .AddAttribute("PacketTime",
+                          "How long a full packet takes at the rate of all; 0: it is not known.",
+                          TimeValue(Time(0)),
+                          MakeTimeAccessor(&HostFairQueueDisc::m_packetTime),
                           MakeTimeChecker());
     return tid;
 }
@@ -133,9 +142,8 @@ HostFairQueueDisc::DoDequeue()
             flow.deficit += Quantum(flow);
             Move(flow, m_old);
         }
-        else if (auto item = flow.queue->Dequeue())
+        else if (auto item = Send(flow))
         {
-            flow.deficit -= item->GetSize() * PARTS;
             return item;
         }
         else
@@ -229,12 +237,28 @@ HostFairQueueDisc::SetBulk(Flow& flow, bool bulk)
         return;
     }
     flow.bulk = bulk;
+    m_bulk += bulk ? 1 : -1;
     const auto host = m_bulkFlows.try_emplace(flow.key.first, 0).first;
     host->second += bulk ? 1 : -1;
     if (host->second == 0)
     {
         m_bulkFlows.erase(host);
     }
+}
+
+Ptr<QueueDiscItem>
+HostFairQueueDisc::Send(Flow& flow)
+{
+    const int64_t standing = std::max(LEAST_STANDING, STANDING_OF_EACH * m_bulk);
+    const auto target = Max(m_target, m_packetTime * standing);
+    if (flow.target != target)
+    {
+        flow.target = target;
+        flow.queue->SetAttribute("Target", TimeValue(target));
+    }
+    auto item = flow.queue->Dequeue();
+    flow.deficit -= item ? item->GetSize() * PARTS : 0;
+    return item;
 }
 
 int64_t

@@ -31,6 +31,10 @@ namespace ns3
  * send a quantum divided by the number of its host's flows that keep a queue, and so a host of eight
  * flows sends no more than one of a single flow.
  *
+ * As in sch_cake CoDel does not take for a standing queue what is no more than four full packets,
+ * or two of each flow that keeps a queue: their time, at the rate that empties them all, is the
+ * least target.
+ *
  * Unlike sch_cake: each flow has a queue of its own however many there are (no hash of eight ways),
  * and the AQM is CoDel (RFC 8289) with ECN, not COBALT, which is CoDel and BLUE. BLUE acts only where
  * the whole buffer is full, and it draws random numbers, which would change those of everything
@@ -64,6 +68,7 @@ class HostFairQueueDisc : public QueueDisc
         Ptr<QueueDisc> queue;
         int64_t deficit{0};  //!< 2^-16 bytes
         bool bulk{false};    //!< it counts as one of its host's flows that keep a queue
+        Time target;         //!< its CoDel's
         Turns* in{nullptr};  //!< which of the lists below it is in
         Turns::iterator at;  //!< where
     };
@@ -83,6 +88,8 @@ class HostFairQueueDisc : public QueueDisc
     void Rest(Flow& flow);
     void Move(Flow& flow, Turns& to);
     void SetBulk(Flow& flow, bool bulk);
+    /** @return the next packet of a flow that its CoDel lets go; none: it has no more */
+    Ptr<QueueDiscItem> Send(Flow& flow);
     /** @return what a flow may send in a round, 2^-16 bytes */
     int64_t Quantum(const Flow& flow) const;
     /** Drops the first packet of the flow with the longest queue, in bytes. */
@@ -91,6 +98,8 @@ class HostFairQueueDisc : public QueueDisc
     PacketEnd m_hostIs{PacketEnd::DESTINATION};
     Time m_target; //!< of CoDel, as the next
     Time m_interval;
+    Time m_packetTime;
+    uint32_t m_bulk{0}; //!< flows that keep a queue
     std::deque<Flow> m_flows;
     std::map<Key, std::size_t> m_places;
     std::map<uint32_t, uint32_t> m_bulkFlows; //!< by host

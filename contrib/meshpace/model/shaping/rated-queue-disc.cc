@@ -142,6 +142,7 @@ RatedQueueDisc::AddQueue(Part& part)
         const auto target = Max(TARGET, Duration(FULL_PACKET_BYTES * 3 / 2, part.bitsPerS));
         const auto held = QueueSize(QueueSizeUnit::BYTES, BytesHeld(part.bitsPerS));
         part.queue->SetAttribute("Target", TimeValue(target));
+        part.queue->SetAttribute("PacketTime", TimeValue(Duration(FULL_PACKET_BYTES, part.bitsPerS)));
         part.queue->SetAttribute("Interval", TimeValue(Max(INTERVAL + target - TARGET, 2 * target)));
         part.queue->SetAttribute("MaxSize", QueueSizeValue(held));
     }

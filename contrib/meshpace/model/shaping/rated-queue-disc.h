@@ -27,7 +27,8 @@ namespace ns3
  *
  * The shaper is sch_cake's (Høiland-Jørgensen, Täht, Morton 2018), without bursts: a
  * packet may leave as long after the one before as that takes at the rate; a queue that was
- * empty begins anew. As there CoDel's target is at least 1.5 times what a full packet takes.
+ * empty begins anew. As there CoDel's target is at least 1.5 times what a full packet takes, by
+ * which its interval grows.
  *
  * What has no rate goes after what is due, which its rates bound.
  */
