@@ -476,7 +476,7 @@ fn sums_are_of_the_step_in_which_they_come() {
     mesh.shares.step(Fairness::Air, &vec![], &sums, mesh.now_ns);
     let way = mesh.shares.air().hosts[&address(1)].way[DOWN as usize];
     assert!(way.present && way.flows == 0);
-    assert_eq!(way.rate_bytes_per_s, 10_000 * STEPS_PER_S);
+    assert_eq!(way.latest_bytes_per_s, 10_000 * STEPS_PER_S);
 }
 
 /// Else what was learnt is forgotten for nothing, or caps of a law that is gone go on.
