@@ -401,6 +401,25 @@ static void test_an_upload(void)
 	CHECK_EQUAL(tells, 2);
 }
 
+/* Who sends too much can be told so again however much has come between, though numbers come round. */
+static void test_is_told_after_gigabytes(void)
+{
+	struct mp_endpoint up = { 0 };
+	struct mp_segment data = packet(0, 1, 64000, ms), pure = packet(1, 0, 0, ms);
+	uint64_t gigabytes, until_bytes = 1;
+
+	for (gigabytes = 1; gigabytes < 6; gigabytes++) {
+		for (; up.progress.acked_bytes < until_bytes; data.now_ns = pure.now_ns += ms) {
+			mp_endpoint_up_data(&up, &data, false);
+			pure.ack = data.seq = up.sent.max_end;
+			CHECK(mp_endpoint_ack(&up, &pure), "fits");
+		}
+		CHECK(mp_endpoint_up_notifies(&up, &data), "after %.1f GiB", (double)up.progress.acked_bytes / (1 << 30));
+		CHECK(!mp_endpoint_up_notifies(&up, &data), "once");
+		until_bytes = up.progress.acked_bytes + (gigabytes << 30);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	check_begin(argc, argv);
@@ -418,5 +437,6 @@ int main(int argc, char **argv)
 	test_what_is_forged_begins_nothing();
 	test_who_leaps_is_charged();
 	test_an_upload();
+	test_is_told_after_gigabytes();
 	return check_end();
 }

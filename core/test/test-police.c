@@ -175,6 +175,7 @@ static void test_who_is_told(void)
 	CHECK_EQUAL(mp_police_notifies(&notified, &progress, 11000, 11000, 1000), true);
 	CHECK_EQUAL(mp_police_notifies(&notified, &progress, 12000, 12000, 1000), false);
 	mp_progress_ack(&progress, 12000, 12000);
+	mp_notification_answered(&notified, progress.ack);
 	CHECK_EQUAL(mp_police_notifies(&notified, &progress, 13000, 13000, 1000), true);
 }
 

@@ -180,6 +180,7 @@ MP_INLINE bool mp_endpoint_ack(struct mp_endpoint *endpoint, const struct mp_seg
 	if (!mp_progress_ack(&endpoint->progress, endpoint->sent.max_end, segment->ack))
 		return false;
 	mp_endpoint_touch(endpoint, segment->now_ns);
+	mp_notification_answered(&endpoint->notified, endpoint->progress.ack);
 	if (endpoint->progress.acked_bytes != acked_bytes || !endpoint->unanswered.since_ns)
 		mp_unanswered_ends(&endpoint->unanswered, endpoint->bytes, segment->now_ns);
 	return true;

@@ -65,11 +65,10 @@ MP_INLINE bool mp_police_exceeds(struct mp_police *police, uint64_t cap_bytes_pe
 	return queue_ns >= depth_ns;
 }
 
-/* Data up to ack is acknowledged. */
+/* Data up to ack is acknowledged: to be said of each ACK, since 2 GiB later it would lie before the end again. No branch. */
 MP_INLINE void mp_notification_answered(struct mp_notification *notified, uint32_t ack)
 {
-	if (mp_seq_up_to(notified->end, ack))
-		notified->waits = 0;
+	notified->waits &= mp_seq_before(ack, notified->end);
 }
 
 /*
@@ -96,7 +95,6 @@ MP_INLINE void mp_notified_by(struct mp_notification *notified, uint32_t end)
 MP_INLINE bool mp_police_notifies(struct mp_notification *notified, const struct mp_progress *progress,
 			       uint32_t max_end, uint32_t seq, uint32_t bytes)
 {
-	mp_notification_answered(notified, progress->ack);
 	if (!progress->acked_bytes || !mp_notification_may(notified, seq, max_end))
 		return false;
 	mp_notified_by(notified, seq + bytes);
