@@ -357,11 +357,42 @@ static void test_who_pauses(void)
 	CHECK(model.at.many && model.at.held_bytes_per_s, "after a second it is as it was");
 }
 
+/*
+ * What T was hours ago says nothing of a path that is another now: with its first datagram the host is asked anew; as it is
+ * where it gets a few all the time, or after so long that many hosts are asked in turn.
+ */
+static void test_an_old_path(bool pauses)
+{
+	struct model model = settled();
+	uint32_t asks;
+
+	model.wants = pauses ? 0 : FEW;
+	run(&model, 10);
+	CHECK(model.at.base_ns < 5 * MS, "it stays for a while: %" PRIu64, model.at.base_ns);
+	model.answers_ns = 60 * MS;
+	asks = model.asks;
+	if (pauses)
+		model.now_ns += 3 * 3600 * MP_NS_PER_S;
+	else
+		run(&model, 2e-9 * (double)MP_OPAQUE_PATH_NS + 10);
+	model.wants = FEW;
+	run(&model, 1);
+	CHECK(model.asks > asks && model.asks <= asks + 2, "%u asks", model.asks - asks);
+	CHECK_EQUAL(model.at.base_ns, 60 * MS);
+	/* Of many hosts each is asked seldom: before so many asks are lost that it counts as mute, T is forgotten. */
+	model = settled();
+	model.at.unanswered = 1;
+	model.now_ns += 3 * MP_OPAQUE_PATH_NS;
+	model.mute = true;
+	step(&model);
+	CHECK(model.at.many && !model.at.held_bytes_per_s && !mp_opaque_wants(&model.at, model.wait_ns), "held by no T");
+}
+
 /* One answer, of whatever length, counts as one of twice the mean, and takes a sixteenth of the rate at most. */
 static void test_an_outlier(void)
 {
 	struct mp_opaque opaque = settled().at, idle;
-	uint64_t wait_ns = new_model(0).wait_ns, mean_ns = opaque.mean_ns, now_ns = 2000 * MP_NS_PER_S;
+	uint64_t wait_ns = new_model(0).wait_ns, mean_ns = opaque.mean_ns, now_ns = opaque.heard_ns + MP_NS_PER_S;
 	uint64_t held = opaque.held_bytes_per_s;
 	uint32_t i;
 
@@ -462,6 +493,8 @@ int main(int argc, char **argv)
 	test_what_is_no_answer();
 	test_who_answers_no_more();
 	test_who_pauses();
+	test_an_old_path(false);
+	test_an_old_path(true);
 	test_an_outlier();
 	test_what_is_told_to_the_shares();
 	test_least();

@@ -47,7 +47,7 @@ struct mp_opaque {
 	uint64_t datagram_rate;    /* bytes/s, a mean over a second */
 	uint64_t rate_bytes_per_s; /* likewise of all */
 	uint64_t held_bytes_per_s; /* what the host is held to; 0: nothing */
-	uint64_t base_ns;          /* T; 0: nothing was answered yet */
+	uint64_t base_ns;          /* T; 0: nothing was answered lately */
 	uint64_t latest_base_ns;   /* the least since base_since_ns; 0: none */
 	uint64_t base_since_ns;
 	uint64_t mean_ns;          /* D; 0: no answer yet since many come */
@@ -93,10 +93,26 @@ MP_INLINE bool mp_opaque_is_mute(struct mp_opaque *opaque, uint64_t now_ns)
 }
 
 /*
+ * T is of two windows, lest what was true once be true for ever, whether answers come or not: who gets few datagrams is not
+ * asked while it is known, and hours later the path may be another.
+ */
+MP_INLINE void mp_opaque_window(struct mp_opaque *opaque, uint64_t now_ns)
+{
+	uint64_t elapsed_ns = mp_max_u64(now_ns, opaque->base_since_ns) - opaque->base_since_ns;
+
+	if (elapsed_ns <= MP_OPAQUE_PATH_NS)
+		return;
+	opaque->base_ns = elapsed_ns <= 2 * MP_OPAQUE_PATH_NS ? opaque->latest_base_ns : 0;
+	opaque->latest_base_ns = 0;
+	opaque->base_since_ns = now_ns;
+}
+
+/*
  * A step, MP_AIR_STEP_NS after the one before, or later: what the host got so far, of datagrams and in all.
  * Returns whether it is to be asked, as its budget allows (budget.h): with the first burst already, for when its mean shows
  * it the path is not empty any more; and with any datagram, as long as T is not known. Who gets few for as long as somebody
- * who is not there any more (MP_AIR_PRESENT), or does not answer any more, is held no longer; T is of the path, and stays.
+ * who is not there any more (MP_AIR_PRESENT), or does not answer any more, is held no longer, nor who
+ * has no T any more; T is of the path, and stays as long as that may be as it was.
  */
 MP_INLINE bool mp_opaque_step(struct mp_opaque *opaque, uint64_t datagram_bytes, uint64_t delivered_bytes, uint64_t wait_ns,
 			      uint64_t now_ns)
@@ -120,7 +136,8 @@ MP_INLINE bool mp_opaque_step(struct mp_opaque *opaque, uint64_t datagram_bytes,
 	enough = opaque->datagram_rate >= (opaque->many ? least / 2 : least);
 	opaque->few = enough ? 0 : (uint32_t)mp_min_u64((uint64_t)opaque->few + steps, MP_AIR_PRESENT);
 	opaque->many = enough || (opaque->many && opaque->few < MP_AIR_PRESENT);
-	if (!opaque->many || opaque->unanswered >= MP_OPAQUE_MUTE) {
+	mp_opaque_window(opaque, now_ns);
+	if (!opaque->many || opaque->unanswered >= MP_OPAQUE_MUTE || !opaque->base_ns) {
 		opaque->held_bytes_per_s = 0;
 		opaque->mean_ns = 0;
 	}
@@ -149,14 +166,10 @@ MP_INLINE uint64_t mp_opaque_changed(uint64_t bytes_per_s, int64_t error_q16)
 	return (uint64_t)(bytes + (bytes * (error_q16 * MP_OPAQUE_GAIN_Q16 >> 16) >> 16));
 }
 
-/* T, with one round trip more. Of two windows, lest what was true once be true for ever. */
+/* T, with one round trip more. */
 MP_INLINE void mp_opaque_base(struct mp_opaque *opaque, uint64_t rtt_ns, uint64_t now_ns)
 {
-	if (now_ns > opaque->base_since_ns + MP_OPAQUE_PATH_NS) {
-		opaque->base_ns = opaque->latest_base_ns;
-		opaque->latest_base_ns = 0;
-		opaque->base_since_ns = now_ns;
-	}
+	mp_opaque_window(opaque, now_ns);
 	opaque->latest_base_ns = opaque->latest_base_ns ? mp_min_u64(opaque->latest_base_ns, rtt_ns) : rtt_ns;
 	opaque->base_ns = opaque->base_ns ? mp_min_u64(opaque->base_ns, rtt_ns) : rtt_ns;
 }
