@@ -103,6 +103,8 @@ DISPATCH = {
     # No law but `even` looks at what these two measure.
     ("mp_endpoint_up_data", "mp_echo_answer"): "",
     ("mp_endpoint_up_sample", "mp_echo_ask"): "",
+    # Who was never notified, as under all other laws, waits for no answer: 0 stays 0.
+    ("mp_endpoint_ack", "mp_notification_answered"): "",
 }
 
 
