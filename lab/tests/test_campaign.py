@@ -64,6 +64,31 @@ def test_another_program_does_not_share_the_cache(double: Callable[[], int]) -> 
     assert double() == 2
 
 
+# Builds another simulator in its own place, of which the runs are others.
+BUILDS_ANEW = """
+import pathlib
+own = pathlib.Path(__file__)
+own.with_name("new").write_text(own.read_text().replace("+ 100 * seed", "+ 200 * seed") + "#")
+own.with_name("new").chmod(0o755)
+if seed == 2:
+    own.with_name("new").replace(own)
+"""
+
+
+def test_a_simulator_that_is_built_meanwhile_is_not_believed(double: Callable[[], int]) -> None:
+    """Else runs of two simulators would stand in one table, kept under the name of the first."""
+    program = simulator.program()
+    old = program.read_text()
+    program.write_text(old.replace("seconds = int", BUILDS_ANEW + "seconds = int", 1))
+    simulator.program_hash.cache_clear()
+    with pytest.raises(RunError, match="built anew .*run it again, to begin with it"):
+        run_all(_jobs(4), workers=1)
+    assert double() == 2
+    assert [runner.cached(job) is not None for job in _jobs(4)] == [True, False, False, False]
+    simulator.program_hash.cache_clear()  # another call
+    assert not any(runner.cached(job) for job in _jobs(4))
+
+
 @pytest.mark.usefixtures("double")
 def test_a_failing_run_is_named() -> None:
     """Else one would not know which run failed, or why."""

@@ -26,7 +26,7 @@ from typing import IO, cast
 from pacelab.errors import InputError, RunError
 from pacelab.results.runs import Run
 from pacelab.scenario.models import Scenario
-from pacelab.simulator import program, program_hash
+from pacelab.simulator import present_hash, program, program_hash
 
 # What a file with a run's CPU seconds ends in.
 COST = ".cost"
@@ -55,25 +55,27 @@ def cache_folder() -> Path:
     return Path(os.environ.get("PACELAB_CACHE") or Path(base) / "pacelab")
 
 
-def same_run(job: Job) -> str:
-    """A name that two jobs share just when their runs are the same."""
+def same_run(job: Job, by: str | None = None) -> str:
+    """A name that two jobs share just when their runs are the same; ``by``: the simulator's hash,
+    None: that of this process.
+    """
     scenario = json.loads(job.scenario)
     scenario.pop("title", None)
     text = json.dumps(scenario, sort_keys=True)
-    return hashlib.sha256(f"{program_hash()}\n{job.seed}\n{text}".encode()).hexdigest()
+    return hashlib.sha256(f"{by or program_hash()}\n{job.seed}\n{text}".encode()).hexdigest()
 
 
-def _cache_file(job: Job) -> Path:
-    key = same_run(job)
+def _cache_file(job: Job, by: str | None = None) -> Path:
+    key = same_run(job, by)
     return cache_folder() / key[:2] / f"{key}.json"
 
 
-def cached(job: Job) -> Run | None:
+def cached(job: Job, by: str | None = None) -> Run | None:
     """The result of an earlier run, None when there is none or it is damaged."""
     if not job.use_cache:
         return None
     try:
-        result = json.loads(_cache_file(job).read_text(encoding="utf-8"))
+        result = json.loads(_cache_file(job, by).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
     return cast(Run, result) if isinstance(result, dict) and "flows" in result else None
@@ -128,29 +130,36 @@ def keep(job: Job, result: Run, cpu_s: float | None = None) -> None:
 
 
 def execute_by(program_sha256: str, job: Job) -> Run:
-    """``execute`` for a campaign elsewhere; RunError where this machine has another simulator."""
-    own = program_hash()
+    """``execute`` for a campaign, here or elsewhere; RunError where this machine's simulator is
+    another, or has become one since the campaign began.
+    """
+    own = present_hash()
     if own != program_sha256:
         raise RunError(
             f"worker {socket.gethostname()}: has another simulator ({own[:8]}, and the campaign "
-            f"{program_sha256[:8]}); build the same commit there, or set MESHPACE_SIM to the same"
+            f"{program_sha256[:8]}); build the same commit there, or set MESHPACE_SIM to the same; "
+            "if it was built anew here meanwhile, run it again, to begin with it"
         )
-    return execute(job)
+    return execute(job, program_sha256)
 
 
-def execute(job: Job) -> Run:
-    """Runs a job, or takes its cached result.
+def execute(job: Job, by: str | None = None) -> Run:
+    """Runs a job by this process's simulator, or that of a hash, or takes its cached result.
 
     Raises InputError when the simulator refuses the scenario, RunError when it fails; either
-    with its last line.
+    with its last line. RunError, too, where another simulator was built meanwhile: nobody knows
+    which of them ran.
     """
-    known = cached(job)
+    by = by or program_hash()
+    known = cached(job, by)
     if known is not None:
         return known
     with tempfile.TemporaryDirectory(prefix="pacelab-") as folder:
         file = Path(folder) / "scenario.json"
         file.write_text(job.scenario, encoding="utf-8")
         done = _run([str(program()), str(file), "--seed", str(job.seed)], Path(folder))
+    if present_hash() != by:
+        raise RunError(f"{program()}: was built anew while it ran; run it again, to begin with it")
     if done.status != 0:
         title = json.loads(job.scenario).get("title")
         reason = _reason(done)
@@ -158,8 +167,8 @@ def execute(job: Job) -> Run:
             raise InputError(f'"{title}": {reason.removeprefix("meshpace-sim: ")}')
         raise RunError(f'"{title}", seed {job.seed}: the simulator failed: {reason}')
     result: Run = json.loads(done.output)
-    _store(_cache_file(job), done.output)
-    _store_cost(_cache_file(job), done.cpu_s)
+    _store(_cache_file(job, by), done.output)
+    _store_cost(_cache_file(job, by), done.cpu_s)
     return result
 
 
