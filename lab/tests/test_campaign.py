@@ -81,7 +81,7 @@ def test_a_simulator_that_is_built_meanwhile_is_not_believed(double: Callable[[]
     old = program.read_text()
     program.write_text(old.replace("seconds = int", BUILDS_ANEW + "seconds = int", 1))
     simulator.program_hash.cache_clear()
-    with pytest.raises(RunError, match="built anew .*run it again, to begin with it"):
+    with pytest.raises(RunError, match=r"built anew .*run it again, to begin with it"):
         run_all(_jobs(4), workers=1)
     assert double() == 2
     assert [runner.cached(job) is not None for job in _jobs(4)] == [True, False, False, False]

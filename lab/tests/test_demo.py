@@ -13,6 +13,7 @@ from pacelab.emulation import demo
 from pacelab.errors import InconclusiveError, RunError
 from pacelab.experiment import demo as simulated
 from pacelab.results import demo as shown
+from pacelab.results import law
 from pacelab.scenario import resolve
 from pacelab.scenario.document import override, read_document
 from pacelab.scenario.schema import Table
@@ -70,7 +71,7 @@ def test_who_never_loads_a_page_has_none() -> None:
     cells = _cells(shown.table(off, on))
     assert cells["a web page at far, median, s"] == ["-", "-"]
     shown.picture(off, on)
-    kept = {row["figure"] for row in shown.rows_to_keep(off, on)}
+    kept = {row["figure"] for row in shown.rows_to_keep(off, on, law.present_tree())}
     assert "a web page at far, median" not in kept
 
 
@@ -83,7 +84,8 @@ def test_a_persons_pages_count_as_a_visitors() -> None:
 
 def test_what_is_kept_is_what_is_shown() -> None:
     """Else results/ would say something else than the terminal, or of another law."""
-    rows = shown.rows_to_keep(_result(1.25e6, 6.25e5, law="off"), _result(2.5e6, 5e5, law="even"))
+    both = _result(1.25e6, 6.25e5, law="off"), _result(2.5e6, 5e5, law="even")
+    rows = shown.rows_to_keep(*both, law.present_tree())
     found = {(row["system"], row["figure"]): row for row in rows}
     near = [found[state, "near, while both download"] for state in (*shown.STATES, shown.HALF)]
     assert [row["value"] for row in near] == [10.0, 20.0, 20.0]

@@ -11,7 +11,7 @@ from pacelab.emulation import emulate, experiment
 from pacelab.emulation.run import Live
 from pacelab.errors import InconclusiveError
 from pacelab.experiment import definition, runner
-from pacelab.results import keep
+from pacelab.results import keep, law
 from pacelab.results.runs import Run
 from pacelab.scenario.models import Scenario
 from pacelab.scenario.schema import Table
@@ -109,7 +109,7 @@ def test_what_is_kept_says_how_fast_it_went(
     """Else nobody could tell whether the radio kept up with the kernels."""
     emulated(0)
     (outcome,) = experiment.reproduce_emulated([own])
-    record = keep.record_of(outcome, "none")
+    record = keep.record_of(outcome, "none", law.present_tree())
     for words in ("a simulated second a second", "0.75 ms", "12.5 ms", "62% of a core"):
         assert words in record["note"]
     assert "guarantee_least" in {row["figure"] for row in record["rows"]}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from made_up import alone, flow, page, person, run, scenario
-from pacelab.results import keep, report, tables
+from pacelab.results import keep, law, report, tables
 from pacelab.results.host_tables import host_figures, host_rows, unserved_hosts
 from pacelab.results.summary import summarize
 from pacelab.scenario import load
@@ -74,7 +74,8 @@ def test_figures_of_all_and_of_each(persons_only: Table) -> None:
 
 def test_what_is_kept_has_units(persons_only: Table) -> None:
     """Else a page of results would show numbers of nobody knows what."""
-    rows = keep._figures({"result": persons_only}, ["goodput"], {"system": "off", "variant": ""})
+    of = {"system": "off", "variant": ""}
+    rows = keep._figures({"result": persons_only}, ["goodput"], of, law.present_tree())
     units = {row["figure"]: row["unit"] for row in rows}
     assert units == {
         "goodput": "kbit/s",

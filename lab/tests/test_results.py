@@ -4,6 +4,7 @@
 import json
 import re
 import subprocess
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -429,6 +430,29 @@ def test_runs_are_kept(
     assert {"goodput", "jain"} <= {row.figure for row in record.rows}
     assert sum(row.figure.startswith("goodput of") for row in record.rows) == 2
     assert pages.stale_pages(results) == []
+
+
+def test_what_is_kept_is_of_the_tree_that_the_runs_began_with(
+    results: Path, monkeypatch: pytest.MonkeyPatch, double: Callable[[], int]
+) -> None:
+    """Else who commits while a campaign of days runs would have its figures be of a later law."""
+    own = results.parent
+    (own / "own.toml").write_text(EXPERIMENT)
+    monkeypatch.setattr(definition, "SCENARIOS", own)
+    monkeypatch.setattr(pages, "RESULTS", results)
+    monkeypatch.setattr(keep, "RESULTS", results)
+    prints = law.present_laws()
+    monkeypatch.setattr(law, "commit_of", lambda: OTHER if double() else COMMIT)
+    monkeypatch.setattr(law, "is_changed", lambda: bool(double()))
+    changed = {**prints, "": THEN, "gap": THEN}
+    monkeypatch.setattr(law, "present_laws", lambda: changed if double() else prints)
+    (results / "group" / "page.md").write_text("{{ rest() }}\n")
+    call = ["reproduce", "own", "--out", str(own / "out"), "--keep", "group/begun"]
+    assert cli.main(call) == cli.DONE
+    record = read_group(results / "group")["begun"]
+    assert (record.commit, record.law) == (COMMIT, prints[""])
+    assert law.stated(["gap"], prints) in {row.law for row in record.rows}
+    assert not any(THEN in str(row.law) for row in record.rows)
 
 
 def test_pages_by_the_command(

@@ -10,7 +10,7 @@ import pytest
 
 from pacelab import cli
 from pacelab.experiment import definition, reproduce
-from pacelab.results import keep, tables
+from pacelab.results import keep, law, tables
 from pacelab.results.measures import measured
 from pacelab.results.solo import bulk_hosts, solo, solo_series
 from pacelab.scenario import load
@@ -241,7 +241,7 @@ def test_the_campaign_makes_them_once(double: Callable[[], int], tmp_path: Path)
     reproduce.reproduce([loaded], reproduce.Workers())
     assert double() == 8
     assert "hosts and persons" in tables.outcome_table(outcome)
-    rows = keep.record_of(outcome, "none")["rows"]
+    rows = keep.record_of(outcome, "none", law.present_tree())["rows"]
     units = {row["figure"]: row["unit"] for row in rows}
     assert units["guarantee_least"] == "%"
     assert units["host_goodput of A"] == "kbit/s"

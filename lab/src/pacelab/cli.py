@@ -22,6 +22,7 @@ from pacelab.scenario.schema import Table
 
 if TYPE_CHECKING:
     from pacelab.experiment.definition import Experiment
+    from pacelab.results.keep import Target
 
 DONE, FAILED, USAGE, INCONCLUSIVE = 0, 1, 2, 77
 OUT = Path("build") / "results"  # of the present folder; results/ is what the project keeps
@@ -322,7 +323,7 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     kept = target(arguments.keep, [e.id for e in experiments]) if arguments.keep else None
     out = _folder(arguments.out)
     workers = Workers(arguments.jobs, arguments.scheduler)
-    stored = RESULTS / kept[0] / archive.NAME if kept and arguments.until_decided else None
+    stored = RESULTS / kept.group / archive.NAME if kept and arguments.until_decided else None
     if arguments.until_decided:
         if stored:
             need_cache()
@@ -354,7 +355,7 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     return DONE
 
 
-def _kept(arguments: argparse.Namespace) -> tuple[str, str | None] | None:
+def _kept(arguments: argparse.Namespace) -> Target | None:
     """Where the figures of runs are kept; what is wrong with that is said before they begin."""
     from pacelab.results.keep import target
 
@@ -363,7 +364,7 @@ def _kept(arguments: argparse.Namespace) -> tuple[str, str | None] | None:
 
 def _keep_results(
     arguments: argparse.Namespace,
-    where: tuple[str, str | None],
+    where: Target,
     title: str,
     results: Sequence[tuple[str, str, Table]],
 ) -> None:
@@ -426,7 +427,7 @@ def _demo(arguments: argparse.Namespace) -> int:
     if kept:
         title, both = shown.on["scenario"]["title"], (shown.off, shown.on)
         command = f"bin/pacelab demo --seeds {arguments.seeds}"
-        keep_rows(rows_to_keep(*both), kept, title, command, both)
+        keep_rows(rows_to_keep(*both, kept.tree), kept, title, command, both)
         write_pages()
     print(shown.text)
     return DONE

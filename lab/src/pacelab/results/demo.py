@@ -18,6 +18,7 @@ from pacelab.results.host_figures import EVENT_SHARE, draw_event, over_time_pane
 from pacelab.results.host_measures import solos_of_run
 from pacelab.results.hosts import Bins
 from pacelab.results.keep import law_of
+from pacelab.results.law import Tree
 from pacelab.results.runs import Run
 from pacelab.results.stats import interval
 from pacelab.results.tables import layout
@@ -130,11 +131,11 @@ def _text(values: Sequence[float | None], digits: int) -> str:
     return f"{mean} ({between})" if len(known) > 1 else mean
 
 
-def rows_to_keep(off: Table, on: Table) -> list[Table]:
+def rows_to_keep(off: Table, on: Table, tree: Tree) -> list[Table]:
     """The table's figures as rows of a file of ``results/``."""
     rows = []
     for state, result in zip(STATES, (off, on), strict=True):
-        seen, of = _seen(result), {"n": len(result["runs"]), "law": law_of(result)}
+        seen, of = _seen(result), {"n": len(result["runs"]), "law": law_of(result, tree)}
         seeds = [run["seed"] for run in result["runs"]]
         for figure in _FIGURES:
             rows += _row(state, figure, list(map(figure.of, seen)), seeds, of)

@@ -6,10 +6,11 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from pacelab.errors import InputError, nearest
 from pacelab.results.host_tables import UNSERVED, host_figures, unserved_hosts
-from pacelab.results.law import LAWS, commit_of, is_changed, present_laws, stated
+from pacelab.results.law import LAWS, Tree, present_tree, stated
 from pacelab.results.measures import MEASURES, Measure, measured
 from pacelab.results.pages import RESULTS, TEMPLATE
 from pacelab.results.paired import Singles
@@ -26,8 +27,16 @@ UNITS = ("kbit/s", "ms", "s", "MOS")
 DIGITS = 6  # of a figure; more are of no run
 
 
-def target(text: str, ids: Sequence[str]) -> tuple[str, str | None]:
-    """Group and name of ``--keep GROUP`` or ``--keep GROUP/NAME``."""
+class Target(NamedTuple):
+    """Where figures are kept, and what they are measured with."""
+
+    group: str
+    name: str | None
+    tree: Tree
+
+
+def target(text: str, ids: Sequence[str]) -> Target:
+    """Group and name of ``--keep GROUP`` or ``--keep GROUP/NAME``, before runs begin."""
     group, _, name = text.partition("/")
     groups = [file.parent.name for file in RESULTS.glob(f"*/{TEMPLATE}")]
     if group not in groups:
@@ -38,7 +47,7 @@ def target(text: str, ids: Sequence[str]) -> tuple[str, str | None]:
         raise InputError(f"--keep {text}: one name for {len(ids)} experiments; give the group only")
     if not name and not ids:
         raise InputError(f"--keep {text}: these runs have no id; give GROUP/NAME")
-    return group, name or None
+    return Target(group, name or None, present_tree())
 
 
 def _unit(measure: Measure) -> str:
@@ -67,15 +76,15 @@ def _names(outcome: Table, several: bool) -> list[str]:
     return list(dict.fromkeys([*OF_ALL, *(OF_SEVERAL if several else ()), *pictures]))
 
 
-def _of_point(outcome: Table, point: Table) -> list[Table]:
+def _of_point(outcome: Table, point: Table, tree: Tree) -> list[Table]:
     sweep = outcome["about"]["sweep"]
     at = f"{sweep['key'].rpartition('.')[2]} = {point['value']}" if sweep else ""
     variant = ", ".join(part for part in (point["variant"], at) if part)
     names = _names(outcome, len(point["result"]["flows"]) > 1)
-    return _figures(point, names, {"system": point["system"], "variant": variant})
+    return _figures(point, names, {"system": point["system"], "variant": variant}, tree)
 
 
-def _figures(point: Table, names: Sequence[str], of: Table) -> list[Table]:
+def _figures(point: Table, names: Sequence[str], of: Table, tree: Tree) -> list[Table]:
     """A row for each measure that a point has, and for each of its flows and hosts."""
     result = point["result"]
     singles = Singles()
@@ -95,7 +104,8 @@ def _figures(point: Table, names: Sequence[str], of: Table) -> list[Table]:
         "values": [_round(together_kbps(run)) for run in result["runs"]],
         "seeds": result["seeds"],
     }
-    return [{**of, "n": len(result["seeds"]), **row, "law": law_of(result)} for row in rows]
+    law = law_of(result, tree)
+    return [{**of, "n": len(result["seeds"]), **row, "law": law} for row in rows]
 
 
 def _runs_with(name: str, point: Table, singles: Singles) -> int:
@@ -105,9 +115,9 @@ def _runs_with(name: str, point: Table, singles: Singles) -> int:
     return len(singles.values({"variant": "", "system": "", "value": None, **point}, name))
 
 
-def law_of(result: Table) -> str:
+def law_of(result: Table, tree: Tree) -> str:
     """What the figures of a result state of the laws that had a part in it."""
-    return stated(_laws(result), present_laws())
+    return stated(_laws(result), tree.laws)
 
 
 def _laws(result: Table) -> set[str]:
@@ -145,40 +155,39 @@ def _of_check(check: Table, seeds: int, law: str) -> list[Table]:
     return rows
 
 
-def record_of(outcome: Table, command: str) -> Table:
+def record_of(outcome: Table, command: str, tree: Tree) -> Table:
     """An experiment's outcome in the format of ``results/``."""
-    points = [row for point in outcome["points"] for row in _of_point(outcome, point)]
+    points = [row for point in outcome["points"] for row in _of_point(outcome, point, tree)]
     compared = {law for point in outcome["points"] for law in _laws(point["result"])}
-    law = stated(compared, present_laws())
+    law = stated(compared, tree.laws)
     checks = [row for c in outcome["checks"] for row in _of_check(c, outcome["seeds"], law)]
-    head = _head(outcome["id"], outcome["title"], command)
+    head = _head(outcome["id"], outcome["title"], command, tree)
     head |= _in_real_time([point["result"] for point in outcome["points"]])
     return {**head, "verdict": outcome["verdict"], "rows": points + checks}
 
 
-def _head(experiment: str, title: str, command: str) -> Table:
+def _head(experiment: str, title: str, command: str, tree: Tree) -> Table:
     """What a file says of what it was measured with, and when."""
-    commit = commit_of()
     return {
         "schema": SCHEMA,
         "experiment": experiment,
         "title": title,
-        "commit": f"{commit}+" if commit and is_changed() else commit,
-        "law": present_laws()[""],
+        "commit": tree.commit,
+        "law": tree.laws[""],
         "command": command,
         "made": datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
     }
 
 
-def keep(outcome: Table, where: tuple[str, str | None], command: str) -> Path:
+def keep(outcome: Table, where: Target, command: str) -> Path:
     """Writes an experiment's outcome into a group; a name other than its id for a part of it."""
-    group, name = where
-    return write_record(record_of(outcome, command), RESULTS / group, name or outcome["id"])
+    record = record_of(outcome, command, where.tree)
+    return write_record(record, RESULTS / where.group, where.name or outcome["id"])
 
 
 def keep_results(
     results: Sequence[tuple[str, str, Table]],
-    where: tuple[str, str | None],
+    where: Target,
     title: str,
     command: str,
 ) -> Path:
@@ -190,19 +199,21 @@ def keep_results(
             {"result": result},
             [*OF_ALL, *(OF_SEVERAL if len(result["flows"]) > 1 else ())],
             {"system": system, "variant": variant},
+            where.tree,
         )
     ]
     note = _in_real_time([result for _, _, result in results])
-    return _write({**_head(_name(where), title, command), **note, "rows": rows}, where)
+    head = _head(_name(where), title, command, where.tree)
+    return _write({**head, **note, "rows": rows}, where)
 
 
-def _name(where: tuple[str, str | None]) -> str:
-    assert where[1], "target() has seen to it"
-    return where[1]
+def _name(where: Target) -> str:
+    assert where.name, "target() has seen to it"
+    return where.name
 
 
-def _write(record: Table, where: tuple[str, str | None]) -> Path:
-    return write_record(record, RESULTS / where[0], _name(where))
+def _write(record: Table, where: Target) -> Path:
+    return write_record(record, RESULTS / where.group, _name(where))
 
 
 def _in_real_time(results: Sequence[Table]) -> Table:
@@ -223,11 +234,11 @@ def _in_real_time(results: Sequence[Table]) -> Table:
 
 def keep_rows(
     rows: Sequence[Table],
-    where: tuple[str, str | None],
+    where: Target,
     title: str,
     command: str,
     results: Sequence[Table] = (),
 ) -> Path:
     """Writes rows as they are into a file; ``results`` are those that they were made of."""
-    head = _head(_name(where), title, command)
+    head = _head(_name(where), title, command, where.tree)
     return _write({**head, **_in_real_time(results), "rows": rows}, where)

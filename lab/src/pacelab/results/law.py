@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tarfile
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -212,6 +213,20 @@ def is_changed(root: Path = ROOT) -> bool:
     """Whether the tree's programs differ from the commit's."""
     programs = ("contrib", "core", "lab", "linux", "scenarios", "sim")
     return bool(_git(root, "status", "--porcelain", "--untracked-files=no", "--", *programs))
+
+
+@dataclass(frozen=True)
+class Tree:
+    """What figures are measured with: the commit as results state it, and the fingerprints."""
+
+    commit: str | None
+    laws: dict[str, str]
+
+
+def present_tree() -> Tree:
+    """The tree as it is now: to be asked before the runs begin, which may take days."""
+    commit = commit_of()
+    return Tree(f"{commit}+" if commit and is_changed() else commit, present_laws())
 
 
 def main() -> None:
