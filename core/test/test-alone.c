@@ -152,6 +152,28 @@ static void beside_many_small_ones(uint32_t cameras, double camera, uint32_t sen
 		CHECK(mean[i] > 0.9 * wants[i], "host %u has %.0f of %.0f", i, mean[i], wants[i]);
 }
 
+/*
+ * All but one are promised more than there is, and few of them want it: half of the air is shared all the same,
+ * so that who is promised nothing has as much as they.
+ */
+static void beside_promises(uint32_t bulk, uint32_t small)
+{
+	uint32_t i, n = 1 + bulk + small;
+	double mean[HOSTS], each;
+
+	begin();
+	for (i = 0; i < n; i++) {
+		place(i, 1, one_hop);
+		wants[i] = i <= bulk ? ALL : 0.3 / small * one_hop;
+		host[i].least_bytes_per_s = i ? (uint64_t)(100 * one_hop) : 0;
+	}
+	run(n, 30, mean);
+	run(n, 20, mean);
+	/* Small ones want twice what they use, and the level leaves the rest to all who want all. */
+	each = (1 - 2 * 0.3 - 0.125) / (1 + bulk) * one_hop;
+	CHECK(mean[0] > 0.9 * each, "%u, %u: %.0f of %.0f", bulk, small, mean[0], each);
+}
+
 /* Who was silent comes back with a hole filled: what waited behind it for seconds arrives in one step. */
 static void who_comes_back_at_once(double seconds)
 {
@@ -189,6 +211,8 @@ int main(int argc, char **argv)
 	beside_many_small_ones(1, 0.02, 50, 0.85);
 	beside_many_small_ones(10, 0.02, 30, 0.7);
 	beside_many_small_ones(10, 0.01, 50, 0.75);
+	beside_promises(1, 20);
+	beside_promises(5, 40);
 	who_comes_back_at_once(1);
 	who_comes_back_at_once(4);
 	return check_end();

@@ -103,15 +103,25 @@ MP_INLINE uint64_t mp_airtime_taken_q16(const struct mp_air *air, const struct m
 	return sum_q16;
 }
 
-/* f, such that what hosts are to have at least takes no more than half of the air. */
+/*
+ * f, the greatest with which what hosts are to have at least, and want, takes no more than half of the air. As of the level,
+ * halvings find it: who wants less than f g takes the same of any f.
+ */
 MP_INLINE void mp_airtime_admit(struct mp_air *air, const struct mp_air_host *host, uint32_t n, uint64_t all_q16)
 {
-	uint64_t sum_q16;
+	uint32_t low_q16 = 0, high_q16 = MP_ONE_Q16, round;
 
 	air->least_q16 = MP_ONE_Q16;
-	sum_q16 = mp_airtime_taken_q16(air, host, n, 0);
-	if (2 * sum_q16 > all_q16)
-		air->least_q16 = (uint32_t)((all_q16 << 15) / sum_q16);
+	if (2 * mp_airtime_taken_q16(air, host, n, 0) <= all_q16)
+		return;
+	for (round = 0; round < 16; round++) {
+		air->least_q16 = (low_q16 + high_q16) / 2;
+		if (2 * mp_airtime_taken_q16(air, host, n, 0) > all_q16)
+			high_q16 = air->least_q16;
+		else
+			low_q16 = air->least_q16;
+	}
+	air->least_q16 = low_q16;
 }
 
 /* l: halvings find it to a thousandth. Without bound: not all of the air is wanted. */
