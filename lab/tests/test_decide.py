@@ -253,6 +253,64 @@ def test_what_no_test_is_of_gets_the_seeds_of_its_file(own: Path, noisy: Callabl
     assert noisy() == sum(runs.values())
 
 
+def test_what_no_test_is_of_is_judged_by_the_seeds_of_its_file(
+    own: Path, noisy: Callable[[], int]
+) -> None:
+    """Else what other checks of the same points need would make the worst run worse."""
+    text = EXPERIMENT.replace("seeds = 3", "seeds = 12")
+    text += '[[experiment.check]]\ntext = "in every run"\nmeasure = "worst_share"\nof = "even"\n'
+    text += (
+        'least = 0.6\n[[experiment.check]]\ntext = "so much"\nmeasure = "goodput"\nof = "even"\n'
+    )
+    (own / "own.toml").write_text(text)
+    outcome = _decide()
+    even = next(p for p in outcome["points"] if p["system"] == "even")["result"]
+    assert len(even["runs"]) > 12 < noisy()
+    worst, stated = outcome["checks"][-2:]
+    assert (worst["seeds"], stated["seeds"]) == (12, 12)
+    rates = [run["flows"][0]["goodput_bytes"] * 8 / 1e4 for run in even["runs"]]
+    assert stated["measured"][0]["value"] == pytest.approx(sum(rates[:12]) / 12)
+    assert stated["measured"][0]["value"] != pytest.approx(sum(rates) / len(rates))
+    assert len(worst["measured"]) == 1
+
+
+ORACLE = """
+[experiment.search]
+key = "gateway.host_kbps"
+goal = "guarantee"
+measure = "goodput"
+values = [0.5]
+rounds = 0
+seeds = 1
+"""
+
+
+@pytest.mark.usefixtures("noisy")
+def test_what_is_compared_with_the_oracle_stays_off_the_seeds_of_its_search(
+    own: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Else runs that chance has favoured in the search would be reported as any others."""
+    text = EXPERIMENT[: EXPERIMENT.index("[[experiment.check]]")]
+    for name in ("NewReno", "GAP", "even"):
+        text = text.replace(f'name = "{name}"', f'search = false\nname = "{name}"')
+    text = text.replace("seeds = 3\n", "seeds = 3\nfirst_seed = 70\n")
+    text = text.replace("[[experiment.system]]", f"{ORACLE}[[experiment.system]]", 1)
+    for of in ("shown", "even"):
+        text += f'[[experiment.check]]\ntext = "{of}"\nmeasure = "gain"\nof = "{of}"\n'
+        text += f'over = "NewReno"\nleast = {0.001 if of == "shown" else 0.0}\n'
+    (own / "own.toml").write_text(text)
+    call = ["reproduce", "own", "--until-decided", "--out", str(own / "out"), "--json"]
+    assert cli.main(call) == cli.DONE
+    (outcome,) = json.loads(capsys.readouterr().out)["experiments"]
+    seeds = {p["system"]: p["result"]["seeds"] for p in outcome["points"]}
+    assert seeds["shown"] == list(range(70, 101))
+    assert seeds["NewReno"][-1] > 100  # for even, which nothing was searched for
+    oracle, even = outcome["checks"]
+    assert oracle["outcome"] == "undecided"
+    assert (oracle["needs"]["seeds"], oracle["needs"]["most"]) == (None, 31)
+    assert even["outcome"] == "passed"
+
+
 def test_runs_that_are_all_alike_end(own: Path, noisy: Callable[[], int]) -> None:
     """Else two systems that do the same would be run a thousand times to tell them apart."""
     text = EXPERIMENT[: EXPERIMENT.index("[[experiment.check]]")]

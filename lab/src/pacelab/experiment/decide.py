@@ -56,9 +56,9 @@ GROWTH = 1.25  # of the seeds from stage to stage: a check gets at most so many 
 ROUND = 4
 
 
-def next_stage(stage: int) -> int:
-    """How many seeds a check has after a stage; before the first stage it has none."""
-    return min(max(math.ceil(stage * GROWTH), FIRST), MOST_SEEDS)
+def next_stage(stage: int, most: int = MOST_SEEDS) -> int:
+    """How many seeds a check has after a stage, ``most`` at last; before the first it has none."""
+    return min(max(math.ceil(stage * GROWTH), FIRST), most)
 
 
 class _Check:
@@ -68,6 +68,7 @@ class _Check:
         self.board = board
         self.table = table
         self.points = points
+        self.most = board.most_seeds(points)
         self.stage = 0
         self.word = UNDECIDED
         self.needed: int | None = FIRST
@@ -76,22 +77,28 @@ class _Check:
     @property
     def goes_on(self) -> bool:
         """Whether more seeds may decide it."""
-        return self.word == UNDECIDED and self.stage < MOST_SEEDS and not self.fixed
+        return self.word == UNDECIDED and self.stage < self.most and not self.fixed
+
+    @property
+    def next(self) -> int:
+        """How many seeds it has after its next stage."""
+        return next_stage(self.stage, self.most)
 
     def cpu_s(self) -> float:
         """What it looks as if it would still cost."""
-        seeds = MOST_SEEDS if self.needed is None else max(self.needed, next_stage(self.stage))
+        seeds = self.most if self.needed is None else max(self.needed, self.next)
         return sum(max(seeds - len(p.runs), 0) * p.seed_cpu_s() for p in self.points)
 
     def judge(self) -> None:
         """Goes one stage on; its points have the runs."""
-        self.stage = next_stage(self.stage)
+        self.stage = self.next
         places = effects_of(self.table, self.board.outcome, self.board.singles, self.stage)
         self.word, _ = outcome_after(self.table, places, ANYTIME)
-        self.needed = seeds_needed(self.table, places)
+        needed = seeds_needed(self.table, places)
+        self.needed = needed if needed is not None and needed <= self.most else None
         # Where every run says the same, and that decides nothing, no further one will.
         effects = looked_at(self.table, places)
-        self.fixed = self.needed is None and not any(effect.varies for effect in effects)
+        self.fixed = needed is None and not any(effect.varies for effect in effects)
 
     def judged(self) -> Table:
         """What came out; of an undecided one what it would take (``needs``)."""
@@ -99,7 +106,7 @@ class _Check:
         # Before its first stage, when nothing can be decided, it shows what there is.
         count = self.stage or max(min((len(p.runs) for p in self.points), default=1), 1)
         found = judge(self.table, board.outcome, ANYTIME, board.singles, count)
-        needs = {"seeds": self.needed, "cpu_s": self.cpu_s()}
+        needs = {"seeds": self.needed, "most": self.most, "cpu_s": self.cpu_s()}
         return {**found, "needs": needs if found["outcome"] == UNDECIDED else None}
 
 
@@ -125,6 +132,18 @@ class _Board:
         tables = [(s, p.table) for s, p in zip(self.searched, self.points, strict=True)]
         self.outcome = outcome_of(experiment, tables, None)
 
+    def most_seeds(self, points: Sequence[PointRuns]) -> int:
+        """How many seeds a check of points has at most: those before the ones on which rates were
+        searched for that one of these points has, whose runs there chance has favoured.
+        """
+        search, first = self.experiment.search, self.experiment.about.first_seed
+        if not search or search.goal != "guarantee" or first > SEARCH_SEED:
+            return MOST_SEEDS
+        pairs = zip(self.experiment.points, self.points, strict=True)
+        searched = {id(runs) for point, runs in pairs if point.searched}
+        is_of_search = any(id(point) in searched for point in points)
+        return SEARCH_SEED - first if is_of_search else MOST_SEEDS
+
     @property
     def search_is_due(self) -> bool:
         """Whether what is only shown has yet to be searched for."""
@@ -137,7 +156,7 @@ class _Board:
     def take_known(self) -> None:
         """Judges and shows what runs an earlier call has made."""
         for check in self.undecided():
-            while check.goes_on and _all_known(check.points, next_stage(check.stage)):
+            while check.goes_on and _all_known(check.points, check.next):
                 check.judge()
         for point in self.points:
             _take_known(point, self.experiment.seeds)
@@ -192,14 +211,13 @@ class _Board:
 
     def result(self) -> Table:
         """What came out, judged."""
-        results = [point.result() for point in self.points]
-        found = list(zip(self.searched, results, strict=True))
         jobs = self.jobs()
-        outcome = outcome_of(self.experiment, found, cost_of(jobs))
+        outcome = self._outcome(cost_of(jobs))
+        planned = self._outcome(None, self.experiment.seeds)
         self.outcome = outcome
         sequential = self._sequential()
         outcome["checks"] = [
-            check.judged() if check in sequential else self._as_planned(check)
+            check.judged() if check in sequential else self._as_planned(check, planned)
             for check in self.checks
         ]
         words = [check["outcome"] for check in outcome["checks"]]
@@ -209,9 +227,16 @@ class _Board:
         outcome["verdict"] = verdict(outcome["checks"])
         return outcome
 
-    def _as_planned(self, check: _Check) -> Table:
-        """A check that no test is of: undecided until its points have the runs of the file."""
-        found = judge(check.table, self.outcome)
+    def _outcome(self, cpu_s: float | None, seeds: int | None = None) -> Table:
+        """What came out of so many seeds, or of all; yet to be judged."""
+        results = [point.result(seeds) for point in self.points]
+        return outcome_of(self.experiment, list(zip(self.searched, results, strict=True)), cpu_s)
+
+    def _as_planned(self, check: _Check, planned: Table) -> Table:
+        """A check that no test is of, by the seeds of the file, however many its points have for
+        others': undecided until they have as many.
+        """
+        found = judge(check.table, planned)
         seeds = self.experiment.seeds
         if not is_judged(check.table) or all(len(p.runs) >= seeds for p in check.points):
             return found
@@ -301,8 +326,7 @@ def _most_useful(checks: Sequence[_Check], size: int) -> list[_Check]:
     chosen, runs = [], 0
     for check in sorted(checks, key=lambda c: (c.needed is None, c.cpu_s())):
         chosen.append(check)
-        stage = next_stage(check.stage)
-        runs += sum(max(stage - len(point.runs), 0) for point in check.points)
+        runs += sum(max(check.next - len(point.runs), 0) for point in check.points)
         if runs >= size:
             break
     return chosen
@@ -330,7 +354,7 @@ def _rounds(boards: Sequence[_Board], workers: Workers) -> Iterator[None]:
         due = [board for board in boards if board.search_is_due]
         if hopeful or (checks and not short and not due):
             chosen = _most_useful(hopeful or checks, size)
-            stages = [(p, next_stage(c.stage)) for c in chosen for p in c.points]
+            stages = [(p, c.next) for c in chosen for p in c.points]
             yield from _by_steps(stages, size, workers)
             for check in chosen:
                 check.judge()

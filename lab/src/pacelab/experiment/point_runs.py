@@ -54,7 +54,8 @@ class PointRuns:
             return sum(known) / len(known) * (1 + len(self.hosts))
         return sum(cost.cpu_s(scenario) for scenario in [self.scenario, *self.alone])
 
-    def result(self) -> Table:
-        """The result of all its runs."""
-        result = summarize(self.scenario, self.runs)
-        return result | {"solo": self.solo} if self.hosts else result
+    def result(self, seeds: int | None = None) -> Table:
+        """The result of all its runs, or of those of so many seeds from the first on."""
+        result = summarize(self.scenario, self.runs[:seeds])
+        solo = {host: own[:seeds] for host, own in self.solo.items()}
+        return result | {"solo": solo} if self.hosts else result

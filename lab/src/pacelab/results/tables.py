@@ -267,7 +267,8 @@ def needs_text(check: Table) -> str:
     if needs is None:
         return ""
     if needs["seeds"] is None:
-        return f"not to be decided by {MOST_SEEDS} seeds as it looks now"
+        most = needs.get("most", MOST_SEEDS)
+        return f"not to be decided by {most} seeds as it looks now"
     return f"about {needs['seeds']} seeds would decide it, {needs['cpu_s'] / 60:.1f} CPU min more"
 
 
