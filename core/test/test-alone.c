@@ -174,6 +174,40 @@ static void beside_promises(uint32_t bulk, uint32_t small)
 	CHECK(mean[0] > 0.9 * each, "%u, %u: %.0f of %.0f", bulk, small, mean[0], each);
 }
 
+/*
+ * Equal rates of many, by weights, of whatever C: by what they are held to all of the air that there is is theirs at each step,
+ * and nobody's part is rounded away.
+ */
+static void many_at_equal_rates(uint32_t n, double alone_bytes_per_s, double weight)
+{
+	double each = alone_bytes_per_s / (n - 1 + weight);
+	uint32_t i, steps;
+
+	begin();
+	air.fairness = MP_FAIRNESS_RATE;
+	for (i = 0; i < n; i++) {
+		place(i, 1, alone_bytes_per_s);
+		wants[i] = ALL;
+		host[i].weight_q16 = i ? MP_ONE_Q16 : (uint32_t)lround(weight * MP_ONE_Q16);
+	}
+	for (steps = 0; steps < 500; steps++) {
+		double cap[HOSTS], sum = 0, parts = 0, has;
+
+		step(n, NULL);
+		for (i = 0; i < n; i++) {
+			cap[i] = (double)host[i].way[0].cap_bytes_per_s;
+			parts += cap[i] / (double)host[i].way[0].alone_bytes_per_s;
+			sum += cap[i];
+		}
+		if (steps < 300)
+			continue;
+		has = mp_airtime_by_q16(air.air_q16, air.error_q16, MP_AIRTIME_DAMPING_Q16) / (double)MP_ONE_Q16;
+		CHECK_NEAR(parts, has, 0.01, n / (double)MP_ONE_Q16);
+		for (i = 0; i < n; i++)
+			CHECK_NEAR(cap[i], (i ? 1 : weight) * sum * each / alone_bytes_per_s, 0.01, alone_bytes_per_s / MP_ONE_Q16);
+	}
+}
+
 /* Who was silent comes back with a hole filled: what waited behind it for seconds arrives in one step. */
 static void who_comes_back_at_once(double seconds)
 {
@@ -213,6 +247,10 @@ int main(int argc, char **argv)
 	beside_many_small_ones(10, 0.01, 50, 0.75);
 	beside_promises(1, 20);
 	beside_promises(5, 40);
+	many_at_equal_rates(64, 100e3, 1);
+	many_at_equal_rates(4, 10e3, 3);
+	many_at_equal_rates(64, 1e6, 100);
+	many_at_equal_rates(4, 1.25e9, 0.01);
 	who_comes_back_at_once(1);
 	who_comes_back_at_once(4);
 	return check_end();

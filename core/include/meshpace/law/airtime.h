@@ -49,17 +49,21 @@
 #define MP_AIRTIME_DAMPING_Q16 6554 /* p */
 #define MP_AIRTIME_LEAST_Q16 (1u << 15) /* of L, 1/2: C_i are wrong by no more, or what waits says nothing of the air */
 #define MP_AIRTIME_MOST_Q16 81920u      /* of L, 5/4 */
+#define MP_AIRTIME_LEVEL_BITS 41u       /* of l (mp_airtime_of_level_q16) */
 
-/* w of a host by one of its ways, Q16. */
-MP_INLINE uint64_t mp_airtime_weight_q16(const struct mp_air *air, const struct mp_air_host *host,
-					 const struct mp_air_way *way)
+/*
+ * w l of a host by one of its ways, Q16. Under `rate` l is in bytes/s, so that a level more is a byte/s more of each whatever its
+ * C. l is below 2^41: 16 times C of 1.25 GB/s at the least weight, .01, are 2e12 bytes/s, and by the greatest, 100 * 2^16, it fits
+ * 64 bits.
+ */
+MP_INLINE uint64_t mp_airtime_of_level_q16(const struct mp_air *air, const struct mp_air_host *host,
+					   const struct mp_air_way *way, uint64_t level)
 {
-	uint64_t weight_q16 = mp_air_weight_q16(host);
+	uint64_t weighs_q16 = level * mp_air_weight_q16(host);
 
 	if (air->fairness == MP_FAIRNESS_AIR || !way->alone_bytes_per_s)
-		return weight_q16;
-	/* 1/C, of 2^24 bytes/s: what is far above counts a little, what is far below much. */
-	return mp_min_u64(((1ull << 40) / way->alone_bytes_per_s + 1) * weight_q16 >> 16, 1ull << 30);
+		return weighs_q16 >> 16;
+	return weighs_q16 / way->alone_bytes_per_s;
 }
 
 /* f g of a host by one of its ways, Q16. */
@@ -75,31 +79,31 @@ MP_INLINE uint64_t mp_airtime_least_q16(const struct mp_air *air, const struct m
 
 /* max(w l, f g) */
 MP_INLINE uint64_t mp_airtime_part_q16(const struct mp_air *air, const struct mp_air_host *host,
-				       const struct mp_air_way *way, uint64_t level_q16)
+				       const struct mp_air_way *way, uint64_t level)
 {
-	uint64_t part_q16 = level_q16 * mp_airtime_weight_q16(air, host, way) >> 16;
+	uint64_t part_q16 = mp_airtime_of_level_q16(air, host, way, level);
 
 	return mp_min_u64(mp_max_u64(part_q16, mp_airtime_least_q16(air, host, way)), MP_AIR_ALL_Q16);
 }
 
 /* min(d, part) of a host: of both its ways, which take it in turn where each wants half of it. */
-MP_INLINE uint64_t mp_airtime_takes_q16(const struct mp_air *air, const struct mp_air_host *host, uint64_t level_q16)
+MP_INLINE uint64_t mp_airtime_takes_q16(const struct mp_air *air, const struct mp_air_host *host, uint64_t level)
 {
-	uint64_t down_q16 = mp_airtime_part_q16(air, host, &host->way[0], level_q16);
-	uint64_t up_q16 = mp_airtime_part_q16(air, host, &host->way[1], level_q16);
+	uint64_t down_q16 = mp_airtime_part_q16(air, host, &host->way[0], level);
+	uint64_t up_q16 = mp_airtime_part_q16(air, host, &host->way[1], level);
 	uint64_t demand_q16 = mp_min_u64(host->way[0].demand_q16, down_q16) + mp_min_u64(host->way[1].demand_q16, up_q16);
 
 	return mp_min_u64(demand_q16, mp_max_u64(down_q16, up_q16));
 }
 
 /* What all take at a level. */
-MP_INLINE uint64_t mp_airtime_taken_q16(const struct mp_air *air, const struct mp_air_host *host, uint32_t n, uint64_t level_q16)
+MP_INLINE uint64_t mp_airtime_taken_q16(const struct mp_air *air, const struct mp_air_host *host, uint32_t n, uint64_t level)
 {
 	uint64_t sum_q16 = 0;
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
-		sum_q16 += mp_airtime_takes_q16(air, &host[i], level_q16);
+		sum_q16 += mp_airtime_takes_q16(air, &host[i], level);
 	return sum_q16;
 }
 
@@ -124,21 +128,21 @@ MP_INLINE void mp_airtime_admit(struct mp_air *air, const struct mp_air_host *ho
 	air->least_q16 = low_q16;
 }
 
-/* l: halvings find it to a thousandth. Without bound: not all of the air is wanted. */
-MP_INLINE uint64_t mp_airtime_level_q16(const struct mp_air *air, const struct mp_air_host *host, uint32_t n, uint64_t all_q16)
+/* l: halvings find it. Without bound: not all of the air is wanted. */
+MP_INLINE uint64_t mp_airtime_level(const struct mp_air *air, const struct mp_air_host *host, uint32_t n, uint64_t all_q16)
 {
-	uint64_t low_q16 = 0, high_q16 = 1ull << 32;
+	uint64_t low = 0, high = 1ull << MP_AIRTIME_LEVEL_BITS;
 	uint32_t round;
 
-	for (round = 0; round < 32; round++) {
-		uint64_t middle_q16 = (low_q16 + high_q16) / 2;
+	for (round = 0; round < MP_AIRTIME_LEVEL_BITS; round++) {
+		uint64_t middle = (low + high) / 2;
 
-		if (mp_airtime_taken_q16(air, host, n, middle_q16) > all_q16)
-			high_q16 = middle_q16;
+		if (mp_airtime_taken_q16(air, host, n, middle) > all_q16)
+			high = middle;
 		else
-			low_q16 = middle_q16;
+			low = middle;
 	}
-	return low_q16;
+	return low;
 }
 
 /* D* of a host, in ns. */
@@ -211,14 +215,14 @@ MP_INLINE uint64_t mp_airtime_for_data(const struct mp_air_way *way)
 }
 
 /* What each way is held to, at level l. Returns how many are. */
-MP_INLINE uint32_t mp_airtime_hold(const struct mp_air *air, struct mp_air_host *host, uint32_t n, uint64_t level_q16)
+MP_INLINE uint32_t mp_airtime_hold(const struct mp_air *air, struct mp_air_host *host, uint32_t n, uint64_t level)
 {
 	uint32_t i, held = 0;
 
 	for (i = 0; i < 2 * n; i++) {
 		struct mp_air_way *way = &host[i / 2].way[i % 2];
 		const struct mp_air_way *other = &host[i / 2].way[1 - i % 2];
-		uint64_t part_q16 = mp_airtime_part_q16(air, &host[i / 2], way, level_q16);
+		uint64_t part_q16 = mp_airtime_part_q16(air, &host[i / 2], way, level);
 		uint64_t others_q16 = mp_min_u64(other->present ? other->demand_q16 : 0, part_q16 / 2);
 		uint64_t bytes_per_s = way->alone_bytes_per_s * (part_q16 - others_q16) >> 16;
 
@@ -298,7 +302,7 @@ MP_INLINE uint32_t mp_airtime_step(struct mp_air *air, struct mp_air_host *host,
 	air->shared = air->present > 1 && air->wanting && mp_alone_is_known(host, n);
 	in_force_q16 = mp_airtime_by_q16(air->air_q16, air->error_q16, MP_AIRTIME_DAMPING_Q16);
 	mp_airtime_admit(air, host, n, in_force_q16);
-	return mp_airtime_hold(air, host, n, mp_airtime_level_q16(air, host, n, in_force_q16));
+	return mp_airtime_hold(air, host, n, mp_airtime_level(air, host, n, in_force_q16));
 }
 
 #endif
