@@ -208,6 +208,32 @@ static void many_at_equal_rates(uint32_t n, double alone_bytes_per_s, double wei
 	}
 }
 
+/*
+ * After minutes of silence the path carries a part of what it did, and the law is asked late: by what is measured C falls, and
+ * not below it. What is a second's rate of a path that varies by a tenth may be that much less.
+ */
+static void path_falls_as_steps_are_late(uint32_t asked_late, double by)
+{
+	double mean[HOSTS];
+	uint32_t steps;
+
+	begin();
+	place(0, 1, one_hop);
+	wants[0] = ALL;
+	run(1, 30, mean);
+	wants[0] = 0;
+	run(1, 300, mean);
+	wants[0] = ALL;
+	truth[0] /= by;
+	late = asked_late;
+	for (steps = 0; steps < 600; steps++) {
+		step(1, NULL);
+		CHECK((double)host[0].way[0].alone_bytes_per_s > 0.85 * truth[0], "C %.0f of %.0f, each %u steps, step %u",
+		      (double)host[0].way[0].alone_bytes_per_s, truth[0], asked_late, steps);
+	}
+	CHECK_NEAR(host[0].way[0].alone_bytes_per_s, truth[0], 0.15, 0);
+}
+
 /* Who was silent comes back with a hole filled: what waited behind it for seconds arrives in one step. */
 static void who_comes_back_at_once(double seconds)
 {
@@ -251,6 +277,10 @@ int main(int argc, char **argv)
 	many_at_equal_rates(4, 10e3, 3);
 	many_at_equal_rates(64, 1e6, 100);
 	many_at_equal_rates(4, 1.25e9, 0.01);
+	path_falls_as_steps_are_late(0, 10);
+	path_falls_as_steps_are_late(10, 10);
+	path_falls_as_steps_are_late(30, 10);
+	path_falls_as_steps_are_late(10, 100);
 	who_comes_back_at_once(1);
 	who_comes_back_at_once(4);
 	return check_end();

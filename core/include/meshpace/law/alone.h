@@ -154,12 +154,16 @@ MP_INLINE uint64_t mp_alone_blame_q16(const struct mp_air_way *way, uint64_t sum
 	return spares && way->held_bytes_per_s && mp_air_fills(way) ? 0 : mp_alone_gradient_q16(way, sum_q16);
 }
 
-/* x (1 + by), at least so much. */
+/*
+ * x e^by, by its first terms: x (1 + by), or x / (1 - by) where it falls, so that what rises comes back by the same. With by
+ * = g ln s, ln s by its first term and g of 1 at most, a step of whatever length goes no further than to x s, what is measured:
+ * of s > 1 is 1 + by <= (3 s - 1) / (s + 1) <= s, and of s < 1 is 1 - by <= (3 - s) / (1 + s) <= 1 / s.
+ */
 MP_INLINE uint64_t mp_alone_by_q16(uint64_t x, int64_t by_q16, uint64_t least)
 {
-	int64_t moved = (int64_t)x + ((int64_t)x * by_q16 >> 16);
+	uint64_t moved = by_q16 < 0 ? (x << 16) / (MP_ONE_Q16 + (uint64_t)-by_q16) : x + (x * (uint64_t)by_q16 >> 16);
 
-	return mp_min_u64((uint64_t)(moved > (int64_t)least ? moved : (int64_t)least), MP_AIR_MAX_BYTES_PER_S);
+	return mp_min_u64(mp_max_u64(moved, least), MP_AIR_MAX_BYTES_PER_S);
 }
 
 /* Sum of r / C over all who are there; at least 1, Q16. */
