@@ -234,6 +234,28 @@ static void path_falls_as_steps_are_late(uint32_t asked_late, double by)
 	CHECK_NEAR(host[0].way[0].alone_bytes_per_s, truth[0], 0.15, 0);
 }
 
+/*
+ * Who uses little of the air for long has the C that he had, for steps that are less than a unit of theirs go either way. What the
+ * mesh carries hardly varies, so that no more than the air is ever carried.
+ */
+static void who_uses_little_for_an_hour(double alone_bytes_per_s, double part)
+{
+	double mean[HOSTS], knew_bytes_per_s;
+	uint32_t i;
+
+	begin();
+	noise = 0.01;
+	for (i = 0; i < 3; i++) {
+		place(i, 1, alone_bytes_per_s);
+		wants[i] = (i < 2 ? 1 : part) * alone_bytes_per_s;
+	}
+	run(3, 30, mean);
+	knew_bytes_per_s = (double)host[2].way[0].alone_bytes_per_s;
+	run(3, 3600, mean);
+	CHECK_NEAR(host[2].way[0].alone_bytes_per_s, knew_bytes_per_s, 0.02, 0);
+	CHECK(mean[2] > 0.95 * wants[2], "%.0f of %.0f", mean[2], wants[2]);
+}
+
 /* Who was silent comes back with a hole filled: what waited behind it for seconds arrives in one step. */
 static void who_comes_back_at_once(double seconds)
 {
@@ -281,6 +303,9 @@ int main(int argc, char **argv)
 	path_falls_as_steps_are_late(10, 10);
 	path_falls_as_steps_are_late(30, 10);
 	path_falls_as_steps_are_late(10, 100);
+	who_uses_little_for_an_hour(one_hop, 0.001);
+	who_uses_little_for_an_hour(one_hop, 0.0001);
+	who_uses_little_for_an_hour(0.01 * one_hop, 0.01);
 	who_comes_back_at_once(1);
 	who_comes_back_at_once(4);
 	return check_end();

@@ -154,15 +154,22 @@ MP_INLINE uint64_t mp_alone_blame_q16(const struct mp_air_way *way, uint64_t sum
 	return spares && way->held_bytes_per_s && mp_air_fills(way) ? 0 : mp_alone_gradient_q16(way, sum_q16);
 }
 
+/* x without so many fractional bits, to the nearest: what is cut off each time would be a drift where steps are small. */
+MP_INLINE int64_t mp_alone_round(int64_t x, uint32_t bits)
+{
+	return (x + (1ll << bits >> 1)) >> bits;
+}
+
 /*
  * x e^by, by its first terms: x (1 + by), or x / (1 - by) where it falls, so that what rises comes back by the same. With by
  * = g ln s, ln s by its first term and g of 1 at most, a step of whatever length goes no further than to x s, what is measured:
  * of s > 1 is 1 + by <= (3 s - 1) / (s + 1) <= s, and of s < 1 is 1 - by <= (3 - s) / (1 + s) <= 1 / s.
  */
-MP_INLINE uint64_t mp_alone_by_q16(uint64_t x, int64_t by_q16, uint64_t least)
+MP_INLINE uint64_t mp_alone_by_q24(uint64_t x, int64_t by_q24, uint64_t least)
 {
-	uint64_t moved = by_q16 < 0 ? (x << 16) / (MP_ONE_Q16 + (uint64_t)-by_q16) : x + (x * (uint64_t)by_q16 >> 16);
+	uint64_t one_q24 = 1u << 24, under_q24 = one_q24 + (uint64_t)(by_q24 < 0 ? -by_q24 : 0), moved;
 
+	moved = by_q24 < 0 ? ((x << 24) + under_q24 / 2) / under_q24 : x + ((x * (uint64_t)by_q24 + one_q24 / 2) >> 24);
 	return mp_min_u64(mp_max_u64(moved, least), MP_AIR_MAX_BYTES_PER_S);
 }
 
@@ -181,7 +188,7 @@ MP_INLINE uint64_t mp_alone_sum_q16(const struct mp_air_host *host, uint32_t n)
 MP_INLINE void mp_alone_learn(struct mp_air *air, struct mp_air_host *host, uint32_t n)
 {
 	uint64_t sum_q16 = mp_alone_sum_q16(host, n), spread_q16 = MP_ALONE_NOISE_Q16 / mp_max_u64(air->steps, 1);
-	int64_t off_q16 = mp_alone_ln_q16(sum_q16), moved_q16 = 0;
+	int64_t off_q16 = mp_alone_ln_q16(sum_q16), moved_q40 = 0;
 	bool spares = off_q16 < 0 && mp_alone_lacks_air(host, n);
 	uint32_t i;
 
@@ -193,17 +200,17 @@ MP_INLINE void mp_alone_learn(struct mp_air *air, struct mp_air_host *host, uint
 	for (i = 0; i < 2 * n; i++) {
 		struct mp_air_way *way = &host[i / 2].way[i % 2];
 		uint64_t w_q16 = mp_alone_blame_q16(way, sum_q16, spares);
-		uint64_t gain_q16 = w_q16 * way->unsure_q16 / spread_q16;
-		int64_t step_q16 = (int64_t)gain_q16 * off_q16 >> 16;
+		uint64_t gain_q32 = (w_q16 * way->unsure_q16 << 16) / spread_q16;
+		int64_t step_q24 = mp_alone_round((int64_t)gain_q32 * off_q16, 24);
 
 		if (!w_q16)
 			continue;
-		way->alone_bytes_per_s = mp_alone_by_q16(way->alone_bytes_per_s, step_q16, MP_AIR_LEAST_BYTES_PER_S);
-		way->unsure_q16 -= (uint32_t)(gain_q16 * w_q16 * way->unsure_q16 >> 32);
-		moved_q16 += (int64_t)w_q16 * step_q16 >> 16;
+		way->alone_bytes_per_s = mp_alone_by_q24(way->alone_bytes_per_s, step_q24, MP_AIR_LEAST_BYTES_PER_S);
+		way->unsure_q16 -= (uint32_t)mp_alone_round((int64_t)((gain_q32 * w_q16 >> 16) * way->unsure_q16), 32);
+		moved_q40 += (int64_t)w_q16 * step_q24;
 	}
 	/* What C_i say now L need not say any more. */
-	air->air_q16 = (uint32_t)mp_alone_by_q16(air->air_q16, -moved_q16, 1);
+	air->air_q16 = (uint32_t)mp_alone_by_q24(air->air_q16, -mp_alone_round(moved_q40, 16), 1);
 }
 
 /* Little waits: C that (1) shows to be too small rise, all of them. */
@@ -221,8 +228,8 @@ MP_INLINE void mp_alone_rise(const struct mp_air *air, struct mp_air_host *host,
 		uint64_t gain_q16 = ((uint64_t)way->unsure_q16 << 16) / spread_q16;
 
 		if (way->present && way->alone_bytes_per_s)
-			way->alone_bytes_per_s = mp_alone_by_q16(way->alone_bytes_per_s,
-								 (int64_t)gain_q16 * mp_alone_ln_q16(sum_q16) >> 16,
+			way->alone_bytes_per_s = mp_alone_by_q24(way->alone_bytes_per_s,
+								 mp_alone_round((int64_t)gain_q16 * mp_alone_ln_q16(sum_q16), 8),
 								 MP_AIR_LEAST_BYTES_PER_S);
 	}
 }
