@@ -6,3 +6,4 @@ pub mod paths;
 pub mod radio;
 pub mod registry;
 pub mod routes;
+pub mod sums;

@@ -11,7 +11,8 @@ use crate::hosts::flows::{self, Meter};
 use crate::hosts::identity::{self, Address, Aliases, Identities};
 use crate::hosts::paths::{HostPath, Hosts};
 use crate::hosts::radio::Lack;
-use crate::kernel::flow_state::{FlowState, Table};
+use crate::hosts::sums::{Ended, Inside};
+use crate::kernel::flow_state::{FlowState, Sums, Table};
 use crate::kernel::intf::{mp_flow_key, mp_host_key, mp_link};
 use crate::kernel::law;
 use crate::kernel::programs::Maps;
@@ -20,6 +21,9 @@ pub struct Registry {
     paths: Hosts,
     identities: Identities,
     meter: Meter,
+    ended: Ended,
+    ended_inside: Inside,
+    others_inside: Inside,
     expired: u64,
 }
 
@@ -30,14 +34,6 @@ pub struct Seen {
     pub others: Sums,
     /// likewise, of flows that have ended
     pub ended: Sums,
-}
-
-type Sums = Vec<(mp_host_key, u64)>;
-
-/// The sums of hosts that are across the mesh: who is on another port of this box takes none of its air.
-fn across(mut sums: Sums, is_outside: impl Fn(&Address) -> bool) -> Sums {
-    sums.retain(|(key, _)| !is_outside(&key.address));
-    sums
 }
 
 /// Hops to a flow's host as the kernel reckons them, which does so for downloads alone: what is known, else by TTL.
@@ -52,6 +48,9 @@ impl Registry {
             paths: Hosts::new(sources),
             identities: Identities::default(),
             meter: Meter::default(),
+            ended: Ended::default(),
+            ended_inside: Inside::default(),
+            others_inside: Inside::default(),
             expired: 0,
         }
     }
@@ -64,28 +63,32 @@ impl Registry {
         held: &HashSet<mp_flow_key>,
         now_ns: u64,
     ) -> Result<Seen> {
+        let before = maps.ended_bytes()?;
         let mut table = maps.all_flows().context("reading the flow table")?;
         self.expire(maps, config, &mut table, now_ns);
-        let seen = self.complete(table, maps, config, held)?;
+        let seen = self.complete(table, before, maps, config, held)?;
         self.meter.update(&seen.table, now_ns);
         Ok(seen)
     }
 
     /// Between seconds: the kernel's tables as they are.
     pub fn glance(
-        &self,
+        &mut self,
         maps: &Maps,
         config: &Config,
         held: &HashSet<mp_flow_key>,
     ) -> Result<Seen> {
+        let before = maps.ended_bytes()?;
         let table = maps.all_flows().context("reading the flow table")?;
-        self.complete(table, maps, config, held)
+        self.complete(table, before, maps, config, held)
     }
 
-    /// What else is known of flows, and what the table does not hold.
+    /// What else is known of flows, and what the table does not hold. `before`: bytes of flows that had ended before
+    /// the table was read.
     fn complete(
-        &self,
+        &mut self,
         mut table: Table,
+        mut before: Sums,
         maps: &Maps,
         config: &Config,
         held: &HashSet<mp_flow_key>,
@@ -97,11 +100,15 @@ impl Registry {
             flow.waits = held.contains(key);
         }
         let others = maps.other_bytes().context("what is not TCP")?;
+        let (mut after, expired) = (maps.ended_bytes()?, maps.expired_bytes()?);
+        before.extend(&expired);
+        after.extend(expired);
+        let ended = self.ended.beside(&table, &before, &after);
         let is_outside = |address: &Address| self.paths.is_outside(config, address);
         Ok(Seen {
             table,
-            others: across(others, is_outside),
-            ended: across(maps.ended_bytes(), is_outside),
+            others: self.others_inside.of(others, is_outside),
+            ended: self.ended_inside.of(ended, is_outside),
         })
     }
 
@@ -215,22 +222,5 @@ mod tests {
             ..upload(63)
         };
         assert_eq!(hops(None, &download, 1), 4, "the kernel's");
-    }
-
-    /// Else the mesh is shared with hosts that are not in it, by their UDP and by what they have sent.
-    #[test]
-    fn sums_of_who_is_on_another_port_count_for_nothing() {
-        let of = |n: u8, direction| mp_host_key {
-            address: [n; 16],
-            direction,
-        };
-        let sums = vec![
-            (of(1, 0), 10),
-            (of(2, 0), 20),
-            (of(2, 1), 30),
-            (of(3, 1), 40),
-        ];
-        let left = across(sums, |address| address == &[2; 16]);
-        assert_eq!(left, [(of(1, 0), 10), (of(3, 1), 40)]);
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The kernel's flow table as the daemon reads it.
-use crate::kernel::intf::{mp_flow, mp_flow_key, mp_progress};
+use crate::kernel::intf::{mp_flow, mp_flow_key, mp_host_key, mp_progress};
 use crate::kernel::law;
 
 /// What the daemon looks at of a flow: the kernel's entry without its rings of times, a tenth of it.
@@ -89,3 +89,6 @@ impl From<&mp_flow> for FlowState {
 }
 
 pub type Table = Vec<(mp_flow_key, FlowState)>;
+
+/// Bytes of hosts so far, each direction.
+pub type Sums = Vec<(mp_host_key, u64)>;

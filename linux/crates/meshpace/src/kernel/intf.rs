@@ -27,6 +27,7 @@ pub unsafe trait Plain: Copy + Default {
 unsafe impl Plain for mp_flow {}
 unsafe impl Plain for mp_flow_key {}
 unsafe impl Plain for mp_host {}
+unsafe impl Plain for u64 {}
 unsafe impl Plain for mp_heard {}
 unsafe impl Plain for mp_host_key {}
 unsafe impl Plain for mp_address {}

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The BPF programs: loading, and their maps.
-use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,7 +13,7 @@ use crate::base::errors::{anyhow, Context, Result};
 use crate::base::system;
 use crate::kernel::attach::Hooks;
 use crate::kernel::batch;
-use crate::kernel::flow_state::{FlowState, Table};
+use crate::kernel::flow_state::{FlowState, Sums, Table};
 use crate::kernel::intf::{
     self, mp_cap, mp_flow, mp_flow_key, mp_heard, mp_host, mp_host_key, mp_limits, mp_settings,
     Plain,
@@ -233,9 +232,12 @@ fn count_of(map: &MapHandle, key: &[u8]) -> Option<u64> {
 }
 
 /// A map's sums of hosts.
-fn counts(map: &MapHandle) -> Vec<(mp_host_key, u64)> {
-    let count = |key: Vec<u8>| Some((mp_host_key::from_bytes(&key)?, count_of(map, &key)?));
-    map.keys().filter_map(count).collect()
+fn counts(map: &MapHandle) -> Result<Sums> {
+    let mut sums = Vec::new();
+    batch::each(map, MapFlags::ANY, |key, bytes: &u64| {
+        sums.push((*key, *bytes));
+    })?;
+    Ok(sums)
 }
 
 const FIRST: [u8; 4] = [0; 4];
@@ -440,19 +442,20 @@ impl Maps {
             .update(host.bytes(), &sum.to_ne_bytes(), MapFlags::ANY);
     }
 
-    /// Bytes of each host, each direction, that flows had acknowledged which have left the table: with
-    /// those of the flows in it they are all that was delivered, and that shrinks only where a host
-    /// that was silent for long is forgotten among thousands of others.
-    pub fn ended_bytes(&self) -> Vec<(mp_host_key, u64)> {
-        let mut sums: HashMap<mp_host_key, u64> = HashMap::new();
-        for (host, bytes) in counts(&self.ended).into_iter().chain(counts(&self.expired)) {
-            *sums.entry(host).or_default() += bytes;
-        }
-        sums.into_iter().collect()
+    /// Bytes of each host, each direction, that flows had acknowledged which the kernel has ended: with those of
+    /// [`Self::expired_bytes`] and of the flows in the table they are all that was delivered, and that shrinks only
+    /// where a host that was silent for long is forgotten among thousands of others.
+    pub fn ended_bytes(&self) -> Result<Sums> {
+        counts(&self.ended).context("flows that have ended")
+    }
+
+    /// Likewise, which were idle and [`Self::remove_flow`] has ended.
+    pub fn expired_bytes(&self) -> Result<Sums> {
+        counts(&self.expired).context("flows that were idle")
     }
 
     /// Bytes so far of what is not read as TCP, to and from each host that was heard of.
-    pub fn other_bytes(&self) -> Result<Vec<(mp_host_key, u64)>> {
+    pub fn other_bytes(&self) -> Result<Sums> {
         let mut all = Vec::new();
         batch::each(&self.heard, MapFlags::ANY, |address, host: &mp_heard| {
             for (direction, bytes) in host.other_bytes.iter().enumerate() {

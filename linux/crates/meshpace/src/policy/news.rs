@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What each host has got since the previous look at the kernel's tables, and what it wants, by the address that stands
 //! for it: what those who share out go by.
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::hosts::identity::Aliases;
@@ -118,10 +118,16 @@ impl Delivered {
     ) -> AllNews {
         let mut all = AllNews::new();
         let mut delivered = HashMap::<Member, Sums>::new();
-        for (key, flow) in table.iter().filter(|(_, flow)| !flow.outside) {
-            let host = self.aliases.standing(key.mesh);
-            let news = all.entry((host, key.direction)).or_default();
-            news.add(key.direction, flow, now_ns);
+        // Who comes back from another port of this box has got nothing by that.
+        let mut outside = HashSet::new();
+        for (key, flow) in table {
+            if flow.outside {
+                outside.insert(key.mesh);
+            } else {
+                let host = self.aliases.standing(key.mesh);
+                let news = all.entry((host, key.direction)).or_default();
+                news.add(key.direction, flow, now_ns);
+            }
             delivered
                 .entry((key.mesh, key.direction))
                 .or_default()
@@ -131,7 +137,8 @@ impl Delivered {
             let sums = delivered.entry((key.address, key.direction)).or_default();
             sums.delivered += bytes;
         }
-        for ((address, direction), sums) in &delivered {
+        let inside = delivered.iter().filter(|((a, _), _)| !outside.contains(a));
+        for ((address, direction), sums) in inside {
             let member = (self.aliases.standing(*address), *direction);
             let more = sums.since(self.before.get(&(*address, *direction)));
             if more.delivered > 0 || is_held(&member) {

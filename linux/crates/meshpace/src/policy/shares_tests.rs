@@ -83,3 +83,20 @@ fn a_sum_goes_on_when_flows_end_and_udp_is_part_of_it() {
     assert_eq!(forgotten, (1220, 1), "a sum that was forgotten");
     assert_eq!(step(5, &vec![], 20, 160), (1230, 0), "UDP alone");
 }
+
+/// Else a host that comes back from another port of this box has got in one step all that its flows ever got, and is held
+/// for it.
+#[test]
+fn what_a_host_got_on_another_port_is_no_news() {
+    let mut delivered = Delivered::default();
+    let mut bytes = |acked_bytes: u64, outside: bool| {
+        let (key, flow) = flow(1, 1, acked_bytes);
+        let table = vec![(key, FlowState { outside, ..flow })];
+        let news = delivered.news(&table, &[], |_| false, S);
+        news.get(&(host(1), DOWN)).map(|news| news.bytes)
+    };
+    assert_eq!(bytes(1_000_000, true), None);
+    assert_eq!(bytes(1_000_300, false), Some(300));
+    assert_eq!(bytes(1_000_400, true), None, "there again");
+    assert_eq!(bytes(1_000_450, false), Some(50));
+}
