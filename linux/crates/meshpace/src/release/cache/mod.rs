@@ -236,10 +236,10 @@ impl<W: Way> Cache<W> {
     }
 
     fn probe(&mut self, key: &mp_flow_key, now_ns: u64) {
-        let frame = self.segments.flows.get_mut(key).and_then(|flow| {
+        if let Some(flow) = self.segments.flows.get_mut(key) {
             law::probe_sent(&mut flow.probe, now_ns);
-            flow.first()
-        });
+        }
+        let frame = self.segments.first(key);
         if frame.is_some_and(|frame| self.send(&frame)) {
             add(&self.gauge.sent_again);
             add(&self.gauge.probes);

@@ -4,6 +4,9 @@
 //! When room is short the host that holds most gives its oldest, so that a host loses something only if
 //! it holds more than its even part. All flows of which nothing was ever acknowledged count as one
 //! host together: addresses that do not exist cannot take more from anybody by being many.
+//!
+//! A copy leaves with the link-layer header that the latest segment to its address had: the way there may be another
+//! since the segment itself came.
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::hosts::identity::Address;
@@ -19,13 +22,18 @@ const ALLOCATOR: u64 = 16;
 /// Entries of a tree's least node.
 const LEAST_NODE: u64 = 11;
 
+/// Ethernet with two VLAN tags, more than which the programs do not read (linux/bpf/packet.h).
+const HEADER_BYTES: u64 = 14 + 2 * 4;
+
 /// What a segment takes besides its frame: its place in its flow, and in the order of its holder.
 const SEGMENT_BYTES: u64 =
     NODES * (size_of::<(u64, Segment)>() + size_of::<(u64, Place)>()) as u64 + ALLOCATOR;
 /// What a flow takes besides its segments: a hash table may be half empty, too.
-const FLOW_BYTES: u64 = NODES * size_of::<(mp_flow_key, Flow)>() as u64
+const FLOW_BYTES: u64 = NODES
+    * (size_of::<(mp_flow_key, Flow)>() + size_of::<(Address, Way)>()) as u64
     + LEAST_NODE * size_of::<(u64, Segment)>() as u64
-    + ALLOCATOR;
+    + 2 * ALLOCATOR
+    + HEADER_BYTES;
 
 /// No flow has more than this part of the budget. Of the default of 32 MiB it is more than the 6 MiB of
 /// Linux's largest window (tcp_rmem): beyond what a receiver can have acknowledged nothing is of use.
@@ -68,6 +76,14 @@ pub struct Flow {
 pub type Holder = Option<Address>;
 type Place = (mp_flow_key, u64);
 
+/// To an address of which there are flows here.
+#[derive(Default)]
+struct Way {
+    /// of the latest segment
+    header: Box<[u8]>,
+    flows: usize,
+}
+
 #[derive(Default)]
 struct Holding {
     bytes: u64,
@@ -76,6 +92,7 @@ struct Holding {
 
 pub struct Segments {
     pub flows: HashMap<mp_flow_key, Flow>,
+    ways: HashMap<Address, Way>,
     holders: HashMap<Holder, Holding>,
     /// who holds most is last
     by_bytes: BTreeSet<(u64, Holder)>,
@@ -87,13 +104,13 @@ pub struct Segments {
 }
 
 impl Segment {
-    /// The frame with its checksum written out, and as new as what its sender has sent since.
-    fn copy(&mut self, clock: &Clock) -> Option<Box<[u8]>> {
+    /// The frame with its checksum written out, as new as what its sender has sent since, behind such a header.
+    fn copy(&mut self, clock: &Clock, header: &[u8]) -> Option<Box<[u8]>> {
         let (l3, l4) = (self.l3.into(), self.l4.into());
         packet::complete_checksum(&mut self.frame, l3, l4).then(|| {
             let mut frame = self.frame.clone();
             clock.renew(&mut frame, l3, l4);
-            frame
+            [header, &frame[l3..]].concat().into()
         })
     }
 
@@ -133,15 +150,10 @@ impl Flow {
         self.holding(self.ack_at).is_some()
     }
 
-    /// A copy of it.
-    pub fn first(&mut self) -> Option<Box<[u8]>> {
-        self.copy(self.ack_at)
-    }
-
-    /// A copy of the segment that holds a byte.
-    fn copy(&mut self, at: u64) -> Option<Box<[u8]>> {
+    /// A copy of the segment that holds a byte, behind such a header.
+    fn copy(&mut self, at: u64, header: &[u8]) -> Option<Box<[u8]>> {
         let start = self.holding(at)?;
-        self.segments.get_mut(&start)?.copy(&self.clock)
+        self.segments.get_mut(&start)?.copy(&self.clock, header)
     }
 
     /// Up to where that segment goes, in TCP's numbers.
@@ -160,6 +172,7 @@ impl Segments {
     pub fn new(budget: u64) -> Self {
         Self {
             flows: HashMap::new(),
+            ways: HashMap::new(),
             holders: HashMap::new(),
             by_bytes: BTreeSet::new(),
             bytes: 0,
@@ -177,6 +190,12 @@ impl Segments {
     pub fn keep(&mut self, key: &mp_flow_key, new: New, holder: Holder, now_ns: u64) {
         self.acknowledge(key, new.ack);
         let fresh = !self.flows.contains_key(key);
+        let way = self.ways.entry(key.mesh).or_default();
+        way.flows += usize::from(fresh);
+        let header = &new.frame[..new.l3.into()];
+        if *way.header != *header {
+            way.header = header.into();
+        }
         let flow = self.flows.entry(*key).or_insert_with(|| Flow::new(new.ack));
         if fresh {
             self.bytes += FLOW_BYTES;
@@ -275,6 +294,12 @@ impl Segments {
         {
             self.flows.remove(key);
             self.bytes -= FLOW_BYTES;
+            if let Some(way) = self.ways.get_mut(&key.mesh) {
+                way.flows -= 1;
+                if way.flows == 0 {
+                    self.ways.remove(&key.mesh);
+                }
+            }
         }
     }
 
@@ -312,7 +337,13 @@ impl Segments {
     /// A copy of the segment that holds a byte and is not acknowledged.
     pub fn copy(&mut self, key: &mp_flow_key, seq: u32) -> Option<Box<[u8]>> {
         let flow = self.flows.get_mut(key)?;
-        flow.copy(flow.at(seq))
+        flow.copy(flow.at(seq), &self.ways.get(&key.mesh)?.header)
+    }
+
+    /// A copy of a flow's first segment that is not acknowledged.
+    pub fn first(&mut self, key: &mp_flow_key) -> Option<Box<[u8]>> {
+        let flow = self.flows.get_mut(key)?;
+        flow.copy(flow.ack_at, &self.ways.get(&key.mesh)?.header)
     }
 
     /// Up to where that segment goes.

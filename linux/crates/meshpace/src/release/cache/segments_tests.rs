@@ -187,6 +187,41 @@ fn a_copy_is_as_new_as_what_its_sender_has_sent_since() {
     }
     let time = |frame: Box<[u8]>| timestamp::value(&frame, 0, 20);
     assert_eq!(segments.copy(&flow, 10).and_then(time), Some(90));
-    let first = segments.flows.get_mut(&flow).unwrap().first();
-    assert_eq!(first.and_then(time), Some(90));
+    assert_eq!(segments.first(&flow).and_then(time), Some(90));
+}
+
+/// Else copies and probes go to the neighbour that led to the host when the segment came, which it no longer hears.
+#[test]
+fn a_copy_takes_the_latest_way_to_its_host() {
+    let mut segments = Segments::new(1 << 20);
+    let by = |next_hop: u8, seq: u32, l3: u16| {
+        let mut frame = vec![next_hop; usize::from(l3)];
+        let mut ip = [0; 50];
+        (ip[0], ip[3], ip[9], ip[32], ip[40]) = (0x45, 50, 6, 5 << 4, seq as u8);
+        let sum = 6 + 30 + 0x5000 + ((seq as u16) << 8);
+        ip[36..38].copy_from_slice(&(!sum).to_be_bytes());
+        frame.extend(ip);
+        New {
+            l3,
+            l4: l3 + 20,
+            frame: frame.into(),
+            ..new(seq, 10, 0)
+        }
+    };
+    let mut keep = |host, port, segment| {
+        segments.keep(&key(host, port), segment, None, 0);
+        let first = segments.first(&key(1, 1)).unwrap();
+        assert_eq!(segments.copy(&key(1, 1), 0), Some(first.clone()));
+        assert_eq!(first[first.len() - 50..], by(0, 0, 0).frame[..]);
+        first[..first.len() - 50].to_vec()
+    };
+    assert_eq!(keep(1, 1, by(7, 0, 14)), [7; 14]);
+    assert_eq!(keep(1, 1, by(8, 10, 14)), [8; 14], "of the same flow");
+    assert_eq!(keep(1, 2, by(9, 0, 18)), [9; 18], "of another one's");
+    assert_eq!(keep(2, 1, by(6, 0, 14)), [9; 18], "not of another host's");
+    assert_eq!(keep(1, 1, by(5, 0, 14)), [5; 14], "of one that is here");
+    for (host, port) in [(1, 1), (1, 2), (2, 1)] {
+        segments.forget(&key(host, port));
+    }
+    assert!(segments.ways.is_empty());
 }
