@@ -2,7 +2,7 @@
 //! Reads the kernel's tables, once for each refresh.
 
 use crate::batadv::{self, Client, Originator};
-use crate::error::Error;
+use crate::error::{is_lost, Error};
 use crate::interfaces::{Below, Interfaces};
 use crate::nl80211::{self, Wireless};
 use crate::routes::{Routes, Wanted};
@@ -38,6 +38,8 @@ pub(crate) struct Collector {
 pub(crate) struct Reading {
     pub tables: Tables,
     pub troubles: Vec<Error>,
+    /// something was asked for in vain: the tables lack what may be there
+    pub failed: bool,
 }
 
 impl Collector {
@@ -59,28 +61,39 @@ impl Collector {
         let request = rtnetlink::interfaces_request();
         let list = self.routing_table("interfaces", request, rtnetlink::parse_interface);
         let interfaces: Interfaces = list.into_iter().collect();
+        let unread = !self.troubles.is_empty();
         let tables = match interfaces.named(&self.mesh) {
             Some(index) => self.tables(&interfaces, index),
+            None if unread => Tables::default(),
             None => {
                 let cause = io::Error::from_raw_os_error(libc::ENODEV);
                 let what = format!("mesh interface {}", self.mesh);
-                self.troubles.insert(0, Error::new(what, cause));
                 self.families.clear(); // a module may be on its way out and in again
-                Tables::default()
+                return Reading {
+                    tables: Tables::default(),
+                    troubles: vec![Error::new(what, cause)],
+                    failed: false,
+                };
             }
         };
+        let troubles = std::mem::take(&mut self.troubles);
         Reading {
             tables,
-            troubles: std::mem::take(&mut self.troubles),
+            failed: troubles.iter().any(Error::is_news),
+            troubles,
         }
     }
 
     fn tables(&mut self, interfaces: &Interfaces, index: u32) -> Tables {
         let below = interfaces.below(index);
         let above = interfaces.above(index);
+        let routes = &mut self.routes;
+        let (gateways, trouble) = routes.refresh(&mut self.routing, &self.wanted, &above);
+        let trouble = trouble.map(|cause| Error::new("routes to hosts", cause));
+        self.troubles.extend(trouble);
         let mut tables = Tables {
             found: true,
-            gateways: self.routes.refresh(&mut self.routing, &self.wanted, &above),
+            gateways,
             ..Tables::default()
         };
         self.neighbours(&above, &mut tables);
@@ -153,10 +166,15 @@ impl Collector {
         let answer = self.generic.exchange(request, |body| {
             wireless = nl80211::parse_wireless(body);
         });
-        match answer.as_ref().map_err(io::Error::raw_os_error) {
-            Ok(()) | Err(Some(libc::ENODEV | libc::EINVAL)) => {}
-            // The family may have been unloaded and come back under another number.
-            Err(_) => drop(self.families.remove(nl80211::FAMILY)),
+        match answer {
+            Ok(()) => {}
+            Err(error) if matches!(error.raw_os_error(), Some(libc::ENODEV | libc::EINVAL)) => {}
+            Err(cause) => {
+                let what = format!("radio {interface}");
+                self.troubles.push(Error::new(what, cause));
+                // It may have been unloaded and come back under another number.
+                self.families.remove(nl80211::FAMILY);
+            }
         }
         let wiphy = wireless.as_ref().map(|_| self.wiphy(family, interface));
         wireless.map(|wireless| Wireless {
@@ -174,9 +192,12 @@ impl Collector {
         }
         let what = format!("abilities of radio {interface}");
         let request = wiphy::request(family, interface);
+        let before = self.troubles.len();
         let wiphy = Wiphy::join(self.generic_table(&what, request, wiphy::parse));
-        self.wiphys
-            .insert(interface, (Instant::now(), wiphy.clone()));
+        if self.troubles.len() == before {
+            let read = (Instant::now(), wiphy.clone());
+            self.wiphys.insert(interface, read);
+        }
         wiphy
     }
 
@@ -259,6 +280,10 @@ impl Collector {
             });
         match (answer, number) {
             (Ok(()), Some(number)) => drop(self.families.insert(name, number)),
+            (Err(cause), _) if is_lost(&cause) => {
+                let what = format!("netlink family {name}");
+                self.troubles.push(Error::new(what, cause));
+            }
             (answer, _) => {
                 log::debug!("netlink family {name} is absent: {answer:?}");
                 self.absent.insert(name, Instant::now());

@@ -30,6 +30,11 @@ impl Error {
         &self.cause
     }
 
+    /// What the kernel or the driver cannot do is no news each second; `survey` said it.
+    pub(crate) fn is_news(&self) -> bool {
+        self.cause.raw_os_error() != Some(libc::EOPNOTSUPP)
+    }
+
     /// What the operator can do about it.
     pub(crate) fn remedy(&self) -> Option<&'static str> {
         match self.cause.raw_os_error()? {
@@ -40,6 +45,14 @@ impl Error {
             }
             _ => None,
         }
+    }
+}
+
+/// Whether there was no answer, rather than one that says no: netlink had no memory or no room, or was not in time.
+pub(crate) fn is_lost(cause: &io::Error) -> bool {
+    match cause.raw_os_error() {
+        None => true,
+        Some(errno) => matches!(errno, libc::ENOBUFS | libc::ENOMEM | libc::EMSGSIZE),
     }
 }
 

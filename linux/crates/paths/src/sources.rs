@@ -21,6 +21,9 @@ const PATIENCE_AT_START: Duration = Duration::from_secs(2);
 /// Refreshes closer together than this do nothing: once per second, with room for the caller's
 /// jitter.
 const INTERVAL: Duration = Duration::from_millis(900);
+/// What was read last counts for so long while it cannot be read anew, as routes that are known do (routes.rs): one answer
+/// of the kernel's that finds no room takes no host's hops away.
+const KEPT: Duration = Duration::from_secs(10);
 
 /// What is known of the mesh behind one interface. Holds two threads, which end when it is dropped.
 pub struct Sources {
@@ -28,6 +31,8 @@ pub struct Sources {
     tracer: Tracer,
     wanted: Arc<Wanted>,
     tables: Tables,
+    /// when all of them were read last
+    whole: Option<Instant>,
     refreshed: Instant,
 }
 
@@ -43,6 +48,7 @@ impl Sources {
             tracer,
             wanted,
             tables: Tables::default(),
+            whole: None,
             refreshed: Instant::now(),
         };
         let troubles = match sources.worker.read(PATIENCE_AT_START) {
@@ -59,23 +65,28 @@ impl Sources {
     /// the last tables until then.
     ///
     /// # Errors
-    /// The first table that could not be read, though all others were: the interface is gone, a
-    /// capability is missing. The error repeats with each call while its cause lasts; log it when
-    /// it changes.
+    /// The first table that could not be read: the interface is gone, a capability is missing. Lookups
+    /// answer from the last tables for 10 s more, then from what could be read. The error repeats with
+    /// each call while its cause lasts; log it when it changes.
     pub fn refresh(&mut self) -> Result<()> {
         if self.refreshed.elapsed() < INTERVAL {
             return Ok(());
         }
         self.refreshed = Instant::now();
-        let Some(reading) = self.worker.read(PATIENCE)? else {
-            log::debug!("the mesh's tables take longer than {PATIENCE:?}");
-            return Ok(());
+        let reading = match self.worker.read(PATIENCE) {
+            Ok(Some(reading)) => reading,
+            Ok(None) => {
+                log::debug!("the mesh's tables take longer than {PATIENCE:?}");
+                return Ok(());
+            }
+            Err(error) => Reading {
+                tables: Tables::default(),
+                troubles: vec![error],
+                failed: true,
+            },
         };
         let troubles = self.take(reading);
-        // What the kernel or the driver cannot do is no news each second; `survey` said it.
-        let news = troubles
-            .into_iter()
-            .find(|error| error.cause().raw_os_error() != Some(libc::EOPNOTSUPP));
+        let news = troubles.into_iter().find(Error::is_news);
         news.map_or(Ok(()), Err)
     }
 
@@ -126,9 +137,20 @@ impl Sources {
     }
 
     fn take(&mut self, reading: Reading) -> Vec<Error> {
-        self.tables = reading.tables;
+        let now = Instant::now();
+        if !reading.failed {
+            self.whole = Some(now);
+        }
+        if !reading.failed || !counts_still(self.whole, now) {
+            self.tables = reading.tables;
+        }
         reading.troubles
     }
+}
+
+/// Whether what was read whole then is better than what lacks something now.
+fn counts_still(whole: Option<Instant>, now: Instant) -> bool {
+    whole.is_some_and(|at| now.saturating_duration_since(at) < KEPT)
 }
 
 fn timed_out() -> Error {
@@ -140,3 +162,38 @@ const _: fn() = || {
     fn send<T: Send>() {}
     send::<Sources>();
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(failed: bool, found: bool) -> Reading {
+        Reading {
+            tables: Tables {
+                found,
+                ..Tables::default()
+            },
+            troubles: Vec::new(),
+            failed,
+        }
+    }
+
+    /// Else all hosts are as far as TTL says, or one hop, whenever netlink has no room for one answer.
+    #[test]
+    fn what_was_read_counts_for_ten_seconds_when_a_reading_fails() {
+        let (mut sources, _) = Sources::survey("no-such-if");
+        sources.whole = None;
+        sources.take(reading(true, true));
+        assert!(sources.tables.found, "there is nothing better");
+        sources.take(reading(false, true));
+        sources.take(reading(true, false));
+        assert!(sources.tables.found, "of the reading before");
+        let long_ago = Instant::now().checked_sub(KEPT);
+        sources.whole = long_ago;
+        sources.take(reading(true, false));
+        assert!(!sources.tables.found, "it is too old");
+        sources.take(reading(false, true));
+        sources.take(reading(false, false));
+        assert!(!sources.tables.found, "the interface is gone");
+    }
+}

@@ -81,6 +81,7 @@ fn read(collector: &mut Option<Collector>, mesh: &str, wanted: &Arc<Wanted>) -> 
         Err(cause) => Reading {
             tables: Tables::default(),
             troubles: vec![Error::new("netlink", cause)],
+            failed: true,
         },
     }
 }

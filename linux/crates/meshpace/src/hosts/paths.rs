@@ -215,7 +215,7 @@ impl Hosts {
     ) -> HashMap<[u8; 16], HostPath> {
         let complaint = self.sources.refresh().err().map(|error| error.to_string());
         if let (Some(now), true) = (&complaint, complaint != self.complaint) {
-            log::warn!("the mesh's tables cannot be read: {now}; TTL and defaults are used");
+            log::warn!("the mesh's tables cannot be read: {now}; what was read last counts for 10 s, then TTL and defaults");
         }
         self.complaint = complaint;
         self.set_default_link(maps, config);
