@@ -133,6 +133,54 @@ static void who_moves(uint32_t from_hops, uint32_t to_hops, bool in_turn)
 	check_parts(2, mean, in_turn ? 0.7 : 0.6);
 }
 
+/*
+ * A route breaks for a moment, so that other hops are told, or none, and comes back: C is what it was, whether meanwhile nothing
+ * arrives, the path is as it was, or the host is there for so long that C of the other path is learnt; the second time as well.
+ */
+static void who_flaps(uint32_t hops, uint32_t other_hops, bool breaks, double other_bytes_per_s)
+{
+	double mean[HOSTS], knew_bytes_per_s;
+	uint32_t times;
+
+	begin();
+	place(0, 1, one_hop);
+	place(1, hops, one_hop / hops);
+	wants[0] = wants[1] = ALL;
+	run(2, 40, mean);
+	for (times = 0; times < 3; times++) {
+		knew_bytes_per_s = (double)host[1].way[0].alone_bytes_per_s;
+		place(1, other_hops, other_bytes_per_s);
+		dead[1] = breaks;
+		run(2, breaks ? 2 : 15, mean);
+		place(1, hops, one_hop / hops);
+		dead[1] = false;
+		run(2, 0.2, mean);
+		CHECK_NEAR(host[1].way[0].alone_bytes_per_s, knew_bytes_per_s, 0.1, 0);
+		run(2, 15, mean);
+	}
+}
+
+/* Nor is what is only guessed, of who uses next to nothing, another by it. */
+static void who_is_guessed_flaps(uint32_t hops)
+{
+	double mean[HOSTS], knew_bytes_per_s;
+	uint32_t times;
+
+	begin();
+	place(0, 1, 20e3);
+	place(1, hops, 20e3 / hops);
+	wants[0] = ALL;
+	wants[1] = 1e3;
+	run(2, 10, mean);
+	knew_bytes_per_s = (double)host[1].way[0].alone_bytes_per_s;
+	wants[0] = 0;
+	for (times = 0; times < 1000; times++) {
+		host[1].hops = times % 2 ? hops : hops % 4 + 1;
+		step(2, NULL);
+	}
+	CHECK_NEAR(host[1].way[0].alone_bytes_per_s, knew_bytes_per_s, 0.001, 0);
+}
+
 /* One wants all, some want little, and many next to nothing: what is left is its own. */
 static void beside_many_small_ones(uint32_t cameras, double camera, uint32_t sensors, double least)
 {
@@ -289,6 +337,13 @@ int main(int argc, char **argv)
 	who_moves(4, 1, false);
 	who_moves(1, 4, true);
 	who_moves(4, 1, true);
+	who_flaps(4, 0, true, one_hop / 4);
+	who_flaps(4, 0, false, one_hop / 4);
+	who_flaps(4, 2, false, one_hop / 4);
+	who_flaps(4, 1, false, one_hop);
+	who_flaps(1, 4, false, one_hop / 4);
+	who_is_guessed_flaps(2);
+	who_is_guessed_flaps(3);
 	beside_many_small_ones(1, 0.02, 20, 0.85);
 	beside_many_small_ones(1, 0.02, 50, 0.85);
 	beside_many_small_ones(10, 0.02, 30, 0.7);

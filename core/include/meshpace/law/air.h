@@ -54,6 +54,8 @@ struct mp_air_way {
 	uint64_t latest_bytes_per_s; /* in the latest step */
 	uint64_t excess_bytes_per_s; /* a, smoothed likewise */
 	uint64_t held_bytes_per_s;  /* what it was held to in all meanwhile, smoothed likewise; 0: nothing */
+	uint64_t known_bytes_per_s; /* C as it was learnt for other hops, */
+	uint32_t known_hops;        /* for these; 0: for none */
 	uint32_t unsure_q16;        /* P */
 	uint32_t used_q16;          /* r / C; while it is held, (r + a) / C */
 	uint32_t demand_q16;        /* d */
@@ -73,7 +75,7 @@ struct mp_air_host {
 	uint64_t least_bytes_per_s; /* its share is no less than these take; 0: it may be anything */
 	struct mp_air_way way[2];   /* by enum mp_air_direction */
 	/* The steps fill in: */
-	uint32_t guessed_hops;      /* by which C was guessed */
+	uint32_t before_hops;       /* min(h, 4) in the previous step; 0: there was none */
 };
 
 struct mp_air {

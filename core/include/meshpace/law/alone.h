@@ -59,20 +59,36 @@ MP_INLINE uint64_t mp_alone_one_hop(const struct mp_air_host *host, uint32_t n)
 }
 
 /*
- * A host's hops are others than before: what was guessed by them is guessed anew; what was learnt was of another path, and is
- * as unknown as a guess.
+ * A way's hops are others than before. What was learnt is kept with the hops that it was learnt for, and is C again when they are
+ * those again, for routes break for a moment and come back. Else what was guessed by hops is guessed anew, and what was learnt
+ * was of another path. As unknown as a guess it is in any case.
  */
-MP_INLINE void mp_alone_change_hops(struct mp_air_host *host)
+MP_INLINE void mp_alone_change_hops(struct mp_air_way *way, uint64_t before, uint64_t hops)
 {
-	uint64_t before = host->guessed_hops ? host->guessed_hops : mp_air_hops(host), hops = mp_air_hops(host);
-	uint32_t i;
+	uint64_t bytes_per_s = way->alone_bytes_per_s;
+	bool guessed = way->unsure_q16 > MP_ALONE_UNKNOWN_Q16 / 2;
 
-	host->guessed_hops = (uint32_t)hops;
-	for (i = 0; i < 2 && hops != before; i++) {
-		if (host->way[i].unsure_q16 > MP_ALONE_UNKNOWN_Q16 / 2)
-			host->way[i].alone_bytes_per_s = host->way[i].alone_bytes_per_s * before / hops;
-		host->way[i].unsure_q16 = MP_ALONE_UNKNOWN_Q16;
+	if (!bytes_per_s || hops == before)
+		return;
+	if (hops == way->known_hops)
+		way->alone_bytes_per_s = way->known_bytes_per_s;
+	else if (guessed)
+		way->alone_bytes_per_s = bytes_per_s * before / hops;
+	if (!guessed || before == way->known_hops) {
+		way->known_hops = (uint32_t)before;
+		way->known_bytes_per_s = bytes_per_s;
 	}
+	way->unsure_q16 = MP_ALONE_UNKNOWN_Q16;
+}
+
+/* A host's hops may be others than before: of both its ways. */
+MP_INLINE void mp_alone_hops(struct mp_air_host *host)
+{
+	uint64_t hops = mp_air_hops(host), before = host->before_hops ? host->before_hops : hops;
+
+	host->before_hops = (uint32_t)hops;
+	mp_alone_change_hops(&host->way[0], before, hops);
+	mp_alone_change_hops(&host->way[1], before, hops);
 }
 
 /* C of those who have none yet. */
@@ -82,7 +98,7 @@ MP_INLINE void mp_alone_guess(struct mp_air_host *host, uint32_t n)
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
-		mp_alone_change_hops(&host[i]);
+		mp_alone_hops(&host[i]);
 	one_hop = mp_alone_one_hop(host, n);
 	for (i = 0; one_hop && i < 2 * n; i++) {
 		struct mp_air_way *way = &host[i / 2].way[i % 2];
