@@ -194,6 +194,12 @@ static void what_the_operator_says(void)
 	seconds(1, 2);
 	CHECK_NEAR(verdict[0].part_bytes_per_s[0], verdict[1].part_bytes_per_s[0], 0.01, 0);
 	CHECK_NEAR(verdict[1].part_q16, 0.8 * MP_ONE_Q16, 0.01, 0);
+	/* Alone has all, of the fastest air at the least weight, too. */
+	near_and_far(0.5, 0.5, true);
+	air.fairness = MP_FAIRNESS_RATE;
+	host[0].weight_q16 = MP_ONE_Q16 / 100;
+	host[0].way[0].alone_bytes_per_s = 1250000000;
+	CHECK_EQUAL(mp_verdict_takes_q16(&air, &host[0], mp_verdict_level_q16(&air, host, 1)), MP_ONE_Q16);
 	near_and_far(0.5, 0.5, true);
 	air.least_q16 = MP_ONE_Q16;
 	host[1].least_bytes_per_s = (uint64_t)(0.7 * one_hop / 4);

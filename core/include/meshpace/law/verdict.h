@@ -9,7 +9,7 @@
  *   U = sum of r / C over its two ways,        and was promised        P = min(w l, 1),
  *
  * where l is the level at which all who are there would take all of the air, one, if all of them wanted all: 1/n where
- * weights are alike and nobody is to have a least rate. Under `rate` w has 1/C in it (mp_airtime_weight_q16), and P is the
+ * weights are alike and nobody is to have a least rate. Under `rate` w has 1/C in it (mp_airtime_of_level_q16), and P is the
  * share of the air that gives all the same goodput. Nothing else enters: neither what the host is held to at the moment,
  * nor L, for the law may be what is wrong.
  *
@@ -75,23 +75,23 @@ MP_INLINE uint64_t mp_verdict_takes_q16(const struct mp_air *air, const struct m
 	return mp_min_u64(most_q16, MP_ONE_Q16);
 }
 
-/* l, if all n hosts wanted all: halvings find it to a thousandth, as mp_airtime_level_q16 does. */
+/* l, if all n hosts wanted all: halvings find it, as mp_airtime_level does. */
 MP_INLINE uint64_t mp_verdict_level_q16(const struct mp_air *air, const struct mp_air_host *host, uint32_t n)
 {
-	uint64_t low_q16 = 0, high_q16 = 1ull << 32;
+	uint64_t low = 0, high = 1ull << MP_AIRTIME_LEVEL_BITS;
 	uint32_t round, i;
 
-	for (round = 0; round < 32; round++) {
-		uint64_t middle_q16 = (low_q16 + high_q16) / 2, sum_q16 = 0;
+	for (round = 0; round < MP_AIRTIME_LEVEL_BITS; round++) {
+		uint64_t middle = (low + high) / 2, sum_q16 = 0;
 
 		for (i = 0; i < n; i++)
-			sum_q16 += mp_verdict_takes_q16(air, &host[i], middle_q16);
+			sum_q16 += mp_verdict_takes_q16(air, &host[i], middle);
 		if (sum_q16 > MP_ONE_Q16)
-			high_q16 = middle_q16;
+			high = middle;
 		else
-			low_q16 = middle_q16;
+			low = middle;
 	}
-	return high_q16;
+	return high;
 }
 
 /* Whether data are under way, and nothing is acknowledged any more. */
