@@ -60,16 +60,17 @@ impl Meter {
     }
 }
 
-/// The TTL seen last of each mesh host; 0: none.
+/// The TTL seen last of each mesh host; 0: none. An idle flow has that of where its host was.
 pub fn hosts_of(table: &Table) -> HashMap<[u8; 16], u8> {
-    let mut hosts = HashMap::new();
+    let mut hosts = HashMap::<[u8; 16], (u64, u8)>::new();
     for (key, flow) in table {
-        let ttl = hosts.entry(key.mesh).or_insert(0);
+        let latest = hosts.entry(key.mesh).or_default();
         if flow.ttl != 0 {
-            *ttl = flow.ttl;
+            *latest = (*latest).max((flow.last_ns, flow.ttl));
         }
     }
-    hosts
+    let ttl = |(address, (_, ttl))| (address, ttl);
+    hosts.into_iter().map(ttl).collect()
 }
 
 /// A flow's name in messages.
@@ -120,5 +121,26 @@ mod tests {
         assert_eq!(meter.kbps(&flow(0, 0).0), 0.0, "no more than before");
         assert_eq!((meter.before.len(), meter.kbps.len()), (2, 1));
         assert_eq!(meter.mesh_bytes_per_s(&table), 1000);
+    }
+
+    /// Else a host that has moved is as far as a connection of an hour ago says, which comes behind in the table.
+    #[test]
+    fn a_host_s_ttl_is_that_of_its_latest_packet() {
+        let flow = |mesh_port, last_ns, ttl| {
+            let key = mp_flow_key {
+                mesh: [1; 16],
+                mesh_port,
+                ..Default::default()
+            };
+            let flow = FlowState {
+                last_ns,
+                ttl,
+                ..Default::default()
+            };
+            (key, flow)
+        };
+        let hosts = hosts_of(&vec![flow(1, 9, 61), flow(2, 5, 63), flow(3, 10, 0)]);
+        assert_eq!(hosts, [([1; 16], 61)].into());
+        assert_eq!(hosts_of(&vec![flow(3, 10, 0)]), [([1; 16], 0)].into());
     }
 }

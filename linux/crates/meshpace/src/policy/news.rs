@@ -24,7 +24,7 @@ pub struct News {
     pub wanting_flows: u32,
     /// packets that were seen a second time, so far
     pub again_packets: u64,
-    /// the most that one of its flows has; 0: none is known
+    /// the most that one of its flows has that move; 0: none is known
     pub hops: u32,
     /// something of it waits here
     pub held: bool,
@@ -50,10 +50,13 @@ pub fn demand(direction: u32, flow: &FlowState, now_ns: u64) -> mp_demand {
 impl News {
     fn add(&mut self, direction: u32, flow: &FlowState, now_ns: u64) {
         let demand = demand(direction, flow, now_ns);
-        self.flows += u32::from(law::flow_moves(&demand));
+        if law::flow_moves(&demand) {
+            self.flows += 1;
+            // An idle one has those of where its host was.
+            self.hops = self.hops.max(flow.hops);
+        }
         self.wanting_flows += u32::from(law::flow_wants(&demand));
         self.again_packets += demand.again_packets;
-        self.hops = self.hops.max(flow.hops);
         self.held |= flow.waits;
         law::queueing_add(&mut self.queueing, flow.queueing_ns, flow.heard_ns, now_ns);
     }

@@ -100,3 +100,20 @@ fn what_a_host_got_on_another_port_is_no_news() {
     assert_eq!(bytes(1_000_400, true), None, "there again");
     assert_eq!(bytes(1_000_450, false), Some(50));
 }
+
+/// Else a host that has come nearer counts as far away, for a connection that it holds open from there.
+#[test]
+fn hops_are_told_by_flows_that_move() {
+    let with_hops = |port, hops, max_end| {
+        let (key, flow) = flow(1, port, 1000);
+        let flow = FlowState {
+            hops,
+            max_end,
+            ..flow
+        };
+        (key, flow)
+    };
+    let table = vec![with_hops(1, 5, 0), with_hops(2, 2, 1), with_hops(3, 1, 1)];
+    let news = Delivered::default().news(&table, &[], |_| false, S);
+    assert_eq!(news[&(host(1), DOWN)].hops, 2);
+}
