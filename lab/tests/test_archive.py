@@ -13,6 +13,7 @@ from pacelab.experiment import archive, catalogue, decide, definition, runner
 from pacelab.experiment.point_runs import PointRuns
 from pacelab.experiment.reproduce import Workers
 from pacelab.experiment.runner import Job, cost_s
+from pacelab.scenario import resolve
 from pacelab.scenario.schema import Table
 from test_decide import EXPERIMENT, NOISY
 
@@ -105,6 +106,48 @@ def test_what_comes_out_otherwise_is_made_anew(
     gains = [outcome["checks"][2], kept["checks"][2]]
     assert gains[0]["measured"] != gains[1]["measured"]
     assert outcome["checks"][0]["measured"] == kept["checks"][0]["measured"]
+
+
+def test_what_is_refused_has_no_second_lot(
+    kept: Table, stand_in: Callable[[str], Callable[[], int]], file: Path
+) -> None:
+    """Else each time that a campaign goes on another run would be made of it; and of a kind of
+    which some runs come out the same the others would be taken, by luck, at last.
+    """
+    assert kept
+    ran = stand_in(CHANGED)
+    before = ran()
+    archive.take(file, WORKERS)
+    assert ran() == before + KINDS
+    archive.take(file, WORKERS)
+    assert ran() == before + KINDS
+
+
+def test_a_kind_is_of_people_and_of_the_radio() -> None:
+    """Else BBR's evenings would pass for CUBIC's, or what fading changes for what it leaves."""
+    evening = {"mesh": {"hops": 3}, "evening": {"persons": 2}, "flow": []}
+    today = {"model": "sinr", "standard": "802.11n"}
+    documents: list[Table] = [
+        {**evening, "radio": {**today, **radio}, "evening": {"persons": 2, **of}}
+        for radio, of in (
+            ({}, {"variant": "cubic"}),
+            ({}, {"variant": "bbr"}),
+            ({}, {"variant": "cubic", "opaque": False}),
+            ({"fading": "nakagami"}, {"variant": "cubic"}),
+            ({"queueing": "fq_codel"}, {"variant": "cubic"}),
+            ({"rate_control": "fixed"}, {"variant": "cubic"}),
+        )
+    ]
+    kinds = {archive._kind(resolve(document, "test").as_dict()) for document in documents}
+    assert len(kinds) == len(documents)
+
+
+def test_every_scenario_is_read_back_as_it_was_kept() -> None:
+    """Else runs of some kind, as of clients that walk, would be lost each time."""
+    for name, path in catalogue.experiment_files().items():
+        point = definition.load_experiment(path, quick=True).points[0]
+        job = runner.make_job(point.scenario(), 1)
+        assert archive._completed(json.loads(job.scenario)) == job.scenario, name
 
 
 def test_a_part_of_a_campaign_leaves_the_rest_there(

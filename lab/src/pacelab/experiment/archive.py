@@ -2,11 +2,11 @@
 """Runs that a campaign keeps with its figures, from which a later call goes on, elsewhere too.
 
 The cache names a run by the program that made it, and each build is another program. Here a run
-stands with its scenario, and those of another program are taken on trial: of each *kind* (law,
-congestion control, radio, people or none, opaque flows or none) one, drawn by lot, is simulated
-again. Where it comes out the same, the kind is taken; where not, its runs are made anew, as if they
-were not there. What changes one run of a kind in a thousand passes this; a change of a law, of a
-sender or of the radio does not.
+stands with its scenario, and those of another program are taken on trial: of each *kind* (laws,
+congestion control of flows and of people, radio, opaque flows or none) one, drawn by lot, is
+simulated again. Where it comes out the same, the kind is taken; where not, its runs are made anew,
+as if they were not there. What changes one run of a kind in a thousand passes this; a change of a
+law, of a sender or of the radio does not.
 """
 
 from __future__ import annotations
@@ -69,20 +69,25 @@ def take(file: Path, workers: Workers) -> None:
         sys.stderr.write(
             f"pacelab: {unknown} kept runs are left out: scenarios have other keys now\n"
         )
-    known: Kept = {job: found for job, found in kept.items() if cached(job) is None}
-    if program != program_hash():
-        known = _trusted(known, workers)
-    for job, (run, cpu_s) in known.items():
+    for job, (run, cpu_s) in (
+        kept if program == program_hash() else _trusted(kept, workers)
+    ).items():
         keep(job, run, cpu_s)
 
 
 def _trusted(kept: Kept, workers: Workers) -> Kept:
-    """Of runs of another program those whose kinds come out the same here."""
+    """Of runs of another program those whose kinds come out the same here.
+
+    The lot falls on the same run of a kind however often a campaign is begun with this program, and
+    whatever it has made meanwhile: what was refused is not taken the next time, by better luck.
+    """
     kinds: dict[str, list[Job]] = defaultdict(list)
     for job in kept:
         kinds[_kind(json.loads(job.scenario))].append(job)
-    lot = random.Random(program_hash())
-    drawn = {kind: lot.choice(sorted(jobs, key=repr)) for kind, jobs in sorted(kinds.items())}
+    drawn = {
+        kind: random.Random(program_hash() + kind).choice(sorted(jobs, key=repr))
+        for kind, jobs in sorted(kinds.items())
+    }
     again = run_all(list(drawn.values()), workers.jobs, workers.scheduler)
     trusted: dict[Job, tuple[Run, float | None]] = {}
     for (kind, job), run in zip(drawn.items(), again, strict=True):
@@ -96,14 +101,13 @@ def _trusted(kept: Kept, workers: Workers) -> Kept:
 
 def _kind(scenario: Table) -> str:
     """What is likely to change a run when it changes: the words of its laws, senders, radio."""
-    flows = scenario["flows"]
+    flows, people = scenario["flows"], scenario["people"]
     words = [
         scenario["gateway"]["law"],
         *sorted({f"{flow['law']} {flow['variant']}" for flow in flows}),
-        *(["opaque"] if any(flow["opaque"] for flow in flows) else []),
-        *(["people"] if scenario["people"] else []),
-        str(scenario["radio"].get("standard", "")),
-        str(scenario["radio"].get("rate_control", "")),
+        *sorted({f"people {one['law']} {one['variant']}" for one in people}),
+        *(["opaque"] if any(one["opaque"] for one in [*flows, *people]) else []),
+        *(word for word in scenario["radio"].values() if isinstance(word, str)),
         scenario["routing"]["protocol"],
     ]
     return ", ".join(words)
@@ -137,9 +141,13 @@ def _read(file: Path) -> tuple[str, Kept, int]:
 def _completed(scenario: Table) -> str | None:
     """A scenario with the defaults of keys that came after it was kept; None: one has gone."""
     try:
-        return json.dumps(Scenario.model_validate(scenario).as_dict(), sort_keys=True)
-    except ValidationError:
+        # Where a client sets out is said among the nodes alone.
+        places = {node["name"]: {k: node[k] for k in ("x_m", "y_m")} for node in scenario["nodes"]}
+        clients = [{**places[client["name"]], **client} for client in scenario["clients"]]
+        whole = Scenario.model_validate({**scenario, "clients": clients})
+    except (KeyError, ValidationError):
         return None
+    return json.dumps(whole.as_dict(), sort_keys=True)
 
 
 def _runs_of(document: Table) -> Iterator[tuple[Job, tuple[Run, float | None]]]:
