@@ -304,6 +304,28 @@ static void who_uses_little_for_an_hour(double alone_bytes_per_s, double part)
 	CHECK(mean[2] > 0.95 * wants[2], "%.0f of %.0f", mean[2], wants[2]);
 }
 
+/*
+ * Nor does what the mesh carries, which varies, have his C rise whenever it is more, and not fall when it is less: when he wants
+ * all in the end, all have their parts.
+ */
+static void who_used_little_wants_all(uint32_t bulk, double part, double seconds)
+{
+	double mean[HOSTS];
+	uint32_t i;
+
+	begin();
+	for (i = 0; i <= bulk; i++) {
+		place(i, 1, one_hop);
+		wants[i] = i < bulk ? ALL : part * one_hop;
+	}
+	run(bulk + 1, seconds, mean);
+	CHECK(mean[bulk] > 0.95 * wants[bulk], "%.0f of %.0f", mean[bulk], wants[bulk]);
+	wants[bulk] = ALL;
+	run(bulk + 1, 3, mean);
+	run(bulk + 1, 10, mean);
+	check_parts(bulk + 1, mean, 0.8);
+}
+
 /* Who was silent comes back with a hole filled: what waited behind it for seconds arrives in one step. */
 static void who_comes_back_at_once(double seconds)
 {
@@ -361,6 +383,12 @@ int main(int argc, char **argv)
 	who_uses_little_for_an_hour(one_hop, 0.001);
 	who_uses_little_for_an_hour(one_hop, 0.0001);
 	who_uses_little_for_an_hour(0.01 * one_hop, 0.01);
+	who_used_little_wants_all(2, 0.001, 3600);
+	who_used_little_wants_all(2, 0.01, 3600);
+	who_used_little_wants_all(2, 0.1, 3600);
+	who_used_little_wants_all(5, 0.01, 4 * 3600);
+	who_used_little_wants_all(1, 0.01, 3600);
+	who_used_little_wants_all(20, 0.001, 3600);
 	who_comes_back_at_once(1);
 	who_comes_back_at_once(4);
 	return check_end();

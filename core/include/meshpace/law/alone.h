@@ -27,6 +27,10 @@
  * up by something else. But a sum above 1 was carried, so C_i are too small. Their errors are taken for one and the same:
  *
  *   ln C_i += P_i ln(sum) / (R + sum of w_j P_j)
+ *
+ * Who wants no more rises by as much less as he has less of the air than those who do: by w_i / W, at most 1, where W is the mean
+ * of their w, by w P. So what he rises and what he falls, by w_i too, have the ratio that they have of those. Else a sum that swings
+ * about 1 would have C of who uses little rise each time and never fall, and he had all of the air when he wants more.
  */
 #ifndef MESHPACE_ALONE_H
 #define MESHPACE_ALONE_H
@@ -229,24 +233,51 @@ MP_INLINE void mp_alone_learn(struct mp_air *air, struct mp_air_host *host, uint
 	air->air_q16 = (uint32_t)mp_alone_by_q24(air->air_q16, -mp_alone_round(moved_q40, 16), 1);
 }
 
+/* What tells how much C rise while little waits: R; sums of w P over all ways, and over those that want more; of these w^2 P. */
+struct mp_alone_errors {
+	uint64_t noise_q16, all_q32, wanting_q32, squares_q48;
+};
+
+MP_INLINE struct mp_alone_errors mp_alone_errors_of(const struct mp_air *air, const struct mp_air_host *host, uint32_t n,
+						    uint64_t sum_q16)
+{
+	struct mp_alone_errors errors = { MP_ALONE_NOISE_Q16 / mp_max_u64(air->steps, 1), 0, 0, 0 };
+	uint32_t i;
+
+	for (i = 0; i < 2 * n; i++) {
+		const struct mp_air_way *way = &host[i / 2].way[i % 2];
+		uint64_t w_q16 = mp_alone_gradient_q16(way, sum_q16);
+
+		errors.all_q32 += w_q16 * way->unsure_q16;
+		errors.wanting_q32 += way->wants ? w_q16 * way->unsure_q16 : 0;
+		errors.squares_q48 += way->wants ? w_q16 * w_q16 * way->unsure_q16 : 0;
+	}
+	return errors;
+}
+
+/* By how much of ln(sum) a way's C rises. */
+MP_INLINE uint64_t mp_alone_rises_q16(const struct mp_alone_errors *errors, const struct mp_air_way *way, uint64_t sum_q16)
+{
+	uint64_t gain_q16 = ((uint64_t)way->unsure_q16 << 16) / (errors->noise_q16 + (errors->all_q32 >> 16));
+	uint64_t part_q16 = mp_alone_gradient_q16(way, sum_q16) * errors->wanting_q32 / mp_max_u64(errors->squares_q48 >> 16, 1);
+
+	return way->wants ? gain_q16 : gain_q16 * mp_min_u64(part_q16, MP_ONE_Q16) >> 16;
+}
+
 /* Little waits: C that (1) shows to be too small rise, all of them. */
 MP_INLINE void mp_alone_rise(const struct mp_air *air, struct mp_air_host *host, uint32_t n)
 {
-	uint64_t sum_q16 = mp_alone_sum_q16(host, n), spread_q16 = MP_ALONE_NOISE_Q16 / mp_max_u64(air->steps, 1);
+	uint64_t sum_q16 = mp_alone_sum_q16(host, n);
+	struct mp_alone_errors errors = mp_alone_errors_of(air, host, n, sum_q16);
+	int64_t off_q16 = mp_alone_ln_q16(sum_q16);
 	uint32_t i;
 
-	if (sum_q16 <= MP_ONE_Q16)
-		return;
-	for (i = 0; i < 2 * n; i++)
-		spread_q16 += mp_alone_gradient_q16(&host[i / 2].way[i % 2], sum_q16) * host[i / 2].way[i % 2].unsure_q16 >> 16;
-	for (i = 0; i < 2 * n; i++) {
+	for (i = 0; i < 2 * n && off_q16 > 0; i++) {
 		struct mp_air_way *way = &host[i / 2].way[i % 2];
-		uint64_t gain_q16 = ((uint64_t)way->unsure_q16 << 16) / spread_q16;
+		int64_t step_q24 = mp_alone_round((int64_t)mp_alone_rises_q16(&errors, way, sum_q16) * off_q16, 8);
 
 		if (way->present && way->alone_bytes_per_s)
-			way->alone_bytes_per_s = mp_alone_by_q24(way->alone_bytes_per_s,
-								 mp_alone_round((int64_t)gain_q16 * mp_alone_ln_q16(sum_q16), 8),
-								 MP_AIR_LEAST_BYTES_PER_S);
+			way->alone_bytes_per_s = mp_alone_by_q24(way->alone_bytes_per_s, step_q24, MP_AIR_LEAST_BYTES_PER_S);
 	}
 }
 
