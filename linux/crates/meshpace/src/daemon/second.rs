@@ -45,7 +45,8 @@ impl Gateway {
         let mut sums = others;
         sums.extend(ended);
         let config = self.task.config();
-        let regrouped = self.hosts.identify(&self.maps, config, &table, &sums);
+        let hosts = &mut self.hosts;
+        let regrouped = hosts.identify(&self.maps, config, &table, &sums, now);
         if regrouped {
             self.policy.set_aliases(self.hosts.aliases().clone());
         }

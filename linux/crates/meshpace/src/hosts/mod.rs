@@ -7,3 +7,4 @@ pub mod radio;
 pub mod registry;
 pub mod routes;
 pub mod sums;
+pub mod uses;

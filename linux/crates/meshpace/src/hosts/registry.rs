@@ -12,8 +12,9 @@ use crate::hosts::identity::{self, Address, Aliases, Identities};
 use crate::hosts::paths::{HostPath, Hosts};
 use crate::hosts::radio::Lack;
 use crate::hosts::sums::{Ended, Inside};
+use crate::hosts::uses::Uses;
 use crate::kernel::flow_state::{FlowState, Sums, Table};
-use crate::kernel::intf::{mp_flow_key, mp_host_key, mp_link};
+use crate::kernel::intf::{mp_flow_key, mp_link};
 use crate::kernel::law;
 use crate::kernel::programs::Maps;
 
@@ -24,6 +25,7 @@ pub struct Registry {
     ended: Ended,
     ended_inside: Inside,
     others_inside: Inside,
+    uses: Uses,
     expired: u64,
 }
 
@@ -42,6 +44,10 @@ fn hops(known: Option<u32>, flow: &FlowState, default: u32) -> u32 {
     told.into_iter().find(|hops| *hops > 0).unwrap_or(default)
 }
 
+fn idle_ns(config: &Config) -> u64 {
+    config.idle_timeout_s * 1_000_000_000
+}
+
 impl Registry {
     pub fn new(sources: Sources) -> Self {
         Self {
@@ -51,6 +57,7 @@ impl Registry {
             ended: Ended::default(),
             ended_inside: Inside::default(),
             others_inside: Inside::default(),
+            uses: Uses::default(),
             expired: 0,
         }
     }
@@ -113,7 +120,7 @@ impl Registry {
     }
 
     fn expire(&mut self, maps: &Maps, config: &Config, table: &mut Table, now_ns: u64) {
-        let idle_ns = config.idle_timeout_s * 1_000_000_000;
+        let idle_ns = idle_ns(config);
         table.retain(|(key, flow)| {
             let over = flows::is_over(flow, now_ns, idle_ns);
             if over {
@@ -124,23 +131,27 @@ impl Registry {
         });
     }
 
-    /// Finds out which addresses in use are one host, of flows and of sums by host; whether that has changed.
+    /// Finds out which addresses in use are one host, of flows and of sums by host; whether that has changed. What flows
+    /// had of others is forgotten.
     pub fn identify(
         &mut self,
         maps: &Maps,
         config: &Config,
         table: &Table,
-        sums: &[(mp_host_key, u64)],
+        sums: &Sums,
+        now_ns: u64,
     ) -> bool {
-        let of_flows = table.iter().map(|(key, _)| key.mesh);
-        let used = of_flows.chain(sums.iter().map(|(key, _)| key.address));
+        let used = self.uses.step(table, sums, now_ns, idle_ns(config));
+        let unused = self.ended.hosts();
+        for host in unused.filter(|host| !used.contains(&host.address)) {
+            maps.forget_ended(host);
+        }
         let before = self.identities.aliases().clone();
         let answered = table
             .iter()
             .filter(|(_, flow)| flow.progress.acked_bytes > 0);
         let answers = answered.map(|(key, _)| key.mesh).collect();
         let place = |address| self.paths.place(address);
-        let used = used.collect();
         let changed = self.identities.update(config, &used, &answers, place);
         if changed {
             identity::write(maps, &before, self.identities.aliases());

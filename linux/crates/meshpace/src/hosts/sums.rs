@@ -14,6 +14,8 @@ use crate::kernel::intf::mp_host_key;
 pub struct Ended {
     /// what each host had got by the latest look, in the table and beside it
     got: HashMap<mp_host_key, u64>,
+    /// of which flows have ended
+    hosts: Vec<mp_host_key>,
 }
 
 fn total(sums: &[(mp_host_key, u64)]) -> HashMap<mp_host_key, u64> {
@@ -54,7 +56,13 @@ impl Ended {
             got.insert(key, here + bytes);
         }
         self.got = got;
+        self.hosts = sums.iter().map(|(host, _)| *host).collect();
         sums
+    }
+
+    /// Of which the kernel has sums.
+    pub fn hosts(&self) -> impl Iterator<Item = &mp_host_key> {
+        self.hosts.iter()
     }
 }
 

@@ -454,6 +454,13 @@ impl Maps {
         counts(&self.expired).context("flows that were idle")
     }
 
+    /// What flows of a host had that have ended counts no longer.
+    pub fn forget_ended(&self, host: &mp_host_key) {
+        for map in [&self.ended, &self.expired] {
+            let _ = map.delete(host.bytes());
+        }
+    }
+
     /// Bytes so far of what is not read as TCP, to and from each host that was heard of.
     pub fn other_bytes(&self) -> Result<Sums> {
         let mut all = Vec::new();
