@@ -45,11 +45,12 @@ impl Bypass {
         }
     }
 
-    /// Compares what has left to the mesh with what was let go there. `unpaced`: the rules could not be put back,
-    /// or did not help, so they are looked for however well the two agree.
+    /// Compares what has left to the mesh with what was let go there, of IP versions whose rules are `there`. `unpaced`:
+    /// some could not be put back, or did not help, so they are looked for however well the two agree.
     pub fn compare(
         &mut self,
         now: Instant,
+        there: [bool; 2],
         unpaced: bool,
         counts: impl FnOnce() -> (Counts, Counts),
     ) -> Look {
@@ -61,7 +62,7 @@ impl Bypass {
         let since = |now: u64, before: u64| now.saturating_sub(before);
         let mut differ = false;
         let (mut all, mut around) = (0, 0);
-        for version in 0..2 {
+        for version in (0..2).filter(|version| there[*version]) {
             let left = since(left[version], self.left[version]);
             let past = left.saturating_sub(since(let_go[version], self.let_go[version]));
             differ |= past > APART || (past > 0 && past == left);
@@ -80,6 +81,11 @@ impl Bypass {
         }
         self.looked = now;
         Look::Rules
+    }
+
+    /// Of which versions anything has left.
+    pub fn has_left(&self) -> [bool; 2] {
+        self.left.map(|left| left > 0)
     }
 
     /// Rules were found missing by other means: whether it is time to look.
@@ -111,6 +117,7 @@ mod tests {
         left: Counts,
         let_go: Counts,
         unpaced: bool,
+        there: [bool; 2],
     }
 
     impl Run {
@@ -122,6 +129,7 @@ mod tests {
                 left: [0; 2],
                 let_go: [0; 2],
                 unpaced: false,
+                there: [true; 2],
             }
         }
 
@@ -132,7 +140,8 @@ mod tests {
                 self.let_go[version] += let_go[version];
             }
             let counts = (self.left, self.let_go);
-            self.bypass.compare(self.now, self.unpaced, || counts)
+            let bypass = &mut self.bypass;
+            bypass.compare(self.now, self.there, self.unpaced, || counts)
         }
     }
 
@@ -175,5 +184,21 @@ mod tests {
         assert!(run.bypass.goes_on(run.now), "nothing is known");
         run.step([100, 0], [100, 0]);
         assert!(!run.bypass.goes_on(run.now));
+    }
+
+    /// Else where ip6tables does not work all pacing ends as soon as most packets are of IPv6.
+    #[test]
+    fn a_version_without_rules_goes_around_nothing() {
+        let mut run = Run::new();
+        run.there = [true, false];
+        for _ in 0..12 {
+            run.step([10, 1000], [10, 0]);
+        }
+        assert!(!run.bypass.goes_on(run.now));
+        assert_eq!(run.bypass.has_left(), [true; 2]);
+        for _ in 0..12 {
+            run.step([10, 1000], [0, 0]);
+        }
+        assert!(run.bypass.goes_on(run.now), "the one that has rules");
     }
 }

@@ -11,18 +11,22 @@ use crate::base::errors::{bail, Context, Result};
 use crate::base::system;
 use crate::kernel::programs::Programs;
 use crate::setup::changes::{Change, Changes};
+use crate::setup::rules::Back;
 
 const BPFFS: &str = "/sys/fs/bpf";
 
 /// What every rule of ours carries.
 const COMMENT: &str = "meshpace";
 
+/// Of IPv4 and of IPv6.
+const COMMANDS: [&str; 2] = ["iptables", "ip6tables"];
+
 /// The rules of one gateway.
 pub struct Iptables {
     gate: OwnedFd,
     pin: PathBuf,
-    /// iptables and ip6tables, as far as they work here
-    commands: Vec<&'static str>,
+    /// whether the rule of each was set; a version whose command does not work here goes unpaced
+    has: [bool; 2],
     rule: Vec<String>,
 }
 
@@ -137,21 +141,21 @@ impl Iptables {
         let gate = programs.gate()?;
         pin_to(&gate, &pin)?;
         let rule = rule(mesh, &pin, queue);
-        let (mut commands, mut refusals) = (Vec::new(), Vec::new());
-        for command in ["iptables", "ip6tables"] {
+        let (mut has, mut refusals) = ([false; 2], Vec::new());
+        for (command, has) in COMMANDS.into_iter().zip(&mut has) {
             changes.note(Change::Rule {
                 command: command.into(),
                 rule: rule.clone(),
             })?;
             match change(command, "-A", &rule) {
-                Ok(()) => commands.push(command),
+                Ok(()) => *has = true,
                 Err(error) => {
                     changes.forget_latest()?;
                     refusals.push(error);
                 }
             }
         }
-        match (commands.is_empty(), refusals.pop()) {
+        match (has == [false; 2], refusals.pop()) {
             (true, Some(error)) => {
                 return Err(error).context("iptables with NFQUEUE and xt_bpf is needed")
             }
@@ -161,25 +165,39 @@ impl Iptables {
         Ok(Self {
             gate,
             pin,
-            commands,
+            has,
             rule,
         })
     }
 
-    /// Puts back what something else removed; returns what that was.
-    pub fn put_back(&self) -> Result<Vec<String>> {
-        let mut back = Vec::new();
-        for command in &self.commands {
-            if !listed(command, &self.rule)?.is_empty() {
-                continue;
+    /// Of which versions packets come before the daemon, as far as rules go.
+    pub fn versions(&self) -> [bool; 2] {
+        self.has
+    }
+
+    /// Puts back what something else removed, of each version for itself.
+    pub fn put_back(&self) -> Back {
+        let mut back = Back::default();
+        let ours = COMMANDS.iter().zip(self.has).enumerate();
+        for (version, (command, _)) in ours.filter(|(_, (_, has))| *has) {
+            match self.put_back_one(command) {
+                Ok(false) => {}
+                Ok(true) => back.put.push(format!("the rule of {command}")),
+                Err(error) => back.failed[version] = Some(error),
             }
-            if !self.pin.exists() {
-                pin_to(&self.gate, &self.pin)?;
-            }
-            change(command, "-A", &self.rule)?;
-            back.push(format!("the rule of {command}"));
         }
-        Ok(back)
+        back
+    }
+
+    /// Whether it was not there.
+    fn put_back_one(&self, command: &str) -> Result<bool> {
+        if !listed(command, &self.rule)?.is_empty() {
+            return Ok(false);
+        }
+        if !self.pin.exists() {
+            pin_to(&self.gate, &self.pin)?;
+        }
+        change(command, "-A", &self.rule).map(|()| true)
     }
 }
 

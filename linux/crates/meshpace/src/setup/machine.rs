@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::base::errors::{words, Result};
+use crate::base::errors::Result;
 use crate::kernel::port::Port;
 use crate::setup::bypass::{Bypass, Counts, Look};
 use crate::setup::changes::Changes;
 use crate::setup::release::{Means, Release};
 use crate::setup::rules::Rules;
+use crate::setup::unpaced::Unpaced;
 use crate::setup::watch::Watch;
 
 pub struct Machine {
@@ -20,7 +21,7 @@ pub struct Machine {
     rules: Option<Arc<Rules>>,
     bypass: Bypass,
     /// why packets do not come before the daemon
-    unpaced: Option<String>,
+    unpaced: Unpaced,
     /// why nothing is to be paced any more
     rests: Option<String>,
     /// as set up; [`Machine::release`] is what is possible at the moment
@@ -36,7 +37,7 @@ impl Machine {
             changes,
             rules: None,
             bypass: Bypass::new(Instant::now()),
-            unpaced: None,
+            unpaced: Unpaced::default(),
             rests: None,
             set_up: Release::Observe,
         }
@@ -60,7 +61,7 @@ impl Machine {
 
     /// How packets are held at the moment: not at all while something is missing for it.
     pub fn release(&self) -> Release {
-        match (self.watch.fault(), &self.unpaced, &self.rests) {
+        match (self.watch.fault(), &self.unpaced.all, &self.rests) {
             (None, None, None) => self.set_up,
             _ => Release::Observe,
         }
@@ -84,12 +85,20 @@ impl Machine {
         self.release() != Release::Observe
     }
 
-    /// "ready", or why packets pass as without meshpace at the moment.
+    /// "ready", or why packets pass as without meshpace at the moment, all or those of one IP version.
     pub fn state(&self) -> String {
-        match (self.watch.fault(), &self.unpaced, &self.rests) {
+        match (self.watch.fault(), &self.unpaced.all, &self.rests) {
             (None, Some(why), _) | (None, None, Some(why)) => why.clone(),
+            (None, None, None) => self.passes().unwrap_or_else(|| self.watch.state()),
             _ => self.watch.state(),
         }
+    }
+
+    /// Which IP version goes unpaced, and why.
+    fn passes(&self) -> Option<String> {
+        let has = self.rules.as_ref()?.versions();
+        let one = self.unpaced.of_one();
+        one.or_else(|| Unpaced::never_ruled(has, self.bypass.has_left()))
     }
 
     /// How the programs are attached: "tcx", "clsact" or "none".
@@ -132,37 +141,45 @@ impl Machine {
             return;
         };
         let now = Instant::now();
-        let look = self.bypass.compare(now, self.unpaced.is_some(), counts);
+        let has = rules.versions();
+        let there = self.unpaced.comes(has);
+        let unpaced = self.unpaced.is_any();
+        let look = self.bypass.compare(now, there, unpaced, counts);
         let gone = gone();
         if look == Look::Nothing && !(gone && self.bypass.may_look(now)) {
             return;
         }
-        let why = match rules.put_back() {
-            Ok(back) if back.is_empty() => self.bypass.goes_on(now).then(|| {
-                format!(
-                    "TCP to {} does not pass netfilter's POSTROUTING (flow offload, or a bridge?)",
-                    self.mesh
-                )
-            }),
-            Ok(back) => {
-                let back = back.join(" and ");
-                log::warn!(
-                    "{back}, removed by something else (a firewall loaded again?), is put back"
-                );
-                self.bypass.mended();
-                None
-            }
-            Err(error) => Some(format!(
-                "its rules are gone and cannot be put back: {}",
-                words(error)
-            )),
-        };
-        match (&self.unpaced, &why) {
-            (None, Some(why)) => log::error!("{}: nothing is paced: {why}", self.mesh),
-            (Some(_), None) => log::info!("{}: packets are paced again", self.mesh),
+        let back = rules.put_back();
+        if !back.put.is_empty() {
+            let put = back.put.join(" and ");
+            log::warn!("{put}, removed by something else (a firewall loaded again?), is put back");
+            self.bypass.mended();
+        }
+        let around = self.bypass.goes_on(now).then(|| {
+            format!(
+                "TCP to {} does not pass netfilter's POSTROUTING (flow offload, or a bridge?)",
+                self.mesh
+            )
+        });
+        self.tell(Unpaced::of(back, has, around));
+    }
+
+    /// Says what is another than before.
+    fn tell(&mut self, now: Unpaced) {
+        let before = std::mem::replace(&mut self.unpaced, now);
+        let (mesh, now) = (&self.mesh, &self.unpaced);
+        match (&before.all, &now.all) {
+            (None, Some(why)) => log::error!("{mesh}: nothing is paced: {why}"),
+            (Some(_), None) => log::info!("{mesh}: packets are paced again"),
             _ => {}
         }
-        self.unpaced = why;
+        match (before.of_one(), now.of_one()) {
+            (None, Some(why)) => log::error!("{mesh}: one IP version is not paced: {why}"),
+            (Some(_), None) if now.all.is_none() => {
+                log::info!("{mesh}: both IP versions are paced")
+            }
+            _ => {}
+        }
     }
 
     /// Takes everything away again.

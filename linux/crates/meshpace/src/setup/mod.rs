@@ -10,4 +10,5 @@ pub mod machine;
 pub mod nftables;
 pub mod release;
 pub mod rules;
+pub mod unpaced;
 pub mod watch;

@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What brings packets before the daemon: nftables where it can, else iptables. Either does so only as long as
 //! the daemon is well.
-use crate::base::errors::{anyhow, Result};
+use crate::base::errors::{anyhow, Error, Result};
 use crate::kernel::programs::Programs;
 use crate::setup::changes::Changes;
 use crate::setup::iptables::Iptables;
 use crate::setup::nftables::Nftables;
+
+/// What came of looking after them.
+#[derive(Default)]
+pub struct Back {
+    /// what something else had removed, and is there again
+    pub put: Vec<String>,
+    /// of IPv4 and of IPv6: why the rules are not there
+    pub failed: [Option<Error>; 2],
+}
 
 pub enum Rules {
     Nftables(Nftables),
@@ -43,10 +52,30 @@ impl Rules {
         }
     }
 
-    /// Puts back what something else removed; returns what that was.
-    pub fn put_back(&self) -> Result<Vec<String>> {
+    /// Of which IP versions packets come before the daemon, IPv4 and IPv6, as far as rules go.
+    pub fn versions(&self) -> [bool; 2] {
         match self {
-            Self::Nftables(nftables) => nftables.put_back(),
+            Self::Nftables(_) => [true; 2],
+            Self::Iptables(iptables) => iptables.versions(),
+        }
+    }
+
+    /// Puts back what something else removed.
+    pub fn put_back(&self) -> Back {
+        match self {
+            Self::Nftables(nftables) => match nftables.put_back() {
+                Ok(put) => Back {
+                    put,
+                    ..Back::default()
+                },
+                Err(error) => {
+                    let words = format!("{error:#}");
+                    Back {
+                        failed: [Some(error), Some(anyhow!(words))],
+                        ..Back::default()
+                    }
+                }
+            },
             Self::Iptables(iptables) => iptables.put_back(),
         }
     }
