@@ -131,11 +131,12 @@ impl Holding {
     /// By their names in `status`.
     pub fn counters(&self) -> Vec<(&'static str, u64)> {
         let (queue, gauge) = (&self.queue, &self.gauge);
-        let counters: [(_, &AtomicU64); 15] = [
+        let counters: [(_, &AtomicU64); 16] = [
             ("paced", &queue.held),
             ("released_ipv4", &queue.let_go[0]),
             ("released_ipv6", &queue.let_go[1]),
             ("queue_dropped", &queue.dropped),
+            ("queue_overruns", &queue.overruns),
             ("udp_dropped", &queue.udp_dropped),
             ("wait_dropped", &queue.wait_dropped),
             ("queue_waiting", &queue.waiting),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A netfilter queue over netlink (linux/netfilter/nfnetlink_queue.h): packets in, verdicts out in
 //! any order, verdicts of one wakeup in one system call.
-use std::io::{IoSliceMut, Result};
+use std::io::{Error, IoSliceMut, Result};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use meshpace_netlink::codec::{Attribute, Attributes, Messages, Request, Writer};
@@ -71,6 +71,8 @@ pub struct Queue {
     number: u16,
     buffer: Vec<u8>,
     verdicts: Vec<u8>,
+    /// messages of packets found no room in the socket, or verdicts none in the kernel, so often
+    pub overruns: u64,
 }
 
 /// Netfilter's fixed header.
@@ -99,6 +101,32 @@ fn packet(body: &[u8]) -> Option<Packet<'_>> {
     })
 }
 
+fn has_no_room(error: &Error) -> bool {
+    error.raw_os_error() == Some(libc::ENOBUFS)
+}
+
+/// Takes verdicts off as far as they go; at the end there may be more than a message holds. False: there was no room.
+fn send_parts(verdicts: &mut Vec<u8>, send: impl Fn(&[u8]) -> Result<()>) -> Result<bool> {
+    let mut sent = 0;
+    let mut outcome = Ok(true);
+    for part in verdicts.chunks(MOST_VERDICTS * VERDICT_BYTES) {
+        match send(part) {
+            Ok(()) => sent += part.len(),
+            Err(error) if has_no_room(&error) => {
+                outcome = Ok(false);
+                break;
+            }
+            Err(error) => {
+                sent = verdicts.len();
+                outcome = Err(error);
+                break;
+            }
+        }
+    }
+    verdicts.drain(..sent);
+    outcome
+}
+
 impl Queue {
     /// Binds queue `number`, of which `copied` bytes of each packet come along, `most` packets wait.
     pub fn bind(number: u16, copied: u32, most: u32) -> Result<Self> {
@@ -112,6 +140,7 @@ impl Queue {
             number,
             buffer: vec![0; BATCH * DATAGRAM_BYTES],
             verdicts: Vec::new(),
+            overruns: 0,
         };
         queue.configure(|request| request.attribute(CONFIG_COMMAND, &[COMMAND_BIND, 0, 0, 0]))?;
         let mut parameters = copied.to_be_bytes().to_vec();
@@ -153,6 +182,11 @@ impl Queue {
             Ok(lengths) => lengths,
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return Ok(false),
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => return Ok(true),
+            // The kernel lets those packets pass; others may be waiting.
+            Err(error) if has_no_room(&error) => {
+                self.overruns += 1;
+                return Ok(true);
+            }
             Err(error) => return Err(error),
         };
         for (datagram, length) in self.buffer.chunks_exact(DATAGRAM_BYTES).zip(&lengths) {
@@ -173,16 +207,13 @@ impl Queue {
             .end(0);
     }
 
-    /// Sends the verdicts. Those on packets that are gone, since their interface is, do no harm.
+    /// Sends the verdicts. Those on packets that are gone, since their interface is, do no harm; those for which the
+    /// kernel has no memory go with the next ones, or their packets would stay in the queue for ever.
     pub fn flush(&mut self) -> Result<()> {
-        if self.verdicts.is_empty() {
-            return Ok(());
-        }
-        // At the end there may be more than a message holds.
-        let mut parts = self.verdicts.chunks(MOST_VERDICTS * VERDICT_BYTES);
-        let sent = parts.try_for_each(|part| self.socket.send(part));
-        self.verdicts.clear();
-        sent
+        let socket = &self.socket;
+        let flushed = send_parts(&mut self.verdicts, |part| socket.send(part));
+        self.overruns += u64::from(!flushed?);
+        Ok(())
     }
 
     pub fn fd(&self) -> BorrowedFd<'_> {
@@ -267,5 +298,52 @@ mod tests {
             }
         }
         assert_eq!(packet(&[]), None);
+    }
+
+    /// A queue whose socket has no room for what the kernel answers.
+    fn overrun() -> Queue {
+        let socket = NetlinkSocket::open(Family::Route).unwrap();
+        setsockopt(&socket, nix::sys::socket::sockopt::RcvBuf, &0).unwrap();
+        let nowhere = || meshpace_netlink::tc::remove_link(i32::MAX);
+        for number in 0..64 {
+            socket.send(&nowhere().finish(number)).unwrap();
+        }
+        Queue {
+            socket,
+            number: 7,
+            buffer: vec![0; BATCH * DATAGRAM_BYTES],
+            verdicts: Vec::new(),
+            overruns: 0,
+        }
+    }
+
+    /// Else one burst that finds no room ends the daemon, and what it held is lost.
+    #[test]
+    fn messages_that_were_lost_end_nothing() {
+        let mut queue = overrun();
+        while queue.receive(|_| {}).unwrap() {}
+        assert_eq!(queue.overruns, 1);
+        assert!(!queue.receive(|_| {}).unwrap(), "it goes on");
+    }
+
+    /// Else packets of which the verdict is lost stay in the queue until it is full.
+    #[test]
+    fn verdicts_that_find_no_room_are_sent_later() {
+        let most = MOST_VERDICTS * VERDICT_BYTES;
+        let mut verdicts = vec![1; 2 * most + VERDICT_BYTES];
+        let no_room = || Err(Error::from_raw_os_error(libc::ENOBUFS));
+        let calls = std::cell::Cell::new(0);
+        let second_fails = |_: &[u8]| {
+            calls.set(calls.get() + 1);
+            if calls.get() == 2 {
+                no_room()
+            } else {
+                Ok(())
+            }
+        };
+        assert!(!send_parts(&mut verdicts, second_fails).unwrap());
+        assert_eq!(verdicts.len(), most + VERDICT_BYTES);
+        assert!(send_parts(&mut verdicts, |_| Ok(())).unwrap());
+        assert!(verdicts.is_empty() && calls.get() == 2);
     }
 }

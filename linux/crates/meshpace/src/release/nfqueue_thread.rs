@@ -197,7 +197,16 @@ impl Thread {
     }
 
     fn flush(&mut self) -> Result<()> {
-        self.pacer.world().queue.flush().context("verdicts")
+        let queue = &mut self.pacer.world().queue;
+        queue.flush().context("verdicts")?;
+        let before = self
+            .control
+            .overruns
+            .swap(queue.overruns, Ordering::Relaxed);
+        if before == 0 && queue.overruns > 0 {
+            log::warn!("the netfilter queue's socket had no room; some packets pass unpaced (counter queue_overruns)");
+        }
+        Ok(())
     }
 
     /// More may have come meanwhile.

@@ -50,6 +50,8 @@ pub struct Control {
     /// TCP packets that were let go, of IPv4 and IPv6
     pub let_go: [AtomicU64; 2],
     pub dropped: AtomicU64,
+    /// what the queue's socket had no room for, so often
+    pub overruns: AtomicU64,
     pub udp_dropped: AtomicU64,
     law: Mutex<mp_law>,
     pub wait_dropped: AtomicU64,
