@@ -211,11 +211,7 @@ impl Gateway {
             self.task.config().law,
             self.machine.release(),
             self.machine.attached(),
-            if self.task.wired().is_empty() {
-                "unknown".into()
-            } else {
-                self.task.wired().join(" ")
-            },
+            task::wired_words(self.task.wired()),
         );
         Ok(())
     }
@@ -300,6 +296,7 @@ impl Gateway {
                 self.files.look_after();
                 self.doors.open(&self.files);
                 self.machine.note_again();
+                self.task.find_wired_again(Instant::now());
                 if let Err(error) = self.tick() {
                     self.complain(Some(error));
                 }

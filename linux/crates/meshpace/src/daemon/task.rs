@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the gateway is asked to do: its configuration, and the interfaces that it is for.
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use crate::base::errors::{usage, Context, Result};
 use crate::base::system;
@@ -8,6 +9,9 @@ use crate::config::{Config, Law, ReleaseChoice, Source};
 use crate::hosts::routes;
 use crate::setup::watch;
 use crate::show::web;
+
+/// Default routes come and go; a table of routes may be long.
+const WIRED_EVERY: Duration = Duration::from_secs(10);
 
 pub struct Task {
     /// of the command line
@@ -17,6 +21,7 @@ pub struct Task {
     config: Config,
     mesh: String,
     wired: Vec<String>,
+    wired_found: Instant,
 }
 
 /// The mesh interface, which has to be named somewhere.
@@ -47,6 +52,7 @@ impl Task {
             config,
             mesh,
             wired: Vec::new(),
+            wired_found: Instant::now(),
         };
         watch::refuse_port(&task.mesh, task.release() == ReleaseChoice::Observe)?;
         Ok(task)
@@ -55,8 +61,9 @@ impl Task {
     /// The interfaces towards the Internet: those that are named, else those of the default routes. They are shown, and
     /// nothing is done there: one that is not there yet hinders nothing.
     pub fn find_wired(&mut self) {
+        self.wired_found = Instant::now();
         self.wired = match self.config.wired.as_slice() {
-            [] => routes::default_interfaces(&self.mesh),
+            [] => routes::default_interfaces(&self.mesh).unwrap_or_default(),
             named => named.to_vec(),
         };
         for interface in &self.wired {
@@ -64,6 +71,21 @@ impl Task {
                 log::warn!("wired: no interface '{interface}' now; `ip link` lists them");
             }
         }
+    }
+
+    /// The default routes may lead elsewhere by now, or there may be some: looked for again after a while. What cannot be
+    /// read stays as it was.
+    pub fn find_wired_again(&mut self, now: Instant) {
+        if !self.config.wired.is_empty() || now < self.wired_found + WIRED_EVERY {
+            return;
+        }
+        self.wired_found = now;
+        let found = routes::default_interfaces(&self.mesh);
+        let Some(found) = found.filter(|found| *found != self.wired) else {
+            return;
+        };
+        log::info!("wired side: {} now", wired_words(&found));
+        self.wired = found;
     }
 
     /// Takes a new configuration; a bad one is refused and the old one stays. Whether it was taken.
@@ -86,6 +108,7 @@ impl Task {
             config.law = old.law;
         }
         config.release = old.release;
+        config.wired.clone_from(&old.wired);
         config.local_retransmission &= old.local_retransmission;
         self.config = config;
         true
@@ -138,6 +161,14 @@ impl Task {
             )),
             _ => Ok(()),
         }
+    }
+}
+
+/// The interfaces towards the Internet as they are told of.
+pub fn wired_words(wired: &[String]) -> String {
+    match wired {
+        [] => "unknown".into(),
+        some => some.join(" "),
     }
 }
 
@@ -195,6 +226,7 @@ mod tests {
             release: None,
             mesh: "lo".into(),
             wired: Vec::new(),
+            wired_found: Instant::now(),
         }
     }
 
@@ -212,6 +244,48 @@ mod tests {
             assert_eq!(task.says_to_pace().is_ok(), then == PACES);
         }
         std::fs::remove_file(&file).unwrap();
+    }
+
+    /// Else status tells for ever of the way to the Internet that there was at boot, or of none. Where no namespace can be
+    /// had (not root) it says so and shows nothing.
+    #[test]
+    fn the_wired_side_is_looked_for_again() {
+        let ip = |words: &str| {
+            let done = std::process::Command::new("ip")
+                .args(words.split(' '))
+                .status();
+            assert!(done.is_ok_and(|status| status.success()), "ip {words}");
+        };
+        let outcome = std::thread::spawn(move || {
+            if let Err(error) = nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET) {
+                eprintln!("not run: {error}");
+                return;
+            }
+            let file = file("wired", OBSERVES);
+            let mut task = task(&file);
+            std::fs::remove_file(&file).unwrap();
+            let began = Instant::now();
+            task.find_wired();
+            assert!(task.wired().is_empty());
+            for words in [
+                "link add eth0 type veth peer name far",
+                "link set far up",
+                "link set eth0 up",
+                "addr add 10.7.0.2/24 dev eth0",
+                "route add default via 10.7.0.1",
+            ] {
+                ip(words);
+            }
+            task.find_wired_again(began + WIRED_EVERY / 2);
+            assert!(task.wired().is_empty(), "seldom");
+            task.find_wired_again(Instant::now() + WIRED_EVERY);
+            assert_eq!(task.wired(), ["eth0"]);
+            task.config.wired = vec!["named".into()];
+            ip("link del eth0");
+            task.find_wired_again(Instant::now() + WIRED_EVERY * 3);
+            assert_eq!(task.wired(), ["eth0"], "only where none is named");
+        });
+        outcome.join().unwrap();
     }
 
     /// Else `meshpace try` ends a gateway that cannot start again.
