@@ -401,6 +401,51 @@ static void test_an_upload(void)
 	CHECK_EQUAL(tells, 2);
 }
 
+/* Of an upload that goes on for 300 segments from seq on, each acknowledged, the ACKs that count. */
+static uint32_t uploads(struct mp_endpoint *up, uint32_t seq, uint64_t now_ns)
+{
+	struct mp_segment data, pure;
+	uint32_t i, count = 0;
+
+	for (i = 0; i < 300; i++, seq += BYTES, now_ns += ms) {
+		data = packet(seq, 1, BYTES, now_ns);
+		pure = packet(1, seq + BYTES, 0, now_ns);
+		mp_endpoint_up_data(up, &data, false);
+		count += mp_endpoint_ack(up, &pure);
+	}
+	return count;
+}
+
+/* Else an upload of which more than 1 GiB passed unread seems to have no progress for 3 GiB, and has no part in the air. */
+static void test_an_upload_that_went_past_unread(void)
+{
+	uint32_t unread, eighth = (1u << 29) + 1;
+
+	for (unread = 1; unread < 6; unread++) {
+		struct mp_endpoint up = { 0 };
+		struct mp_segment data = packet(300 * BYTES + unread * eighth, 1, BYTES, 20300 * ms);
+		uint64_t delivered;
+
+		CHECK_EQUAL(uploads(&up, 0, 100 * ms), 300);
+		mp_endpoint_up_notifies(&up, &data);
+		delivered = up.progress.acked_bytes;
+		CHECK_EQUAL(uploads(&up, 300 * BYTES + unread * eighth, 20000 * ms), 300);
+		CHECK(up.progress.acked_bytes >= delivered + 300 * BYTES, "no progress of what goes on");
+		data.seq = up.sent.max_end;
+		CHECK(mp_endpoint_up_notifies(&up, &data), "it can be told");
+	}
+}
+
+/* A sender whose ACKs the mesh has lost for a while sends a window again of what is acknowledged here: nothing begins. */
+static void test_an_upload_that_is_sent_again(void)
+{
+	struct mp_endpoint up = { 0 };
+
+	uploads(&up, 0, 100 * ms);
+	CHECK_EQUAL(uploads(&up, 100 * BYTES, 20000 * ms), 300);
+	CHECK_EQUAL(up.progress.acked_bytes, 400 * BYTES);
+}
+
 /* Who sends too much can be told so again however much has come between, though numbers come round. */
 static void test_is_told_after_gigabytes(void)
 {
@@ -437,6 +482,8 @@ int main(int argc, char **argv)
 	test_what_is_forged_begins_nothing();
 	test_who_leaps_is_charged();
 	test_an_upload();
+	test_an_upload_that_went_past_unread();
+	test_an_upload_that_is_sent_again();
 	test_is_told_after_gigabytes();
 	return check_end();
 }

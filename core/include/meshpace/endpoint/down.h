@@ -13,11 +13,14 @@ MP_INLINE void mp_endpoint_down_begins(struct mp_endpoint *endpoint, uint32_t rt
 	endpoint->window_scale = (uint8_t)window_scale;
 }
 
-/* What becomes of data, before it counts as sent, where it is not known whether anybody answers. */
+/*
+ * What becomes of data, before it counts as sent, where it is not known whether anybody answers. Where all is acknowledged no
+ * more is sent again than what gets through as the window of a flow that nobody answers.
+ */
 MP_INLINE enum mp_unanswered_verdict mp_endpoint_down_judge(struct mp_endpoint *endpoint,
 							    const struct mp_segment *segment)
 {
-	if (mp_endpoint_is_elsewhere(endpoint, segment->seq))
+	if (mp_endpoint_is_elsewhere(endpoint, segment->seq, MP_UNANSWERED_WINDOW))
 		mp_endpoint_begins_anew(endpoint, segment->seq);
 	return mp_unanswered_judge(&endpoint->unanswered, endpoint->bytes, segment->payload_bytes,
 				   !mp_endpoint_is_idle(endpoint), segment->now_ns);

@@ -104,14 +104,14 @@ MP_INLINE void mp_endpoint_touch(struct mp_endpoint *endpoint, uint64_t now_ns)
 
 /*
  * Whether data lies where its sender cannot be by what is known of it: so much went past unread, such as while the daemon
- * stood still, that no ACK would ever fit again. Ahead that is beyond the largest window; back, where all is acknowledged,
- * beyond what gets through as the window of a flow that nobody answers.
+ * stood still, that no ACK would ever fit again. Ahead that is beyond the largest window; back, beyond what may be sent again of
+ * what is acknowledged here.
  */
-MP_INLINE bool mp_endpoint_is_elsewhere(const struct mp_endpoint *endpoint, uint32_t seq)
+MP_INLINE bool mp_endpoint_is_elsewhere(const struct mp_endpoint *endpoint, uint32_t seq, uint32_t back)
 {
-	uint32_t first = endpoint->progress.ack - MP_UNANSWERED_WINDOW;
+	uint32_t first = endpoint->progress.ack - back;
 
-	return endpoint->progress.seen && seq - first > MP_UNANSWERED_WINDOW + MP_TCP_WINDOW_MAX;
+	return endpoint->progress.seen && seq - first > back + MP_TCP_WINDOW_MAX;
 }
 
 /*
@@ -129,6 +129,7 @@ MP_INLINE void mp_endpoint_begins_anew(struct mp_endpoint *endpoint, uint32_t se
 	endpoint->storing = 0;
 	endpoint->unanswered.since_ns = 0;
 	endpoint->unanswered.from_bytes = endpoint->bytes;
+	endpoint->notified.waits = 0;
 }
 
 /* A packet comes from the mesh. Returns whether its host is to be noted as heard: not again so soon. */

@@ -8,10 +8,16 @@
 
 #include "endpoint.h"
 
-/* Data from the mesh passes: T1 at the wired side is now. asks: its sender wants to know RTT_wired. */
+/*
+ * Data from the mesh passes: T1 at the wired side is now. asks: its sender wants to know RTT_wired. Of what is acknowledged here
+ * a whole window may be sent again, whose ACKs were lost in the mesh.
+ */
 MP_INLINE void mp_endpoint_up_data(struct mp_endpoint *endpoint, const struct mp_segment *segment,
 				   bool asks)
 {
+	if (!mp_endpoint_is_answered(endpoint, segment->now_ns) &&
+	    mp_endpoint_is_elsewhere(endpoint, segment->seq, MP_TCP_WINDOW_MAX))
+		mp_endpoint_begins_anew(endpoint, segment->seq);
 	mp_echo_answer(&endpoint->echo, segment->echo, endpoint->data_ns, segment->now_ns);
 	mp_endpoint_data(endpoint, segment, segment->now_ns);
 	endpoint->pushed = (segment->flags & MP_TCP_PSH) != 0;
