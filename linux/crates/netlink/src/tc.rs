@@ -6,6 +6,7 @@ use crate::codec::{u32_at, Attributes, Request};
 
 const IFLA_IFNAME: u16 = 3;
 const IFLA_LINKINFO: u16 = 18;
+const IFLA_IFALIAS: u16 = 20;
 const IFLA_INFO_KIND: u16 = 1;
 const IFF_UP: u32 = 1;
 
@@ -81,6 +82,12 @@ pub fn make_ifb(interface: &str) -> Request {
         .nested(IFLA_LINKINFO, |it| {
             it.attribute(IFLA_INFO_KIND, &name("ifb"))
         })
+}
+
+/// What tells it from others whatever it is called.
+pub fn set_alias(index: i32, alias: &str) -> Request {
+    Request::set(libc::RTM_NEWLINK, &link_header(index, 0))
+        .attribute(IFLA_IFALIAS, alias.as_bytes())
 }
 
 pub fn set_up(index: i32) -> Request {

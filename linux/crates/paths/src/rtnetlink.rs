@@ -15,6 +15,7 @@ const IFLA_LINK: u16 = 5;
 const IFLA_QDISC: u16 = 6;
 const IFLA_MASTER: u16 = 10;
 const IFLA_LINKINFO: u16 = 18;
+const IFLA_IFALIAS: u16 = 20;
 const IFLA_EXT_MASK: u16 = 29;
 const IFLA_LINK_NETNSID: u16 = 37;
 const IFLA_INFO_KIND: u16 = 1;
@@ -46,6 +47,8 @@ const RTM_F_FIB_MATCH: u32 = 0x2000;
 pub(crate) struct Interface {
     pub index: u32,
     pub name: String,
+    /// Whatever somebody has written there.
+    pub alias: String,
     /// "bridge", "vlan", "batadv"...; empty for hardware.
     pub kind: String,
     /// The bridge or batman-adv interface that it is a port of.
@@ -164,6 +167,7 @@ pub(crate) fn parse_interface(body: &[u8]) -> Option<Interface> {
     for attribute in Attributes::after(body, IFINFOMSG)? {
         match attribute.kind {
             IFLA_IFNAME => interface.name = attribute.text(),
+            IFLA_IFALIAS => interface.alias = attribute.text(),
             IFLA_MASTER => interface.master = attribute.u32(),
             IFLA_LINK => interface.lower = attribute.u32(),
             IFLA_QDISC => interface.qdisc = attribute.text(),

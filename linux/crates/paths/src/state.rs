@@ -45,6 +45,22 @@ impl Interfaces {
         self.state(rtnetlink::interface_request(0, Some(name)))
     }
 
+    /// The interfaces of an alias (`ip link set alias`), whatever they are called now.
+    ///
+    /// # Errors
+    /// The kernel does not answer.
+    pub fn aliased(&mut self, alias: &str) -> io::Result<Vec<InterfaceState>> {
+        let mut found = Vec::new();
+        self.0.exchange(rtnetlink::interfaces_request(), |body| {
+            found.extend(rtnetlink::parse_interface(body).filter(|it| it.alias == alias));
+        })?;
+        let mut states = Vec::new();
+        for interface in found {
+            states.extend(self.numbered(interface.index as i32)?);
+        }
+        Ok(states)
+    }
+
     /// The interface of an index, whatever it is called now.
     ///
     /// # Errors

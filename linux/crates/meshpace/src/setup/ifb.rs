@@ -102,6 +102,7 @@ impl Ifb {
         let mut ask = |what, request| socket.exchange(request, |_| {}).context(what);
         ask("an ifb (kernel module ifb)", tc::make_ifb(&self.name))?;
         let index = system::interface_index(&self.name)?;
+        ask("an ifb", tc::set_alias(index, &alias(&self.name)))?;
         ask("an ifb", tc::set_up(index))?;
         let frame = u32::from(self.slot_bytes());
         let splitter = tc::make_splitter(index, SPLITTER, frame, SPLITTER_BYTES);
@@ -114,10 +115,13 @@ impl Ifb {
         Ok(())
     }
 
-    /// Whether it is there, takes packets and has the qdiscs that it was made with. What only HTB has lost its
-    /// classes tell.
+    /// Whether it is there, whatever somebody calls it now, takes packets and has the qdiscs that it was made with. What
+    /// only HTB has lost its classes tell.
     pub fn is_whole(&self, interfaces: &mut Interfaces) -> bool {
-        self.is_found_whole(interfaces.named(&self.name))
+        match self.index() {
+            0 => false,
+            index => self.is_found_whole(interfaces.numbered(index)),
+        }
     }
 
     /// What could not be looked at, as where there is no memory for an answer, is not given up with all that waits
@@ -139,21 +143,32 @@ fn slot_for(mtu: u32) -> u16 {
     (mtu.max(1500) + FRAME_HEADERS).min(u32::from(u16::MAX)) as u16
 }
 
-/// Takes an ifb away, with all that waits behind it; one that is not there is as good. What somebody else has of that
-/// name, or by that name beside its own, stays.
+/// By which one is known that somebody calls otherwise.
+fn alias(name: &str) -> String {
+    format!("meshpace {name}")
+}
+
+/// Takes an ifb away, with all that waits behind it, whatever it is called now; one that is not there is as good. What
+/// somebody else has of that name, or by that name beside its own, stays.
 pub fn remove(name: &str) -> Result<()> {
-    let found = Interfaces::open().and_then(|mut all| all.named(name));
-    let ours = |found: &InterfaceState| found.kind == "ifb" && found.name == name;
-    let Some(found) = found.context("netlink")?.filter(ours) else {
-        return Ok(());
-    };
+    let found = Interfaces::open().and_then(|mut all| {
+        let named = all.named(name)?.filter(|found| found.name == name);
+        let mut found = all.aliased(&alias(name))?;
+        found.extend(named);
+        Ok(found)
+    });
+    let mut found = found.context("netlink")?;
+    found.retain(|found| found.kind == "ifb");
     let mut socket = NetlinkSocket::open(Family::Route).context("netlink")?;
-    match socket.exchange(tc::remove_link(found.index), |_| {}) {
-        Err(error) if error.raw_os_error() != Some(libc::ENODEV) => {
-            Err(error).with_context(|| format!("removing {name}"))
+    for ifb in found {
+        match socket.exchange(tc::remove_link(ifb.index), |_| {}) {
+            Err(error) if error.raw_os_error() != Some(libc::ENODEV) => {
+                return Err(error).with_context(|| format!("removing {}", ifb.name));
+            }
+            _ => {}
         }
-        _ => Ok(()),
     }
+    Ok(())
 }
 
 /// A class's whole number.
@@ -182,6 +197,42 @@ mod tests {
         assert!(!Ifb::made_up(12).is_found_whole(Ok(None)), "it is gone");
         assert!(!Ifb::made_up(12).is_found_whole(Ok(Some(other.clone()))));
         assert!(Ifb::made_up(11).is_found_whole(Ok(Some(other))));
+    }
+
+    /// Else it is made again and again where somebody renames it, and each of them stays. Where no namespace can be had
+    /// (not root) it says so and shows nothing.
+    #[test]
+    fn one_that_is_called_otherwise_is_the_same() {
+        let ip = |words: &str| {
+            let done = std::process::Command::new("ip")
+                .args(words.split(' '))
+                .output();
+            let done = done.unwrap();
+            assert!(done.status.success(), "ip {words}");
+            String::from_utf8(done.stdout).unwrap()
+        };
+        let outcome = std::thread::spawn(move || {
+            if let Err(error) = nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET) {
+                eprintln!("not run: {error}");
+                return;
+            }
+            let (ifb, mut interfaces) = (Ifb::made_up(0), Interfaces::open().unwrap());
+            ifb.make().unwrap();
+            assert!(ifb.is_whole(&mut interfaces));
+            // Older kernels rename none that is up.
+            ip("link set mph7 down");
+            ip("link set mph7 name other");
+            assert!(!ifb.is_whole(&mut interfaces), "it is down");
+            ip("link set other up");
+            assert!(ifb.is_whole(&mut interfaces));
+            ip("link add mph7 type veth peer name far");
+            remove(&ifb.name).unwrap();
+            assert!(!ifb.is_whole(&mut interfaces));
+            let left = ip("-o link");
+            assert!(!left.contains("other"), "{left}");
+            assert!(left.contains("mph7"), "somebody else's: {left}");
+        });
+        outcome.join().unwrap();
     }
 
     /// Else what is refused behind one that was taken away is the end of the one that was made in its place, and so on.
