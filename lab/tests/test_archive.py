@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from pacelab import cli
 from pacelab.errors import InputError
 from pacelab.experiment import archive, catalogue, decide, definition, runner
 from pacelab.experiment.point_runs import PointRuns
 from pacelab.experiment.reproduce import Workers
 from pacelab.experiment.runner import Job, cost_s
+from pacelab.results import keep, pages
 from pacelab.scenario import resolve
 from pacelab.scenario.schema import Table
 from test_decide import EXPERIMENT, NOISY
@@ -161,6 +163,26 @@ def test_a_part_of_a_campaign_leaves_the_rest_there(
     archive.write(file, sorted(jobs, key=repr)[:3])
     assert file.read_bytes() == whole
     assert kept["runs"] == len(jobs)
+
+
+@pytest.mark.usefixtures("own")
+def test_figures_that_cannot_be_kept_take_no_runs_with_them(
+    stand_in: Callable[[str], Callable[[], int]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else days of runs would be lost by one figure that is there twice."""
+    stand_in(NOISY)
+    (tmp_path / "group").mkdir()
+    (tmp_path / "group" / pages.TEMPLATE).write_text("{{ rest() }}\n")
+    monkeypatch.setattr(pages, "RESULTS", tmp_path)
+    monkeypatch.setattr(keep, "RESULTS", tmp_path)
+
+    def refuses(*_: object) -> None:
+        raise InputError("two rows are of it")
+
+    monkeypatch.setattr(keep, "keep", refuses)
+    call = ["reproduce", "own", "--until-decided", "--budget", "1s", "--keep", "group"]
+    assert cli.main([*call, "--out", str(tmp_path / "out")]) == cli.USAGE
+    assert archive._read(tmp_path / "group" / archive.NAME)[1]
 
 
 @pytest.mark.parametrize("broken", [b"no archive", lzma.compress(b"[]"), lzma.compress(b"{}")])

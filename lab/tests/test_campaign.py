@@ -141,6 +141,26 @@ def test_out_folder(write: Callable[[str], str], tmp_path: Path) -> None:
     assert [(own / name).read_bytes() for name in ("scenario.svg", "scenario.png")] == before
 
 
+@pytest.mark.usefixtures("double")
+def test_a_report_says_of_each_result_what_it_was_made_with(
+    write: Callable[[str], str], tmp_path: Path
+) -> None:
+    """Else what an older simulator gave would seem to be of the one that ran last."""
+    out, program = tmp_path / "out", simulator.program()
+    files = []
+    for name in ("first", "second"):
+        program.write_text(program.read_text().replace("double", f"{name} double", 1))
+        simulator.program_hash.cache_clear()
+        files.append(Path(write(FILE)).rename(tmp_path / f"{name}.toml"))
+        assert cli.main(["run", str(files[-1]), "--out", str(out)]) == cli.DONE
+        made = f"meshpace-sim {simulator.program_hash()[:12]}"
+        assert made in (out / "report.html").read_text()
+    result = json.loads((out / "first" / "result.json").read_text())
+    page = (out / "report.html").read_text()
+    assert f"meshpace-sim {result['versions']['meshpace-sim']}" in page
+    assert page.count("meshpace-sim ") == 2
+
+
 BAD_CALLS: tuple[list[str], ...] = (
     [],
     ["fly"],

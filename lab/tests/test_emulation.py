@@ -13,10 +13,18 @@ import pytest
 from pacelab import scenario
 from pacelab.cli import main
 from pacelab.emulation import emulate, plan, run, validate
+from pacelab.emulation.processes import Processes
 from pacelab.emulation.programs import MESHPACE
 from pacelab.emulation.ready import Port, RadioKeys
 from pacelab.emulation.series import Series, quantiles_ms
+from pacelab.emulation.tcp_info import TcpSocket
+from pacelab.emulation.traffic import Ftp, Place
 from pacelab.errors import InconclusiveError
+from pacelab.results import tables
+from pacelab.results.comparison import comparison_rows
+from pacelab.results.measures import measured
+from pacelab.results.stats import Interval
+from pacelab.scenario.flows import Flow
 from pacelab.scenario.models import Scenario
 
 Document = dict[str, Any]
@@ -296,5 +304,45 @@ def test_the_comparisons_verdict(entries: list[Document], word: str) -> None:
 
 def test_a_ratio_has_the_intervals_of_both() -> None:
     value = validate.ratio({"mean": 90.0, "ci95": 9.0}, {"mean": 100.0, "ci95": 0.0})
+    assert value
     assert value["mean"] == pytest.approx(0.9)
     assert value["ci95"] == pytest.approx(0.09)
+
+
+def test_a_ratio_to_nothing_is_inconclusive() -> None:
+    """Else two sides that carry nothing would stand as a failure, and as NaN in the JSON."""
+    nothing: Interval = {"mean": 0.0, "ci95": 0.0}
+    some: Interval = {"mean": 9.0, "ci95": 1.0}
+    assert validate.ratio(nothing, nothing) is None
+    flows = [{"pacing": {"rate_pps": 100.0}, "rtt_ms": None}]
+    simulated = {"aggregate_kbps": nothing, "flows": flows}
+    unpaced = [{"flows": [{"pacing": {"rate_pps": 0.0}}]}]
+    emulated = {"aggregate_kbps": some, "flows": flows, "runs": unpaced, "lag_ms": {"p99": 0.5}}
+    scenario = next(validate.cases(quick=True)).scenario
+    entry = validate.compare(validate.Case("c", "gap", scenario, True), simulated, emulated)
+    assert validate.verdict(validate.judge([entry])) == "inconclusive"
+    _, ((_, _, _, ratio, interval, *_),) = comparison_rows({"comparison": [entry]})
+    assert (ratio, interval) == ("-", "-")
+
+
+@pytest.mark.parametrize("counted", [3, None])
+def test_a_kernel_that_counts_no_timeouts_had_not_none(counted: int | None, tmp_path: Path) -> None:
+    """Before Linux 6.7 nobody counts them: else such a machine would seem never to have had one."""
+    flow = Flow.model_validate({"from": "B", "to": "A", "name": "FTP"})
+    own = plan.FlowPlan("FTP", "B", "A", 5201, "down", "cubic", flow)
+    ftp = Ftp(own, Place({}, {}, Processes(tmp_path), tmp_path))
+    for time_s, timeouts in ((1.0, 0), (2.0, counted)):
+        known = None if counted is None else timeouts
+        ftp.sample(time_s, {"A": [], "B": [TcpSocket(4000, 5201, 0, 0, known, 1, 0, 10)]})
+    result = ftp.result(0.5, 3.0)
+    assert result["timeouts"] == counted
+    point = {"result": {"runs": [{"flows": [{"name": "FTP", **result}]}]}}
+    value = measured("timeouts", point)
+    assert (value and value["mean"]) == counted
+    assert tables.count_text(result["timeouts"], 1) == ("-" if counted is None else "3.0")
+
+
+def test_a_visitor_whose_pages_never_came_is_shown() -> None:
+    """Else the worst figure would be the one that a table leaves out."""
+    lost = {"name": "visitor", "pages": 0, "page_load_s": None}
+    assert tables._pages({"flows": [lost, {"name": "FTP"}]}) == "visitor: no page was loaded\n"

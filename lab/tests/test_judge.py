@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
-from pacelab.results.judge import judge
+from pacelab.results import keep
+from pacelab.results.judge import judge, verdict
 from pacelab.results.measures import Selection, measured
+from pacelab.results.sequential import ANYTIME, PLANNED
 from pacelab.results.stats import interval
+from pacelab.results.tables import check_line
 from pacelab.scenario.schema import Table
 
 UNSTATED = """over over_at over_variant at variant flows over_flows while over_while links
@@ -151,6 +154,62 @@ def test_at_every_value_or_at_some() -> None:
     assert judge({**every, "which": "some"}, outcome)["outcome"] == "passed"
     assert judge({**every, "at": [3]}, outcome)["outcome"] == "passed"
     assert judge({**every, "at": [7]}, outcome)["passed"] is None
+
+
+def _asked(system: str, rtts_ms: dict[int, list[float | None]]) -> list[Table]:
+    """Points by values, each with the round-trip times of its runs; None: nothing came back."""
+    points = [_point(system, value, [10.0] * len(own)) for value, own in rtts_ms.items()]
+    for point, own in zip(points, rtts_ms.values(), strict=True):
+        for run, ms in zip(point["result"]["runs"], own, strict=True):
+            run["flows"][0]["rtt_ms"] = None if ms is None else {"p50": ms, "p95": ms}
+    return points
+
+
+@pytest.mark.parametrize(
+    ("keys", "word", "unmeasured"),
+    [
+        ({"most": 30.0}, "not measured", [2]),  # at 2 nobody knows
+        ({"most": 5.0}, "failed", [2]),  # at 1 and 3 it is more, whatever it is at 2
+        ({"most": 30.0, "at": [1, 3]}, "passed", []),
+        ({"most": 30.0, "at": [1, 7]}, "passed", []),  # 7 was not run
+        ({"most": 30.0, "which": "some"}, "passed", [2]),
+        ({"most": 5.0, "which": "some"}, "not measured", [2]),
+        ({"trend": "rises"}, "passed", [2]),
+        ({"trend": "rises", "at": [1, 2]}, "not measured", [2]),
+        ({"trend": "rises", "at": [2, 3]}, "not measured", [2]),
+        ({"over": "NewReno", "margin": 0.2}, "not measured", [2]),
+        ({"over": "NewReno", "margin": 0.2, "at": [2]}, "not measured", [2]),
+    ],
+)
+def test_where_nothing_was_measured_nothing_holds(
+    keys: Table, word: str, unmeasured: list[int]
+) -> None:
+    """Else what holds where it was measured would be said of everywhere."""
+    times: dict[int, list[float | None]] = {1: [9.0, 9.1], 2: [None, None], 3: [12.0, 12.1]}
+    outcome = _outcome(*_asked("GAP", times), *_asked("NewReno", times))
+    judged = judge(_check(measure="rtt", **keys), outcome)
+    assert (judged["outcome"], judged["unmeasured"]) == (word, unmeasured)
+    assert judged["passed"] is {"passed": True, "failed": False}.get(word)
+    assert (verdict([judged]) == "undecided") == (word == "not measured")
+    assert ("nothing to measure at 2" in check_line(judged)) == bool(unmeasured)
+    rows = keep._of_check(judged, 2, "even:000000000000")
+    assert [row["text"] for row in rows if row["value"] is None] == ["not measured"] * len(
+        unmeasured
+    )
+    anytime = judge(_check(measure="rtt", **keys), outcome, ANYTIME)
+    assert anytime["outcome"] in ("undecided", "not measured")
+
+
+def test_a_gain_over_nothing_is_none() -> None:
+    """Else two systems that carry nothing would be alike, or the first runs divide by 0."""
+    nothing = _outcome(_point("GAP", None, [0.0] * 12), _point("NewReno", None, [0.0] * 12))
+    for test in (PLANNED, ANYTIME):
+        judged = judge(_check(over="NewReno", margin=0.1, least=0.0), nothing, test)
+        assert judged["outcome"] == "not measured"
+    late = [0.0] * 12 + [10.0] * 4
+    outcome = _outcome(_point("GAP", None, late), _point("NewReno", None, late))
+    first = judge(_check(over="NewReno", margin=0.1), outcome, ANYTIME, count=12)
+    assert (first["outcome"], first["measured"]) == ("not measured", [])
 
 
 def test_trend_and_another_value() -> None:

@@ -432,6 +432,42 @@ def test_runs_are_kept(
     assert pages.stale_pages(results) == []
 
 
+@pytest.mark.parametrize(
+    ("page", "error"),
+    [
+        ('{{ table("own", "{goodput}") }}\n', 'would not show "new"; add {{ rest() }}'),
+        ('{{ note("new") }}\n', 'would not show "new"'),
+        ("{{ claims() }}\n", 'no scenario states "new"'),
+        ('{{ tabel("new") }}\n', "'tabel' is undefined"),
+    ],
+)
+def test_what_the_page_would_not_show_is_refused_before_the_runs(
+    page: str,
+    error: str,
+    results: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    double: Callable[[], int],
+) -> None:
+    """Else it would be said days later, when all is measured."""
+    monkeypatch.setattr(pages, "RESULTS", results)
+    monkeypatch.setattr(keep, "RESULTS", results)
+    file = results.parent / "two.toml"
+    file.write_text('title = "Two"\n[[flow]]\nfrom = "B"\nto = "A"\n')
+    (results / "group" / "page.md").write_text(page)
+    assert cli.main(["run", str(file), "--keep", "group/new"]) == cli.USAGE
+    said = capsys.readouterr().err
+    assert error in said
+    assert said.count("\n") == 1
+    assert double() == 0
+    shown = '{{ table("own", "{goodput}") }}\n{{ listing("new") }}\n'
+    (results / "group" / "page.md").write_text(shown)
+    assert cli.main(["run", str(file), str(file), "--keep", "group/new"]) == cli.USAGE
+    assert "the same title" in capsys.readouterr().err
+    assert double() == 0
+    assert cli.main(["run", str(file), "--keep", "group/new"]) == cli.DONE
+
+
 def test_what_is_kept_is_of_the_tree_that_the_runs_began_with(
     results: Path, monkeypatch: pytest.MonkeyPatch, double: Callable[[], int]
 ) -> None:

@@ -170,6 +170,8 @@ def _run(arguments: argparse.Namespace) -> int:
         raise InputError("--out: two files of the same name would share a folder; rename one")
     kept = _kept(arguments)
     scenarios = [load(file, settings) for file in arguments.files]
+    if kept and len({scenario.title for scenario in scenarios}) < len(scenarios):
+        raise InputError("--keep: two files have the same title, by which figures go; change one")
     out = _folder(arguments.out) if arguments.out else None
     seeds = range(1, arguments.seeds + 1)
     jobs = [
@@ -337,12 +339,13 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     else:
         _print_cost(experiments)
         outcomes = reproduce(experiments, workers)
-    if kept:
-        for outcome in outcomes:
-            keep(outcome, kept, _command(arguments, outcome["id"]))
-        write_pages()
-    if stored:
-        archive.write(stored, jobs)
+    try:
+        if kept:
+            for outcome in outcomes:
+                keep(outcome, kept, _command(arguments, outcome["id"]))
+    finally:  # whatever is wrong with the figures, days of runs are not lost with them
+        if stored:
+            archive.write(stored, jobs)
     for outcome in outcomes:
         write_outcome(outcome, out)
     page = write_report(out)
@@ -352,6 +355,8 @@ def _reproduce(arguments: argparse.Namespace) -> int:
         for outcome in outcomes:
             print(f"{tables.outcome_table(outcome)}\nverdict: {outcome['verdict']}\n")
         print(f"report: {page}")
+    if kept:
+        write_pages()
     return DONE
 
 

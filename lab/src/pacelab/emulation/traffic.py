@@ -100,6 +100,7 @@ class Ftp(Iperf):
     def __init__(self, plan: FlowPlan, place: Place) -> None:
         super().__init__(plan, place)
         self.retransmits, self.timeouts = Series(), Series()
+        self.counts_timeouts = True
         self.rtts: list[tuple[float, float]] = []
         self.most_cwnd_segments = 0
         self.sender_port = 0
@@ -118,15 +119,17 @@ class Ftp(Iperf):
             data = max(here, key=lambda s: s.acked_bytes)
             self.sender_port = data.local_port
             self.retransmits.add(time_s, data.retransmits)
+            self.counts_timeouts = data.timeouts is not None
             self.timeouts.add(time_s, data.timeouts or 0)
             self.most_cwnd_segments = max(self.most_cwnd_segments, data.cwnd_segments)
             if data.rtt_us:
                 self.rtts.append((time_s, data.rtt_us / 1e6))
 
     def result(self, begin_s: float, end_s: float) -> Counted:
+        timeouts = round(self.timeouts.between(begin_s, end_s))
         return {
             "retransmits": round(self.retransmits.between(begin_s, end_s)),
-            "timeouts": round(self.timeouts.between(begin_s, end_s)),
+            "timeouts": timeouts if self.counts_timeouts else None,
             "rtt_ms": quantiles_ms([rtt for t, rtt in self.rtts if begin_s <= t <= end_s]),
             "most_cwnd_segments": self.most_cwnd_segments,
         }

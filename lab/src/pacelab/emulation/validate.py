@@ -106,10 +106,12 @@ def _emulate(scenario: Scenario, seeds: Sequence[int]) -> Table | None:
     return summarize_emulated(scenario, runs) if runs else None
 
 
-def ratio(over: Interval, under: Interval) -> Interval:
-    """A quotient of means with its 95% interval, to first order, of independent means."""
+def ratio(over: Interval, under: Interval) -> Interval | None:
+    """A quotient of means with its 95% interval, to first order, of independent means; None: it
+    is to nothing.
+    """
     if not under["mean"]:
-        return {"mean": math.nan, "ci95": None}
+        return None
     value = over["mean"] / under["mean"]
     if not over["mean"] or over["ci95"] is None or under["ci95"] is None:
         return {"mean": value, "ci95": None}
@@ -146,7 +148,7 @@ def _interval_ratio(simulated: Table, emulated: Table) -> float | None:
             continue
         for run in emulated["runs"]:
             pacing = run["flows"][index]["pacing"]
-            if pacing:
+            if pacing and pacing["rate_pps"]:
                 ratios.append(flow["pacing"]["rate_pps"] / pacing["rate_pps"])
     return statistics.median(ratios) if ratios else None
 

@@ -26,6 +26,11 @@ def _abouts(folder: Path) -> dict[str, dict[str, Any]]:
     return {about["id"]: about for about in found}
 
 
+def is_stated(experiment: str) -> bool:
+    """Whether a scenario states what an experiment claims."""
+    return experiment in _abouts(SCENARIOS)
+
+
 def _order(record: Record) -> list[tuple[int, str]]:
     """gap-fig9 before gap-fig10."""
     return [(int(p) if p.isdecimal() else -1, p) for p in re.split(r"(\d+)", record.experiment)]

@@ -24,12 +24,12 @@ def comparison_rows(document: Table) -> tuple[list[str], list[list[str]]]:
         if emulated is None:
             lines.append([*line, "late", "-", "-", _rtt(simulated), "-", "-"])
             continue
-        interval = entry["interval_ratio"]
+        interval, ratio = entry["interval_ratio"], entry["goodput_ratio"]
         lines.append(
             [
                 *line,
                 with_interval(emulated["aggregate_kbps"]),
-                with_interval(entry["goodput_ratio"], 2),
+                "-" if ratio is None else with_interval(ratio, 2),
                 "-" if interval is None else f"{interval:.2f}",
                 _rtt(simulated),
                 _rtt(emulated),

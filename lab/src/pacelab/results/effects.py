@@ -40,6 +40,11 @@ class Effect:
         return Effect(self.gap[:count], self.scale[:count], self.seeds[:count])
 
     @property
+    def is_known(self) -> bool:
+        """Whether there are seeds, and something to which the gap is relative."""
+        return bool(len(self) and np.mean(self.scale))
+
+    @property
     def value(self) -> float:
         """The estimate."""
         return float(np.mean(self.gap) / np.mean(self.scale))

@@ -71,12 +71,18 @@ def _base_key(check: Table, at: Any) -> Key:
 
 def points_of(check: Table, outcome: Table) -> list[Key]:
     """The points that a check looks at, each once."""
-    found: list[Key] = []
-    for at in check["at"] or outcome["values"]:
-        keys = [_key(check, at), *([_base_key(check, at)] if compares(check) else [])]
-        if all(find(outcome, *key) for key in keys):
-            found += [key for key in keys if key not in found]
-    return found
+    places = _places_of(check, outcome)
+    return list(dict.fromkeys(key for at in places for key in _keys(check, at)))
+
+
+def _keys(check: Table, at: Any) -> list[Key]:
+    return [_key(check, at), *([_base_key(check, at)] if compares(check) else [])]
+
+
+def _places_of(check: Table, outcome: Table) -> list[Any]:
+    """The values at which all that a check looks at was run, of those at which it looks."""
+    at_all = check["at"] or outcome["values"]
+    return [at for at in at_all if all(find(outcome, *key) for key in _keys(check, at))]
 
 
 def _selections(check: Table) -> tuple[Selection, Selection]:
@@ -91,10 +97,10 @@ def _selections(check: Table) -> tuple[Selection, Selection]:
 
 
 def _effect(check: Table, outcome: Table, at: Any, singles: Singles) -> Effect | None:
-    """What a check looks at, seed by seed; None where there is nothing."""
-    point = find(outcome, *_key(check, at))
-    if point is None:
-        return None
+    """What a check looks at, seed by seed, of points that were run; None where nothing is asked.
+    Where nothing could be measured, or a ratio is to nothing, it is of no seeds.
+    """
+    point = _point(outcome, _key(check, at))
     if check["measure"] == "reference":
         known = _known(outcome, point, at)
         values = singles.values(point, "goodput", Selection())
@@ -104,17 +110,21 @@ def _effect(check: Table, outcome: Table, at: Any, singles: Singles) -> Effect |
     values = singles.values(point, name, own)
     if not compares(check):
         return paired.mean_effect(values)
-    other = find(outcome, *_base_key(check, at))
-    if other is None:
-        return None
-    return paired.comparison(name, values, singles.values(other, name, others))
+    bases = singles.values(_point(outcome, _base_key(check, at)), name, others)
+    return paired.comparison(name, values, bases)
+
+
+def _point(outcome: Table, key: Key) -> Table:
+    point = find(outcome, *key)
+    assert point is not None, "the caller has seen to it"
+    return point
 
 
 def _figure(check: Table, outcome: Table, at: Any) -> Interval | None:
-    """What a check looks at where there are no runs to pair: figures of whole points."""
-    point = find(outcome, *_key(check, at))
-    if point is None:
-        return None
+    """What a check looks at where there are no runs to pair: figures of whole points, which were
+    run; None where nothing could be measured.
+    """
+    point = _point(outcome, _key(check, at))
     if check["measure"] == "flow_difference":
         return _flow_difference(point)
     if check["measure"] == "reference":
@@ -126,8 +136,7 @@ def _figure(check: Table, outcome: Table, at: Any) -> Interval | None:
     value = measured(name, point, own)
     if not compares(check) or value is None:
         return value
-    other = find(outcome, *_base_key(check, at))
-    base = measured(name, other, others) if other else None
+    base = measured(name, _point(outcome, _base_key(check, at)), others)
     return apart(name, value, base) if base is not None else None
 
 
@@ -148,20 +157,34 @@ Places = list[tuple[Any, Effect]]
 
 
 def effects_of(check: Table, outcome: Table, singles: Singles, count: int | None = None) -> Places:
-    """Value and effect at each place where a check has any, of so many seeds at most."""
-    at_all = check["at"] or outcome["values"]
-    found = [(at, _effect(check, outcome, at, singles)) for at in at_all]
+    """Value and effect at each place that a check asks of, of so many seeds at most."""
+    found = [(at, _effect(check, outcome, at, singles)) for at in _places_of(check, outcome)]
     first = [(at, e if count is None else e.first(count)) for at, e in found if e is not None]
-    return [(at, effect) for at, effect in first if len(effect)]
+    # The first seeds of a base may all be 0, though others are not.
+    return [(at, effect if effect.is_known else effect.first(0)) for at, effect in first]
+
+
+def _measured(places: Places) -> Places:
+    """Those where anything was measured."""
+    return [(at, effect) for at, effect in places if len(effect)]
 
 
 def looked_at(check: Table, places: Places) -> list[Effect]:
     """What the verdict of a check looks at: each place, or the step from the first to the last."""
-    effects = [effect for _, effect in places]
+    effects = [effect for _, effect in _measured(places)]
     if not check["trend"]:
         return effects
-    stepped = [step(effects[0], effects[-1])] if len(effects) > 1 else []
+    ends = [effect for _, effect in (*places[:1], *places[1:][-1:])]
+    stepped = [step(*ends)] if len(ends) == 2 and all(map(len, ends)) else []
     return [effect for effect in stepped if len(effect)]
+
+
+def _despite_missing(check: Table, word: str) -> str:
+    """An outcome by the places where anything was measured, where at others nothing was: what one
+    place is enough for stands.
+    """
+    enough = FAILED if check["which"] == "every" else PASSED
+    return word if check["trend"] or word in (enough, UNDECIDED) else MISSING
 
 
 def outcome_after(check: Table, places: Places, test: Test) -> tuple[str, int]:
@@ -170,7 +193,10 @@ def outcome_after(check: Table, places: Places, test: Test) -> tuple[str, int]:
     if not effects:
         return MISSING, 0
     words = words_of(check, effects, test)
-    decided = next((i for i, word in enumerate(words) if word != UNDECIDED), len(words) - 1)
+    if len(_measured(places)) < len(places):
+        words = [_despite_missing(check, word) for word in words]
+    enough = (FAILED, PASSED, ALIKE)
+    decided = next((i for i, word in enumerate(words) if word in enough), len(words) - 1)
     return words[decided], decided + 1
 
 
@@ -198,7 +224,8 @@ def judge(
 
     Of the first ``count`` seeds, or all. ``passed`` is None for what is undecided, was not measured
     or is stated without a criterion; ``seeds`` is how many runs its outcome is of, ``without`` how
-    many more there are in which nothing was to be measured.
+    many more there are in which nothing was to be measured, ``unmeasured`` the values at which
+    there was nothing in any.
     """
     places = effects_of(check, outcome, singles or Singles(), count) if has_runs(check) else []
     paired_runs = max((len(effect) for _, effect in places), default=0)
@@ -208,10 +235,12 @@ def judge(
     word, seeds = outcome_after(check, places, test)
     if not is_judged(check):
         word, seeds = STATED, paired_runs
-    found = [(at, effect.first(seeds or paired_runs)) for at, effect in places]
-    entries = [_entry(at, effect, test) for at, effect in found]
-    least = min((len(effect) for _, effect in places), default=0)
-    return {**_judged(check, entries, word, seeds), "without": runs - least if least else 0}
+    there = _measured(places)
+    found = [(at, effect.first(seeds or paired_runs)) for at, effect in there]
+    entries = [_entry(at, effect, test) for at, effect in found if effect.is_known]
+    least = min((len(effect) for _, effect in there), default=0)
+    judged = _judged(check, entries, word, seeds, [at for at, e in places if not len(e)])
+    return {**judged, "without": runs - least if least else 0}
 
 
 def _runs(check: Table, outcome: Table, count: int | None) -> int:
@@ -231,13 +260,22 @@ def _entry(at: Any, effect: Effect, test: Test) -> Table:
     return {"at": at, "value": value, "ci95": width if math.isfinite(width) else None, **ends}
 
 
+def _is_asked(check: Table, outcome: Table, at: Any) -> bool:
+    """Whether something is known from elsewhere where a check asks for that."""
+    if check["measure"] != "reference":
+        return True
+    return _known(outcome, _point(outcome, _key(check, at)), at) is not None
+
+
 def _judge_figures(check: Table, outcome: Table) -> Table:
     """Of what has no runs to pair: figures of whole points, with their own intervals."""
-    places = check["at"] or outcome["values"]
-    found = [(at, _figure(check, outcome, at)) for at in places]
-    there = [(at, figure) for at, figure in found if figure is not None]
+    asked = [at for at in _places_of(check, outcome) if _is_asked(check, outcome, at)]
+    found = [(at, _figure(check, outcome, at)) for at in asked]
+    there = [(at, f) for at, f in found if f is not None and math.isfinite(f["mean"])]
     figures = [figure for _, figure in there]
-    if not figures or (check["trend"] and len(figures) < 2):
+    unmeasured = [at for at in asked if at not in [at for at, _ in there]]
+    ends_lack = len(figures) < 2 or asked[0] in unmeasured or asked[-1] in unmeasured
+    if not figures or (check["trend"] and ends_lack):
         word = MISSING
     elif not is_judged(check):
         word = STATED
@@ -245,17 +283,21 @@ def _judge_figures(check: Table, outcome: Table) -> Table:
         word = UNDECIDED  # one run does not tell how far another would be from it
     else:
         word = word_of_figures(check, figures)
+        word = _despite_missing(check, word) if unmeasured else word
     entries = [{"at": at, "value": f["mean"], "ci95": f["ci95"]} for at, f in there]
-    return _judged(check, entries, word, outcome.get("seeds"))
+    return _judged(check, entries, word, outcome.get("seeds"), unmeasured)
 
 
-def _judged(check: Table, entries: Sequence[Table], word: str, seeds: int | None) -> Table:
+def _judged(
+    check: Table, entries: Sequence[Table], word: str, seeds: int | None, unmeasured: Sequence[Any]
+) -> Table:
     # What claims no more than to be alike is met by that.
     met = {PASSED: True, FAILED: False, ALIKE: only_margin(check)}
     return {
         **check,
         "measured": list(entries),
         "seeds": seeds,
+        "unmeasured": list(unmeasured),
         "outcome": word,
         "passed": met.get(word),
     }
@@ -264,7 +306,10 @@ def _judged(check: Table, entries: Sequence[Table], word: str, seeds: int | None
 def verdict(checks: Sequence[Table]) -> str:
     """holds / partly / does not hold / undecided, from the checks that could be judged."""
     passed = [check["passed"] for check in checks if check["passed"] is not None]
-    undecided = any(check["outcome"] == UNDECIDED for check in checks)
+    undecided = any(
+        check["outcome"] == UNDECIDED or (check["outcome"] == MISSING and check.get("unmeasured"))
+        for check in checks
+    )
     if not passed:
         return UNDECIDED if undecided else "not judged"
     if all(passed):

@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from pacelab.errors import InputError, nearest
 from pacelab.results.host_tables import UNSERVED, host_figures, unserved_hosts
+from pacelab.results.judge import MISSING
 from pacelab.results.law import LAWS, Tree, present_tree, stated
 from pacelab.results.measures import MEASURES, Measure, measured
-from pacelab.results.pages import RESULTS, TEMPLATE
+from pacelab.results.pages import RESULTS, TEMPLATE, check_shown
 from pacelab.results.paired import Singles
 from pacelab.results.record import NAME, SCHEMA, write_record
 from pacelab.results.stats import Interval
@@ -36,7 +37,10 @@ class Target(NamedTuple):
 
 
 def target(text: str, ids: Sequence[str]) -> Target:
-    """Group and name of ``--keep GROUP`` or ``--keep GROUP/NAME``, before runs begin."""
+    """Group and name of ``--keep GROUP`` or ``--keep GROUP/NAME``, before runs begin.
+
+    InputError for what could not be kept when they have ended, days later.
+    """
     group, _, name = text.partition("/")
     groups = [file.parent.name for file in RESULTS.glob(f"*/{TEMPLATE}")]
     if group not in groups:
@@ -47,6 +51,8 @@ def target(text: str, ids: Sequence[str]) -> Target:
         raise InputError(f"--keep {text}: one name for {len(ids)} experiments; give the group only")
     if not name and not ids:
         raise InputError(f"--keep {text}: these runs have no id; give GROUP/NAME")
+    for experiment in ids or [name]:
+        check_shown(RESULTS / group, name or experiment, experiment)
     return Target(group, name or None, present_tree())
 
 
@@ -152,6 +158,11 @@ def _of_check(check: Table, seeds: int, law: str) -> list[Table]:
         at = {"variant": f"at {m['at']}"} if many else {}
         n = check["seeds"] or seeds
         rows.append({**at, **row, "n": n, "verdict": check["outcome"], "law": law})
+    # A criterion of what was not run is not of these figures; one of what gave none is.
+    lack = {"figure": check["text"], "unit": unit, "value": None, "text": MISSING}
+    for value in check.get("unmeasured") or []:
+        at = {} if value is None else {"variant": f"at {value}"}
+        rows.append({**at, **lack, "n": seeds, "verdict": check["outcome"], "law": law})
     return rows
 
 

@@ -194,7 +194,8 @@ def _count(key: Count) -> Any:
 
     def of(run: Run, selection: Selection) -> float | None:
         counts = [run["flows"][i][key] for i in _chosen(run, selection)]
-        return float(sum(c for c in counts if c is not None)) if counts else None
+        known = [c for c in counts if c is not None]
+        return float(sum(known)) if known else None
 
     return _per_run(of)
 

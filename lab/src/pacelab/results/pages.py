@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pacelab.errors import InputError, nearest
-from pacelab.results.claims import claims
+from pacelab.results.claims import claims, is_stated
 from pacelab.results.law import ROOT, is_of, present_laws
 from pacelab.results.markdown import Marks, cross_table, filled, list_table, stamp
 from pacelab.results.record import Record, read_group
@@ -111,6 +111,48 @@ def _group_page(folder: Path, laws: dict[str, str]) -> tuple[str, _Group]:
         where = f"{folder.name}/{TEMPLATE}"
         raise InputError(f'{where}: does not show "{left[0]}"; add {{{{ rest() }}}}')
     return page, group
+
+
+class _Asked:
+    """What the text of a page asks for, of results that are not there yet."""
+
+    def __init__(self) -> None:
+        self.named: set[str] = set()
+        self.takes_rest = False
+        self.takes_claims = False
+
+    def show(self, name: str, *_words: Any, **_options: Any) -> str:
+        self.named.add(name)
+        return ""
+
+    def note(self, _name: str) -> str:
+        return ""  # beside figures it shows none of them
+
+    def rest(self) -> str:
+        self.takes_rest = True
+        return ""
+
+    def claims(self) -> str:
+        self.takes_claims = True
+        return ""
+
+
+def check_shown(folder: Path, name: str, experiment: str) -> None:
+    """That a group's page would show results of a name, of an experiment; InputError otherwise."""
+    asked = _Asked()
+    calls = {"table": asked.show, "listing": asked.show, "show": asked.show}
+    others = {"note": asked.note, "rest": asked.rest, "claims": asked.claims}
+    _render(folder / TEMPLATE, {**calls, **others})
+    where = f"{folder.name}/{TEMPLATE}"
+    if asked.takes_claims and not is_stated(experiment):
+        raise InputError(
+            f'--keep: {where} has claims, and no scenario states "{experiment}"; give another group'
+        )
+    if not (asked.takes_claims or asked.takes_rest or name in asked.named):
+        raise InputError(
+            f'--keep: {where} would not show "{name}"; add {{{{ rest() }}}} or {{{{ show("{name}") '
+            "}} there, or give a name that it shows"
+        )
 
 
 def _heading(page: str) -> str:

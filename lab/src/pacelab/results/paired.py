@@ -52,11 +52,11 @@ def above_known(values: BySeed, known: float) -> Effect:
     return Effect(mean.gap - known, np.full_like(mean.gap, known), mean.seeds)
 
 
-def comparison(name: str, values: BySeed, bases: BySeed) -> Effect | None:
+def comparison(name: str, values: BySeed, bases: BySeed) -> Effect:
     """How far a measure lies above a base: relative to it, or absolute if the measure is so.
 
-    Of the seeds that both have. None over a base of 0. Less than half an event in a run counts as
-    that much in a base.
+    Of the seeds that both have; it is not known over a base of 0. Less than half an event in a run
+    counts as that much in a base.
     """
     seeds = tuple(sorted(values.keys() & bases.keys()))
     base = np.array([bases[seed] for seed in seeds])
@@ -65,4 +65,4 @@ def comparison(name: str, values: BySeed, bases: BySeed) -> Effect | None:
     if measure.absolute or not seeds:
         return Effect(gap, np.ones_like(gap), seeds)
     scale = np.maximum(base, LEAST_COUNT) if measure.counts else base
-    return Effect(gap, scale, seeds) if np.mean(scale) else None
+    return Effect(gap, scale, seeds)

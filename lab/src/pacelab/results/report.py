@@ -13,7 +13,17 @@ from pacelab.errors import InputError
 from pacelab.names import natural
 from pacelab.results.comparison import comparison_rows
 from pacelab.results.figures import comparison_figure, outcome_figure, result_figure, save, shown
-from pacelab.results.tables import measured_text, needs_text, outcome_rows, ping_text, with_interval
+from pacelab.results.judge import MISSING
+from pacelab.results.tables import (
+    count_text,
+    measured_text,
+    needs_text,
+    outcome_rows,
+    pages_text,
+    ping_text,
+    unmeasured_text,
+    with_interval,
+)
 from pacelab.results.verdicts import ALIKE, FAILED, PASSED, UNDECIDED, present_word
 from pacelab.scenario.schema import Table
 
@@ -61,26 +71,24 @@ def write_report(folder: Path, *, strict: bool = False) -> Path:
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder; give one that pacelab wrote results into")
     sections: list[Table] = []
-    versions: Table = {}
     files = sorted(folder.glob(f"*/{RESULT}"), key=lambda file: natural(file.parent.name))
     for file in files:
         try:
-            section, of_section = _section_of(file)
+            section = _section_of(file)
         except InputError as error:
             if strict:
                 raise
             sys.stderr.write(f"pacelab: not in the report: {error}\n")
             continue
         sections.append(section)
-        versions |= of_section
     if not sections:
         raise InputError(f"{folder}: holds no results; run pacelab reproduce or pacelab run --out")
-    page = _render(sections, versions)
+    page = _render(sections)
     (folder / REPORT).write_text(page, encoding="utf-8")
     return folder / REPORT
 
 
-def _section_of(file: Path) -> tuple[Table, Table]:
+def _section_of(file: Path) -> Table:
     document = _read(file)
     try:
         return _section(document, file)
@@ -98,15 +106,16 @@ def _read(file: Path) -> Table:
     return document
 
 
-def _section(document: Table, file: Path) -> tuple[Table, Table]:
-    """What the page shows of a result or an outcome, and the versions in it."""
+def _section(document: Table, file: Path) -> Table:
+    """What the page shows of a result or an outcome, with the versions that it was made with."""
     name = file.parent.name
     kinds = {"points": _outcome_section, "comparison": _comparison_section}
     make = next((kinds[key] for key in kinds if key in document), _result_section)
     section, versions = make(document)
     ids = [picture["id"] for picture in _pictures(document)] if "about" in document else [name]
     svgs = [_svg(file.with_name(f"{i}.svg")) for i in ids]
-    return {**EMPTY, **section, "id": name, "svgs": svgs}, versions
+    made_with = ", ".join(f"{of} {version}" for of, version in versions.items())
+    return {**EMPTY, **section, "id": name, "svgs": svgs, "versions": made_with}
 
 
 def _svg(file: Path) -> str:
@@ -181,7 +190,8 @@ def _in_short(checks: Sequence[Table]) -> str:
     judged = sum(word in (PASSED, FAILED, ALIKE, UNDECIDED) for word in words)
     first = measured_text(checks[0]) if checks else ""
     count = f"{sum(check['passed'] is True for check in checks)} of {judged} criteria"
-    count += f", {words.count(UNDECIDED)} undecided" if UNDECIDED in words else ""
+    for word in (UNDECIDED, MISSING):
+        count += f", {words.count(word)} {word}" if word in words else ""
     return f"{count}; {checks[0]['text']}: {first}" if first else count
 
 
@@ -213,7 +223,9 @@ def _check_row(check: Table) -> Table:
     style = word if word in (PASSED, FAILED, ALIKE, UNDECIDED) else ""
     return {
         "text": check["text"],
-        "measured": "; ".join(t for t in (measured_text(check), needs_text(check)) if t),
+        "measured": "; ".join(
+            t for t in (measured_text(check), unmeasured_text(check), needs_text(check)) if t
+        ),
         "word": word,
         "style": style,
     }
@@ -230,7 +242,7 @@ def _result_section(result: Table) -> tuple[Table, Table]:
             flow["law"],
             with_interval(flow["goodput_kbps"], 1),
             f"{flow['retransmits']:.1f}",
-            f"{flow['timeouts']:.1f}",
+            count_text(flow["timeouts"], 1),
         ]
         for flow in result["flows"]
     ]
@@ -244,9 +256,8 @@ def _result_section(result: Table) -> tuple[Table, Table]:
     ]
     total = [["all flows", with_interval(result["aggregate_kbps"], 1)], *fairness]
     for flow in result["flows"]:
-        if flow.get("page_load_s"):
-            pages = f"{with_interval(flow['page_load_s'], 2)} ({flow['pages']} pages)"
-            total.append([f"{flow['name']}: seconds a page", pages])
+        if "pages" in flow:
+            total.append([f"{flow['name']}: web pages", pages_text(flow)])
     for ping in result.get("pings", []):
         total.append([f"ping {ping['from']} > {ping['to']}", ping_text(ping)])
     if "lag_ms" in result:
@@ -264,7 +275,7 @@ def _result_section(result: Table) -> tuple[Table, Table]:
     }, result["versions"]
 
 
-def _render(sections: Sequence[Table], versions: Table) -> str:
+def _render(sections: Sequence[Table]) -> str:
     from jinja2 import Environment, PackageLoader
 
     environment = Environment(loader=PackageLoader("pacelab.results", "."), autoescape=True)
@@ -272,5 +283,5 @@ def _render(sections: Sequence[Table], versions: Table) -> str:
     verdicts = [section["verdict"] for section in sections]
     counts = {word: verdicts.count(word) for word in STYLES if word in verdicts}
     return environment.get_template("report.html").render(
-        title=title, sections=sections, versions=versions, counts=counts, styles=STYLES
+        title=title, sections=sections, counts=counts, styles=STYLES
     )

@@ -27,7 +27,7 @@ class Counted(TypedDict):
     """What is counted of a flow at its ends, by the kind of its traffic."""
 
     retransmits: int
-    timeouts: int
+    timeouts: int | None  # None: a kernel that does not count them
     rtt_ms: Rtt | None
     sent_bytes: NotRequired[float]  # of cbr
     transfers: NotRequired[list[tuple[float, float]]]  # of files: bytes and seconds of each

@@ -48,7 +48,7 @@ def result_table(result: Table) -> str:
             flow["law"],
             with_interval(flow["goodput_kbps"]),
             f"{flow['retransmits']:.0f}",
-            f"{flow['timeouts']:.1f}",
+            count_text(flow["timeouts"], 1),
             f"{flow['rtt_ms']['p50']:.0f}/{flow['rtt_ms']['p95']:.0f}" if flow["rtt_ms"] else "-",
         ]
         for flow in result["flows"]
@@ -82,14 +82,22 @@ def result_table(result: Table) -> str:
     )
 
 
+def count_text(count: float | None, digits: int) -> str:
+    """A count, or "-" where nobody counted."""
+    return "-" if count is None else f"{count:.{digits}f}"
+
+
 def _pages(result: Table) -> str:
     """A line for each flow of web pages."""
-    lines = [
-        f"{flow['name']}: {with_interval(flow['page_load_s'], 2)} s a page, {flow['pages']} pages\n"
-        for flow in result["flows"]
-        if flow.get("page_load_s")
-    ]
+    lines = [f"{flow['name']}: {pages_text(flow)}\n" for flow in result["flows"] if "pages" in flow]
     return "".join(lines)
+
+
+def pages_text(flow: Table) -> str:
+    """'2.34 ± 0.10 s a page, 12 pages'."""
+    if not flow["page_load_s"]:
+        return "no page was loaded"
+    return f"{with_interval(flow['page_load_s'], 2)} s a page, {flow['pages']} pages"
 
 
 def _people(result: Table) -> str:
@@ -245,7 +253,12 @@ def _of_hosts(points: Sequence[Table], before: str) -> list[Rows]:
 def check_line(check: Table) -> str:
     """'passed: text (measured +16 ± 3%)'; of an undecided one, what it would take."""
     word = check["outcome"].upper() if check["outcome"] == FAILED else check["outcome"]
-    parts = (_measured_in_words(check), without_text(check), needs_text(check))
+    parts = (
+        _measured_in_words(check),
+        unmeasured_text(check),
+        without_text(check),
+        needs_text(check),
+    )
     text = "; ".join(part for part in parts if part)
     return f"{word}: {check['text']}" + (f" ({text})" if text else "")
 
@@ -253,6 +266,13 @@ def check_line(check: Table) -> str:
 def _measured_in_words(check: Table) -> str:
     text = measured_text(check)
     return f"measured {text}" if text else ""
+
+
+def unmeasured_text(check: Table) -> str:
+    """At which values there was nothing to be measured in any run; "" where at none of several."""
+    values = check.get("unmeasured") or []
+    lack = [str(value) for value in values if value is not None]
+    return f"nothing to measure at {', '.join(lack)}" if lack else ""
 
 
 def without_text(check: Table) -> str:
