@@ -102,6 +102,8 @@ styles() (
 python() {
     styles linux/test .
     styles scripts .
+    styles sim/test .
+    styles contrib/meshpace/examples .
     styles lab src tests
 }
 
