@@ -316,6 +316,35 @@ def test_search_finds_the_greatest_rate_without_loss(own: Path) -> None:
     assert all(690 < rate <= 700 for rate in rates)  # the double loses half above 700
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "beside", "found", "rate_kbps"),
+    [
+        (100.0, 600.0, "", 600.0, 600.0),  # nothing is lost at any rate that may be tried
+        (800.0, 1000.0, "", None, 800.0),  # at each too much
+        (100.0, 1000.0, '[[flow]]\nfrom = "B"\nto = "A"\n', 690.625, 690.625),
+    ],
+)
+@pytest.mark.usefixtures("double")
+def test_a_search_between_ends_that_hold_nothing(
+    low: float, high: float, beside: str, found: float | None, rate_kbps: float, own: Path
+) -> None:
+    """Else an end that was never tried would stand as what was found; or TCP beside end it all."""
+    more = f'name = "CBR"\ntraffic = "cbr"\nrate_kbps = 1.0\n{beside}'
+    search = f'search = {{ key = "flow.CBR.rate_kbps", low = {low}, high = {high}, loss = 0.01, '
+    text = OWN.format(more=more, search=f"{search}rounds = 5 }}")
+    (own / "own.toml").write_text(text)
+    loaded = definition.load_experiment(own / "own.toml", quick=True)
+    assert loaded.runs() == 2 * 2 * (5 + 2)
+    (outcome,) = reproduce.reproduce([loaded], reproduce.Workers())
+    assert {p["searched"] for p in outcome["points"]} == {found}
+    flows = [p["result"]["scenario"]["flows"][0] for p in outcome["points"]]
+    assert {flow["rate_kbps"] for flow in flows} == {rate_kbps}
+    turned = text.replace(f"low = {low}", f"low = {high}")
+    (own / "own.toml").write_text(turned)
+    with pytest.raises(InputError, match=r"high: is no more than low"):
+        definition.load_experiment(own / "own.toml", quick=True)
+
+
 @pytest.mark.usefixtures("double")
 def test_search_finds_the_rate_of_most_goodput(own: Path) -> None:
     """Else a shaper's figures would not be those of its best rate, or points would not share it."""

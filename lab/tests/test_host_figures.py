@@ -8,6 +8,7 @@ import pytest
 from matplotlib import pyplot as plt
 
 from made_up import alone, flow, page, person, run, scenario
+from pacelab.results import figures
 from pacelab.results.figures import outcome_figure
 from pacelab.scenario.schema import Table
 
@@ -122,3 +123,31 @@ def test_a_system_without_any_page_is_left_out(log: bool) -> None:
     (axis,) = _figure(outcome, kind="distribution", log=log).axes
     assert {"never (100.0% never)", "even"} <= set(_lines(axis))
     assert "off" not in _lines(axis)
+
+
+def _interval_lines(figure: Any) -> list[bool]:
+    """Of each bar of a figure whether a line shows its interval."""
+    bars = [c for axis in figure.axes for c in axis.containers if hasattr(c, "errorbar")]
+    drawn = [c.errorbar[2][0].get_segments() for c in bars]
+    return [len(segment) > 0 for segments in drawn for segment in segments]
+
+
+def test_nothing_is_drawn_of_nothing() -> None:
+    """Else a figure without an interval would look exact, and what was late would carry nothing."""
+    known, single = {"mean": 9.0, "ci95": 2.0}, {"mean": 5.0, "ci95": None}
+
+    def result(**flows: Table) -> Table:
+        own = [{"name": name, "goodput_kbps": value} for name, value in flows.items()]
+        return {"flows": own, "aggregate_kbps": known, "jain": {"mean": 1.0}}
+
+    figure, axis = plt.subplots()
+    figures.bars(axis, {"off": result(near=single), "on": result(far=known, near=single)})
+    assert _interval_lines(figure) == [False, True, True, False, True]
+    assert [text.get_text() for text in axis.get_xticklabels()] == ["near", "far", "all"]
+    assert [round(bar.get_x() + bar.get_width() / 2) for bar in axis.patches] == [0, 2, 1, 0, 2]
+    case = {"name": "chain", "law": "gap"}
+    late = {**case, "simulated": result(), "emulated": None}
+    figure = figures.comparison_figure({"comparison": [late, {**late, "emulated": result()}]})
+    bars = [c for c in figure.axes[0].containers if hasattr(c, "errorbar")]
+    assert [len(of_side) for of_side in bars] == [2, 1]
+    plt.close("all")

@@ -109,7 +109,7 @@ class Experiment:
             return search.seeds * rates.tries(search, len(hosts))
         if search.goal == "goodput":
             return self.seeds * (len(search.values or []) + 2 * search.rounds)
-        return self.seeds * search.rounds
+        return self.seeds * (search.rounds + 2)  # both ends, too
 
     @property
     def solo(self) -> bool:
@@ -336,6 +336,8 @@ def _check_search(about: About, where: Where) -> None:
     for key in NEEDED[search.goal]:
         if getattr(search, key) in (None, []):
             raise where.at(key).error(f'is missing; goal = "{search.goal}" needs it')
+    if search.goal == "loss" and (search.low or 0.0) >= (search.high or 0.0):
+        raise where.at("high").error(f"is no more than low, {search.low:g}; give more")
     if search.goal != "guarantee":
         for key in ("measure", "seeds"):
             if search.stated(key):

@@ -22,7 +22,8 @@ def search(experiment: Experiment, simulations: Trials, trials: Trials) -> list[
 def find_values(
     experiment: Experiment, simulations: Trials, trials: Trials
 ) -> tuple[list[Any], list[tuple[Point, Table | None]]]:
-    """For each point what its search found, None without one, and the settings that follow.
+    """For each point what its search found, None without one or where there was nothing to be
+    found, and the settings that follow.
 
     ``trials`` simulates on the seeds of a search over rates of hosts, ``simulations`` on those that
     are reported.
@@ -41,14 +42,16 @@ def find_values(
         by_system = {(b.variant, b.system): v for b, v in zip(bases, values, strict=True)}
         found = [by_system.get((p.variant, p.system)) for p in points]
     requests = [
-        (p, None if v is None else _settings(asked, v)) for p, v in zip(points, found, strict=True)
+        (p, _settings(asked, v) if p.searched else None) for p, v in zip(points, found, strict=True)
     ]
     return found, requests
 
 
 def _settings(asked: Search, value: Any) -> Table:
-    """What sets the searched key to a value."""
-    return settings(value) if asked.goal == "guarantee" else {asked.key: value}
+    """What sets the searched key to a value; to the least that was tried where there was none."""
+    if asked.goal == "guarantee":
+        return settings(value)
+    return {asked.key: asked.low if value is None else value}
 
 
 def _best(
@@ -65,25 +68,42 @@ def _best(
 
 def _greatest_without_loss(
     points: Sequence[Point], asked: Search, simulations: Trials
-) -> list[float]:
-    """For each point the greatest value of the searched key at which no more is lost than allowed.
+) -> list[float | None]:
+    """For each point the greatest value of the searched key at which no more is lost than allowed;
+    None where more is lost at ``low`` already.
 
-    Bisection, all points side by side; ``low`` is not tried but taken to pass.
+    Both ends, then bisection, all points side by side.
     """
     assert asked.low is not None, "the goal has bounds"
     assert asked.high is not None
-    assert asked.loss is not None
-    low = [asked.low] * len(points)
+
+    def passes(values: Sequence[float]) -> list[bool]:
+        requests = [(p, {asked.key: value}) for p, value in zip(points, values, strict=True)]
+        return [_loses_no_more(result, asked) for result in simulations.results(requests)]
+
+    there = passes([asked.low] * len(points))
     high = [asked.high] * len(points)
+    # Where nothing is to be found between the ends the search stays at one; its runs are known.
+    low = [
+        asked.high if all_pass or not one_passes else asked.low
+        for one_passes, all_pass in zip(there, passes(high), strict=True)
+    ]
     for _ in range(asked.rounds):
         tried = [(a + b) / 2 for a, b in zip(low, high, strict=True)]
-        requests = [(p, {asked.key: rate}) for p, rate in zip(points, tried, strict=True)]
-        for i, result in enumerate(simulations.results(requests)):
-            if max(flow["loss"] for flow in result["flows"]) <= asked.loss:
+        for i, good in enumerate(passes(tried)):
+            if good:
                 low[i] = tried[i]
             else:
                 high[i] = tried[i]
-    return low
+    return [value if one_passes else None for value, one_passes in zip(low, there, strict=True)]
+
+
+def _loses_no_more(result: Table, asked: Search) -> bool:
+    """Whether flows of a constant rate lose no more than allowed; of one that has sent nothing
+    that is not known."""
+    losses = [flow["loss"] for flow in result["flows"] if "loss" in flow]
+    assert asked.loss is not None, "the goal has a bound"
+    return bool(losses) and all(loss is not None and loss <= asked.loss for loss in losses)
 
 
 def _greatest_goodput(points: Sequence[Point], asked: Search, simulations: Trials) -> list[float]:

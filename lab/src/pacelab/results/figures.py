@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from pacelab.results.host_figures import (
     title_pad,
 )
 from pacelab.results.measures import MEASURES, Selection, measured
+from pacelab.results.stats import Interval
 from pacelab.scenario.schema import Table
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart.
@@ -176,6 +178,11 @@ def _goodput_over_time(axis: Any, result: Table) -> None:
     axis.set_ylim(bottom=0)
 
 
+def _widths(values: Sequence[Interval]) -> list[float]:
+    """Half of each interval; of none, nothing that could be drawn."""
+    return [math.nan if v["ci95"] is None else v["ci95"] for v in values]
+
+
 def _sweep_panel(axis: Any, outcome: Table, picture: Table, points: Sequence[Table]) -> None:
     values = outcome["values"]
     numbers = all(isinstance(v, (int, float)) for v in values)
@@ -190,7 +197,7 @@ def _sweep_panel(axis: Any, outcome: Table, picture: Table, points: Sequence[Tab
             axis.errorbar(
                 [place for place, _ in there],
                 [m["mean"] for _, m in there],
-                yerr=[m["ci95"] or 0 for _, m in there],
+                yerr=_widths([m for _, m in there]),
                 color=COLOURS[i % len(COLOURS)],
                 marker=MARKERS[i % len(MARKERS)],
                 linestyle="-" if i < len(COLOURS) else "--",
@@ -246,7 +253,7 @@ def _links_panel(axis: Any, _outcome: Table, _picture: Table, points: Sequence[T
             [k + (i - (len(found) - 1) / 2) * width for k in range(len(shown))],
             [d["mean"] for d in drops],
             width * 0.94,
-            yerr=[d["ci95"] or 0 for d in drops],
+            yerr=_widths(drops),
             capsize=2,
             color=COLOURS[i % len(COLOURS)],
             label=system,
@@ -258,17 +265,18 @@ def _links_panel(axis: Any, _outcome: Table, _picture: Table, points: Sequence[T
 
 def bars(axis: Any, results: dict[str, Table]) -> None:
     """Bars of each flow and of all together, a group for each; Jain's index above the groups."""
-    first = next(iter(results.values()))
-    groups = [flow["name"] for flow in first["flows"]] + ["all"]
+    flows = [flow["name"] for result in results.values() for flow in result["flows"]]
+    groups = [*dict.fromkeys(flows), "all"]
     width = 0.8 / len(results)
     for i, (system, result) in enumerate(results.items()):
-        values = [flow["goodput_kbps"] for flow in result["flows"]] + [result["aggregate_kbps"]]
+        own = {flow["name"]: flow["goodput_kbps"] for flow in result["flows"]}
+        own["all"] = result["aggregate_kbps"]
         label = f"{system} (Jain {result['jain']['mean']:.3f})"
         axis.bar(
-            [g + (i - (len(results) - 1) / 2) * width for g in range(len(groups))],
-            [v["mean"] for v in values],
+            [groups.index(name) + (i - (len(results) - 1) / 2) * width for name in own],
+            [v["mean"] for v in own.values()],
             width * 0.94,
-            yerr=[v["ci95"] or 0 for v in values],
+            yerr=_widths(list(own.values())),
             color=COLOURS[i % len(COLOURS)],
             capsize=3,
             label=label,
@@ -277,7 +285,7 @@ def bars(axis: Any, results: dict[str, Table]) -> None:
     axis.set_xticks(range(len(groups)), groups, rotation=45 if many else 0)
     axis.legend(loc="upper left", fontsize=8, ncols=1 if len(results) < 5 else 2)
     top = max(r["aggregate_kbps"]["mean"] for r in results.values())
-    axis.set_ylim(0, top * (1.45 + 0.04 * len(results)))
+    axis.set_ylim(0, (top or 1.0) * (1.45 + 0.04 * len(results)))
 
 
 def result_figure(result: Table) -> Any:
@@ -290,7 +298,7 @@ def result_figure(result: Table) -> Any:
     left.bar(
         range(len(flows)),
         [f["goodput_kbps"]["mean"] for f in flows],
-        yerr=[f["goodput_kbps"]["ci95"] or 0 for f in flows],
+        yerr=_widths([f["goodput_kbps"] for f in flows]),
         color=[COLOURS[i % len(COLOURS)] for i in range(len(flows))],
         capsize=3,
     )
@@ -312,17 +320,18 @@ def comparison_figure(document: Table) -> Any:
     )
     entries = document["comparison"]
     for i, side in enumerate(("simulated", "emulated")):
-        sums = [e[side] and e[side]["aggregate_kbps"] for e in entries]
+        sums = [(k, e[side]["aggregate_kbps"]) for k, e in enumerate(entries) if e[side]]
         axis.bar(
-            [k + (i - 0.5) * 0.4 for k in range(len(entries))],
-            [s["mean"] if s else 0 for s in sums],
+            [k + (i - 0.5) * 0.4 for k, _ in sums],
+            [s["mean"] for _, s in sums],
             0.38,
-            yerr=[(s["ci95"] or 0) if s else 0 for s in sums],
+            yerr=_widths([s for _, s in sums]),
             color=COLOURS[i],
             capsize=3,
             label=side,
         )
     names = [f"{e['name']}\n{e['law']}" for e in entries]
+    axis.set_xlim(-0.5, len(entries) - 0.5)  # also of those of which nothing is drawn
     axis.set_xticks(range(len(entries)), names, fontsize=7)
     axis.set_ylabel("goodput, kbit/s")
     axis.legend(loc="upper right")

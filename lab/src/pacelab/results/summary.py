@@ -150,7 +150,7 @@ def _flow_summary(runs: Sequence[Run], index: int) -> Table:
     if "sent_bytes" in flows[0]:
         sent = sum(flow["sent_bytes"] for flow in flows)
         lost = sent - sum(flow["goodput_bytes"] for flow in flows)
-        summary["loss"] = max(lost / sent, 0.0) if sent else 0.0
+        summary["loss"] = max(lost / sent, 0.0) if sent else None
     if "transfers" in flows[0]:
         summary |= flow_transfers(flows)
     if "page_loads_s" in flows[0]:
