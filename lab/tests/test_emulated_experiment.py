@@ -9,7 +9,7 @@ import pytest
 from pacelab.cli import main
 from pacelab.emulation import emulate, experiment
 from pacelab.emulation.run import Live
-from pacelab.errors import InconclusiveError
+from pacelab.errors import InconclusiveError, InputError
 from pacelab.experiment import definition, runner
 from pacelab.results import keep, law
 from pacelab.results.runs import Run
@@ -113,6 +113,24 @@ def test_what_is_kept_says_how_fast_it_went(
     for words in ("a simulated second a second", "0.75 ms", "12.5 ms", "62% of a core"):
         assert words in record["note"]
     assert "guarantee_least" in {row["figure"] for row in record["rows"]}
+
+
+def test_points_are_as_the_emulation_has_them(
+    own: definition.Experiment, emulated: Callable[[int], Double], tmp_path: Path
+) -> None:
+    """Else a gateway that is to choose would be told what the simulated one has."""
+    emulated(0)
+    (outcome,) = experiment.reproduce_emulated([own])
+    scenarios = [point["result"]["scenario"] for point in outcome["points"]]
+    assert [one["gateway"]["release"] for one in scenarios] == ["auto", "auto"]
+    assert [p.scenario().gateway.release for p in own.points] == ["nfqueue", "htb"]
+    web = tmp_path / "web.toml"
+    visitor = '[[flow]]\nfrom = "B3"\nto = "RL1"\ntraffic = "http"\n[experiment]'
+    web.write_text(OWN.replace("[experiment]", visitor, 1))
+    with pytest.raises(InputError, match="not simulated"):
+        definition.load_experiment(web, quick=False)
+    loaded = definition.load_experiment(web, quick=False, emulated=True)
+    assert [f.traffic for f in loaded.points[0].scenario().flows][-1] == "http"
 
 
 @pytest.mark.parametrize(("late", "is_lost"), [(2, False), (3, True)])

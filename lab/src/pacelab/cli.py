@@ -321,7 +321,9 @@ def _reproduce(arguments: argparse.Namespace) -> int:
         values=[parse_value(text) for text in arguments.values],
         settings=dict(parse_setting(text) for text in arguments.sets),
     )
-    experiments = find_experiments(arguments.ids, quick=arguments.quick, part=part)
+    experiments = find_experiments(
+        arguments.ids, quick=arguments.quick, part=part, emulated=arguments.emulated
+    )
     kept = target(arguments.keep, [e.id for e in experiments]) if arguments.keep else None
     out = _folder(arguments.out)
     workers = Workers(arguments.jobs, arguments.scheduler)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pacelab.emulation.available import unavailable
 from pacelab.emulation.emulate import progress, summarize_emulated
@@ -46,7 +47,8 @@ def _points(experiment: Experiment) -> list[PointRuns]:
             f'reproduce {experiment.id}: "{searched[0]}" is searched for, which is not emulated; '
             "name the other systems with --system"
         )
-    points = [PointRuns(p.scenario(), with_solo=experiment.solo) for p in experiment.points]
+    emulated = [replace(point, emulated=True) for point in experiment.points]
+    points = [PointRuns(p.scenario(), with_solo=experiment.solo) for p in emulated]
     for point in points:
         for scenario in (point.scenario, *point.alone):
             check(scenario)

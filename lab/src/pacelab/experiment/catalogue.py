@@ -59,7 +59,9 @@ def _named(ids: Sequence[str], files: dict[str, Path], others: dict[str, str]) -
     return list(dict.fromkeys(found))
 
 
-def find_experiments(ids: Sequence[str], *, quick: bool, part: Part = WHOLE) -> list[Experiment]:
+def find_experiments(
+    ids: Sequence[str], *, quick: bool, part: Part = WHOLE, emulated: bool = False
+) -> list[Experiment]:
     """The experiments with these ids ("all": every one), or a part of each.
 
     An id with "*" in it means all that match. InputError for an unknown one, or for a part that
@@ -71,4 +73,6 @@ def find_experiments(ids: Sequence[str], *, quick: bool, part: Part = WHOLE) -> 
         if name not in files:
             known = [*files, *others]
             raise InputError(f'reproduce: unknown experiment "{name}"; {nearest(name, known)}')
-    return [load_experiment(files[name], quick=quick, part=part) for name in wanted]
+    return [
+        load_experiment(files[name], quick=quick, part=part, emulated=emulated) for name in wanted
+    ]

@@ -8,7 +8,7 @@ sweep one key; each combination is a *point*, a resolved scenario that runs with
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,9 @@ NO_VARIANT = Variant.model_construct(name="")
 
 @dataclass(frozen=True)
 class Point:
-    """One combination; ``value`` is the swept key's, None without a sweep."""
+    """One combination; ``value`` is the swept key's, None without a sweep. What an ``emulated`` one
+    does not state is as the emulation has it.
+    """
 
     variant: str
     system: str
@@ -56,10 +58,12 @@ class Point:
     document: Table
     file: str
     searched: bool = True
+    emulated: bool = False
 
     def scenario(self, settings: Table | None = None) -> Scenario:
         """The resolved scenario, with further settings."""
-        return resolve(override(self.document, settings or {}, self.file), self.file)
+        document = override(self.document, settings or {}, self.file)
+        return resolve(document, self.file, emulated=self.emulated)
 
 
 @dataclass(frozen=True)
@@ -141,7 +145,9 @@ def _tried(point: Point, search: Search | None) -> Scenario:
     return point.scenario({search.key: values[len(values) // 2 - 1]})
 
 
-def load_experiment(file: Path, *, quick: bool, part: Part = WHOLE) -> Experiment:
+def load_experiment(
+    file: Path, *, quick: bool, part: Part = WHOLE, emulated: bool = False
+) -> Experiment:
     """The experiment of a scenario file, or a part of it; InputError on any mistake."""
     document = read_document(str(file))
     name = file.name
@@ -162,7 +168,8 @@ def load_experiment(file: Path, *, quick: bool, part: Part = WHOLE) -> Experimen
     checks = _checks(about, [s.name for s in systems], [v.name for v in variants])
     about = about.model_copy(update={"search": search, "check": checks})
     pairs = [(variant, system) for variant in variants for system in systems]
-    points = [_point(base, about, v, s, value, name) for v, s in pairs for value in left.values]
+    combined = [(v, s, value) for v, s in pairs for value in left.values]
+    points = [replace(_point(base, about, *one, name), emulated=emulated) for one in combined]
     # A search for a system as a whole is made where the file stands, the sweep's key unset.
     bases = [_point(base, about, v, s, None, name) for v, s in pairs]
     scenarios = [_tried(point, about.search) for point in points]
