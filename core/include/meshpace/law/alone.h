@@ -109,7 +109,8 @@ MP_INLINE void mp_alone_guess(struct mp_air_host *host, uint32_t n)
 
 		if (!way->present || way->alone_bytes_per_s)
 			continue;
-		way->alone_bytes_per_s = mp_max_u64(one_hop / mp_air_hops(&host[i / 2]), MP_AIR_LEAST_BYTES_PER_S);
+		way->alone_bytes_per_s = mp_min_u64(mp_max_u64(one_hop / mp_air_hops(&host[i / 2]), MP_AIR_LEAST_BYTES_PER_S),
+						    MP_AIR_MAX_BYTES_PER_S);
 		way->unsure_q16 = MP_ALONE_UNKNOWN_Q16;
 	}
 }
