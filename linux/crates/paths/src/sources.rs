@@ -97,14 +97,24 @@ impl Sources {
     /// makes. A host behind a router, and a count of hops through batman-adv, are found out because
     /// of the lookup itself: they are there one refresh later.
     pub fn lookup(&self, mesh_host: IpAddr) -> Option<Link> {
-        let host = mesh_host.to_canonical();
+        let (mac, via) = self.resolve(mesh_host.to_canonical())?;
+        self.tables
+            .link(mac, via, |target| self.tracer.hops(target))
+    }
+
+    /// Whom frames to a host are sent to now: itself, or the router to it. From memory, like
+    /// [`lookup`](Sources::lookup).
+    pub fn neighbour_to(&self, mesh_host: IpAddr) -> Option<Mac> {
+        let (mac, _) = self.resolve(mesh_host.to_canonical())?;
+        Some(mac)
+    }
+
+    fn resolve(&self, host: IpAddr) -> Option<(Mac, Option<IpAddr>)> {
         let resolved = self.tables.resolve(host);
         if resolved.is_none_or(|(_, via)| via.is_some()) {
             self.wanted.note(host);
         }
-        let (mac, via) = resolved?;
-        self.tables
-            .link(mac, via, |target| self.tracer.hops(target))
+        resolved
     }
 
     /// Who answers for an address on the mesh: from memory, like [`lookup`](Sources::lookup). That a

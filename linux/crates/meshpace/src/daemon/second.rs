@@ -30,7 +30,8 @@ impl Gateway {
         self.policy.throttle(&self.maps, &table, controls && holds);
         let asks = config.law == Law::Even && holds;
         if asks {
-            self.policy.wake(&self.maps, &table, now);
+            let way = |address: &_| self.hosts.neighbour_to(address);
+            self.policy.wake(&self.maps, &table, way, now);
         }
         self.hear_opaque(&others);
         let look = Look {

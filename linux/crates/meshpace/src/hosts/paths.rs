@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-use meshpace_paths::{Link, Place, Sources};
+use meshpace_paths::{Link, Mac, Place, Sources};
 
 use crate::config::{Config, Host, Law};
 use crate::hosts::radio::{Lack, Ranges, Surroundings};
@@ -116,6 +116,11 @@ impl Hosts {
     /// Who answers for an address on the mesh.
     pub fn place(&self, address: IpAddr) -> Place {
         self.sources.place(address)
+    }
+
+    /// Whom frames to an address on the mesh are sent to now.
+    pub fn neighbour_to(&self, address: &[u8; 16]) -> Option<Mac> {
+        self.sources.neighbour_to(address_of(address))
     }
 
     /// For [`crate::kernel::intf::mp_settings`]: the first hop to a host of which nothing is known yet.
@@ -257,7 +262,7 @@ fn is_stated(config: &Config, bytes: &[u8; 16]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use meshpace_paths::{FirstHop, Mac, Source};
+    use meshpace_paths::{FirstHop, Source};
 
     /// Else the mesh is shared with hosts that are not in it.
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use meshpace_paths::Sources;
+use meshpace_paths::{Mac, Sources};
 
 use crate::base::errors::{Context, Result};
 use crate::config::Config;
@@ -172,6 +172,11 @@ impl Registry {
             hosts.entry(address).or_insert(0);
         }
         self.paths.refresh(maps, config, &hosts)
+    }
+
+    /// Whom frames to an address on the mesh are sent to now, as far as the kernel tells.
+    pub fn neighbour_to(&self, address: &Address) -> Option<Mac> {
+        self.paths.neighbour_to(address)
     }
 
     /// There is a configuration, or another one.

@@ -13,6 +13,8 @@ pub mod wake_ups;
 
 use std::sync::Arc;
 
+use meshpace_paths::Mac;
+
 use crate::base::errors::{Error, Result};
 use crate::config::{Fairness, Rights};
 use crate::hosts::flows;
@@ -89,10 +91,16 @@ impl Policy {
         }
     }
 
-    /// Wakes the senders of stalled uploads up.
-    pub fn wake(&mut self, maps: &Maps, table: &Table, now_ns: u64) {
+    /// Wakes the senders of stalled uploads up. `way`: whom frames to an address are sent to now.
+    pub fn wake(
+        &mut self,
+        maps: &Maps,
+        table: &Table,
+        way: impl Fn(&Address) -> Option<Mac>,
+        now_ns: u64,
+    ) {
         if let Some(wake_ups) = &mut self.wake_ups {
-            wake_ups.tick(maps, table, self.shares.aliases(), now_ns);
+            wake_ups.tick(maps, table, self.shares.aliases(), way, now_ns);
         }
     }
 

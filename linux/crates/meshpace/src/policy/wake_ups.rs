@@ -6,7 +6,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::hosts::identity::Aliases;
+use meshpace_paths::Mac;
+
+use crate::hosts::identity::{Address, Aliases};
 use crate::kernel::flow_state::{FlowState, Table};
 use crate::kernel::icmp::Unreachable;
 use crate::kernel::intf::{mp_direction_MP_UP, mp_flow, mp_flow_key, mp_probe};
@@ -16,6 +18,9 @@ use crate::kernel::port::Port;
 use crate::kernel::programs::Maps;
 use crate::kernel::timestamp;
 use crate::policy::asks::Asks;
+
+/// A header that begins with whom the frame is for.
+const ETHERNET_BYTES: usize = 14;
 
 pub struct WakeUps {
     port: Arc<Port>,
@@ -44,10 +49,18 @@ impl WakeUps {
         }
     }
 
-    /// A second has passed.
-    pub fn tick(&mut self, maps: &Maps, table: &Table, aliases: &Aliases, now_ns: u64) {
+    /// A second has passed. `way`: whom frames to an address are sent to now, None: it is not known.
+    pub fn tick(
+        &mut self,
+        maps: &Maps,
+        table: &Table,
+        aliases: &Aliases,
+        way: impl Fn(&Address) -> Option<Mac>,
+        now_ns: u64,
+    ) {
         for (key, ack) in self.due.now(table, aliases, now_ns) {
-            if let Some(frame) = maps.flow(&key).and_then(|flow| latest_ack(&flow)) {
+            let flow = maps.flow(&key);
+            if let Some(frame) = flow.and_then(|flow| latest_ack(&flow, way(&key.mesh))) {
                 self.port.send(&frame);
             }
             self.sent += u64::from(self.unreachable.send(&key, ack));
@@ -89,14 +102,18 @@ impl Due {
 }
 
 /// The latest pure ACK, None where there was none or it is torn. Without its timestamp, by which the
-/// sender would take the silence for a round trip and wait accordingly after its next loss.
-fn latest_ack(flow: &mp_flow) -> Option<Vec<u8>> {
+/// sender would take the silence for a round trip and wait accordingly after its next loss. It goes to whom the way leads
+/// by now, often another one than before the silence.
+fn latest_ack(flow: &mp_flow, way: Option<Mac>) -> Option<Vec<u8>> {
     let mut frame = flow.pure_ack.get(..flow.pure_ack_bytes.into())?.to_vec();
     let (l3, l4) = (flow.pure_ack_l3.into(), flow.pure_ack_l4.into());
     if !packet::complete_checksum(&mut frame, l3, l4) {
         return None;
     }
     timestamp::remove(&mut frame, l3, l4);
+    if let (Some(Mac(next_hop)), true) = (way, l3 >= ETHERNET_BYTES) {
+        frame[..next_hop.len()].copy_from_slice(&next_hop);
+    }
     Some(frame)
 }
 
@@ -158,13 +175,30 @@ mod tests {
     #[test]
     fn the_latest_ack_is_sent_without_its_time_or_not_at_all() {
         let mut flow = mp_flow::default();
-        assert_eq!(latest_ack(&flow), None);
+        assert_eq!(latest_ack(&flow, None), None);
         let ack = acknowledgement(&[1, 1, 8, 10, 0, 0, 0, 7, 0, 0, 0, 9]);
         flow.pure_ack[..ack.len()].copy_from_slice(&ack);
         (flow.pure_ack_bytes, flow.pure_ack_l4) = (ack.len() as u16, 20);
-        assert_eq!(latest_ack(&flow), Some(acknowledgement(&[1; 12])));
+        let sent = acknowledgement(&[1; 12]);
+        assert_eq!(latest_ack(&flow, None), Some(sent.clone()));
+        let way = Some(Mac([9; 6]));
+        assert_eq!(latest_ack(&flow, way), Some(sent), "no such header");
         flow.pure_ack[30] ^= 1;
-        assert_eq!(latest_ack(&flow), None, "torn");
+        assert_eq!(latest_ack(&flow, None), None, "torn");
+    }
+
+    /// Else it goes to the neighbour that led to the host before the path was lost, and wakes nobody.
+    #[test]
+    fn the_latest_ack_goes_where_the_way_leads_by_now() {
+        let mut flow = mp_flow::default();
+        let ip = acknowledgement(&[]);
+        let frame = [&[7; 14][..], &ip].concat();
+        flow.pure_ack[..frame.len()].copy_from_slice(&frame);
+        (flow.pure_ack_l3, flow.pure_ack_l4) = (14, 34);
+        flow.pure_ack_bytes = frame.len() as u16;
+        assert_eq!(latest_ack(&flow, None), Some(frame));
+        let sent = latest_ack(&flow, Some(Mac([9; 6]))).unwrap();
+        assert_eq!(sent, [&[9; 6][..], &[7; 8], &ip].concat());
     }
 
     /// A pure ACK over IPv4, without a link-layer header.
