@@ -75,6 +75,8 @@ pub struct Opaque {
     /// bytes so far, by each address, as they were: no more addresses than the kernel has room for
     before: HashMap<Address, u64>,
     asks: Asks,
+    /// nobody was asked until now: what hosts have got meanwhile is not known
+    rests: bool,
     /// open while somebody gets datagrams: the kernel then notes when packets come
     echo: Option<Echo>,
     pub asked: u64,
@@ -127,12 +129,13 @@ impl Opaque {
         now_ns: u64,
     ) -> Vec<Address> {
         let before = std::mem::take(&mut self.before);
+        let rested = std::mem::take(&mut self.rests);
         for (key, bytes) in others.iter().filter(|(key, _)| key.direction == DOWN) {
             self.before.insert(key.address, *bytes);
             // One that the kernel has forgotten meanwhile counts from 0.
             let before = before.get(&key.address).filter(|before| *before <= bytes);
             let more = bytes - before.unwrap_or(&0);
-            if more > 0 {
+            if more > 0 && !rested {
                 let host = self.hosts.entry(aliases.standing(key.address)).or_default();
                 host.count(key.address, more, now_ns);
             }
@@ -181,6 +184,7 @@ impl Opaque {
         let asked = self.asked;
         *self = Self {
             asked,
+            rests: true,
             ..Self::default()
         };
     }

@@ -175,3 +175,14 @@ fn no_more_is_kept_than_the_kernel_has() {
     assert_eq!(gateway.opaque.before.len(), 1);
     assert_eq!(gateway.opaque.hosts[&A].datagrams, 300_000);
 }
+
+/// Else all that hosts ever got is of one step, and each of them fills its path, when asks are switched on.
+#[test]
+fn what_came_while_nobody_was_asked_is_not_of_the_first_step() {
+    let mut gateway = Gateway::default();
+    gateway.opaque.end();
+    gateway.step(50_000_000, &[A]);
+    assert!(gateway.opaque.hosts.is_empty());
+    gateway.step(500, &[A]);
+    assert_eq!(gateway.opaque.hosts[&A].datagrams, 500);
+}
