@@ -33,6 +33,8 @@ struct Line {
     came_ns: u64,
     /// it is taken away at the next opportunity: no packet finds it any more
     leaves: bool,
+    /// it had to make room, and something may wait there of which nobody knows any more
+    evicted: bool,
     /// its class stands below that of another host than the flow's, and is free until nothing waits there: HTB moves none
     moves: bool,
 }
@@ -50,7 +52,7 @@ pub struct Classes {
     now_ns: u64,
     /// that had to make room: no packet is to find them from now on
     evicted: Vec<mp_flow_key>,
-    /// whose flows have moved: no packet is to find them, and the next time they are taken away
+    /// whose flows have moved, or have another class: no packet is to find them, and the next time they are taken away
     left: Vec<Line>,
     /// hosts for whose lines there was no room since it was tidied last: they ask with each packet
     refused: HashSet<Address>,
@@ -169,7 +171,8 @@ impl Classes {
             self.refused.insert(*address);
             return false;
         };
-        self.lines.get_mut(&oldest).expect("it was there").leaves = true;
+        let line = self.lines.get_mut(&oldest).expect("it was there");
+        (line.leaves, line.evicted) = (true, true);
         self.evicted.push(oldest);
         true
     }
@@ -208,8 +211,12 @@ impl Classes {
         if leaves == Some(false) || !self.has_room(&host) {
             return None;
         }
+        // What waits there would be counted as the new one's when it leaves.
+        if self.lines.get(key).is_some_and(|line| line.evicted) {
+            self.left.extend(self.lines.remove(key));
+        }
         if let Some(line) = self.lines.get_mut(key) {
-            line.leaves = false;
+            (line.leaves, line.came_ns) = (false, self.now_ns);
             let minor = line.minor;
             self.change(key, interval_ns, out);
             return Some(minor);
@@ -223,6 +230,7 @@ impl Classes {
             silent_ns: 0,
             came_ns: self.now_ns,
             leaves: false,
+            evicted: false,
             moves: false,
         };
         out.push(self.class_of(key, &line).make(&self.of_line(key, &line)));
@@ -293,7 +301,7 @@ impl Classes {
         for host in self.hosts.values() {
             out.push(self.class(host.minor, None).change(&self.rate_of(host)));
         }
-        for (key, line) in self.lines.iter().filter(|(_, line)| !line.leaves) {
+        for (key, line) in &self.lines {
             out.push(self.changed(key, line));
         }
     }

@@ -212,6 +212,45 @@ fn there_are_so_many_classes_at_most() {
         .is_some());
 }
 
+/// Else what still waits in the old class leaves as the new one's, whose count falls below none.
+#[test]
+fn a_line_that_made_room_begins_anew() {
+    let mut classes = Classes::new(7, 1522);
+    let mut out = Vec::new();
+    let made = |port| flow(HOST, port);
+    for port in 0..MOST as u16 {
+        classes.make(&made(port), MS, HOST, 0, &mut out);
+    }
+    let recent = |key: &mp_flow_key| Some(u64::from(key.mesh_port) + 1);
+    classes.tidy(5, recent, &mut out);
+    classes.make(&flow(OTHER, 1), MS, OTHER, 0, &mut out);
+    assert_eq!(classes.take_evicted(), [made(0)]);
+    let before = classes.lines[&made(0)].minor;
+    classes.moved(&made(9));
+    let again = classes.make(&made(0), MS, HOST, 0, &mut out);
+    assert!(again.is_some_and(|again| again != before), "{again:?}");
+    out.clear();
+    classes.tidy(6, recent, &mut out);
+    let removed = told(&mut out);
+    assert!(removed.contains(&(REMOVE, HTB | u32::from(before), HTB)));
+    assert!(!removed.contains(&(REMOVE, HTB | u32::from(again.unwrap()), HTB)));
+    assert_eq!(classes.hosts[&HOST].lines, MOST as u32 - 1);
+}
+
+/// Else what comes back within a second of the end of pacing, or of its beginning, goes at the other's rate.
+#[test]
+fn a_line_that_is_about_to_go_is_let_pass_with_the_others() {
+    let mut classes = Classes::new(7, 1522);
+    let mut out = Vec::new();
+    classes.make(&flow(HOST, 1), MS, HOST, 0, &mut out);
+    classes.tidy(1, |_| None, &mut out);
+    out.clear();
+    classes.let_pass(true, &mut out);
+    classes.make(&flow(HOST, 1), MS, HOST, 0, &mut out);
+    let line = classes.lines[&flow(HOST, 1)].minor;
+    assert!(told(&mut out).contains(&(MAKE, HTB | u32::from(line), HTB | 1)));
+}
+
 /// Else each address of a host has a part of its own, as long as its flows go on.
 #[test]
 fn a_flow_follows_its_host() {
