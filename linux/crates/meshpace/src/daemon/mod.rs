@@ -292,16 +292,17 @@ impl Gateway {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => bail!("the signals' thread has ended"),
             }
-            if ticks.is_due(Instant::now()) {
+            let (began, before) = (Instant::now(), system::thread_cpu());
+            if ticks.is_due(began) {
                 self.files.look_after();
                 self.doors.open(&self.files);
                 self.machine.note_again();
-                self.task.find_wired_again(Instant::now());
+                self.task.find_wired_again(began);
                 if let Err(error) = self.tick() {
                     self.complain(Some(error));
                 }
-            } else if self.shares_air() && steps.is_due(Instant::now()) {
-                let (began, before) = (Instant::now(), system::thread_cpu());
+                steps.took(began, Duration::ZERO);
+            } else if self.shares_air() && steps.is_due(began) {
                 if let Err(error) = self.step() {
                     self.complain(Some(error));
                 }

@@ -2,11 +2,14 @@
 //! When shares of the air are reckoned between two seconds.
 use std::time::{Duration, Instant};
 
+use super::ROUND;
+
 /// A step may take this part of the processor's time. On a table of ten thousand flows a step takes longer than on ten,
 /// and is due less often instead.
 const PART: u32 = 20;
 
-/// When the next one is due, in the rounds of the main loop.
+/// When the next one is due, in the rounds of the main loop: no sooner than a round after the one before, though orders
+/// have the loop go round, since the law counts each as a whole step.
 pub struct Steps {
     next: Instant,
 }
@@ -22,7 +25,7 @@ impl Steps {
 
     /// One that began then has taken so much of the processor's time.
     pub fn took(&mut self, began: Instant, cpu: Duration) {
-        self.next = began + cpu * PART;
+        self.next = began + ROUND.max(cpu * PART);
     }
 }
 
@@ -38,6 +41,7 @@ mod tests {
         assert!(steps.is_due(began));
         let ms = Duration::from_millis;
         steps.took(began, ms(2));
+        assert!(!steps.is_due(began + ms(99)), "whoever asks for something meanwhile");
         assert!(steps.is_due(began + ms(100)), "in each round");
         steps.took(began, ms(20));
         assert!(!steps.is_due(began + ms(399)));
