@@ -3,20 +3,23 @@
 
 import contextlib
 import json
+import logging
 import os
+import runpy
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from pacelab import cli, simulator
 from pacelab.errors import RunError
 from pacelab.experiment import runner
-from pacelab.experiment.campaign import run_all
+from pacelab.experiment.campaign import connect, run_all
 from pacelab.scenario import resolve
 
 DOCUMENT = {"duration_s": 30.0, "flow": [{"from": "B", "to": "A"}, {"from": "A", "to": "B"}]}
@@ -201,6 +204,32 @@ def test_unreachable_scheduler(
     assert cli.main(call) == cli.USAGE
     assert "no Dask scheduler answers" in capsys.readouterr().err
     assert double() == 0
+
+
+@pytest.mark.usefixtures("double")
+def test_what_dask_leaves_undone_is_no_traceback(capfd: pytest.CaptureFixture[str]) -> None:
+    """Else Ctrl-C between two rounds would print those of tornado, and warnings of its client."""
+    with connect(1, None) as client:
+        client.loop.add_callback(lambda: 1 / 0)
+        logging.getLogger("distributed.client").warning("could not gather")
+        assert client.submit(int, "7").result() == 7  # the loop has gone on
+    assert capfd.readouterr().err == ""
+
+
+def test_an_interruption_before_anything_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Else Ctrl-C in the second in which modules are read would print where it was."""
+
+    class Loads(ModuleType):
+        def __getattr__(self, name: str) -> object:
+            raise KeyboardInterrupt if name == "main" else AttributeError(name)
+
+    monkeypatch.setitem(sys.modules, "pacelab.cli", Loads("pacelab.cli"))
+    with pytest.raises(SystemExit) as end:
+        runpy.run_module("pacelab", run_name="__main__")
+    assert end.value.code == "\npacelab: interrupted"  # which has status 1
+    assert capsys.readouterr().err == ""
 
 
 def _of_session(leader: int) -> list[int]:

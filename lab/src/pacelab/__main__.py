@@ -3,6 +3,9 @@
 
 import sys
 
-from pacelab.cli import main
+try:
+    from pacelab.cli import main
+except KeyboardInterrupt:  # it takes a second, and nothing has begun
+    sys.exit("\npacelab: interrupted")
 
 sys.exit(main())

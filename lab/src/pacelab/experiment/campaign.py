@@ -49,6 +49,11 @@ class Progress:
             sys.stderr.flush()
 
 
+# Whoever speaks of what an interruption leaves undone. Those below "distributed" and "tornado" have
+# levels of their own, which the import of distributed sets.
+NOISY = ("distributed", "distributed.client", "tornado", "tornado.application", "asyncio")
+
+
 @contextlib.contextmanager
 def connect(jobs: int | None, scheduler: str | None) -> Iterator[Client]:
     """A Dask client: of a cluster on this machine, one thread a core, or of a scheduler elsewhere.
@@ -58,7 +63,8 @@ def connect(jobs: int | None, scheduler: str | None) -> Iterator[Client]:
     import dask
     from distributed import Client, LocalCluster
 
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    for name in NOISY:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     dask.config.set({"distributed.admin.tick.limit": "1h", "distributed.comm.timeouts.connect": 10})
     if scheduler:
         try:
