@@ -41,7 +41,10 @@ mod tests {
         assert!(steps.is_due(began));
         let ms = Duration::from_millis;
         steps.took(began, ms(2));
-        assert!(!steps.is_due(began + ms(99)), "whoever asks for something meanwhile");
+        assert!(
+            !steps.is_due(began + ms(99)),
+            "whoever asks for something meanwhile"
+        );
         assert!(steps.is_due(began + ms(100)), "in each round");
         steps.took(began, ms(20));
         assert!(!steps.is_due(began + ms(399)));
