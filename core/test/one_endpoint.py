@@ -74,7 +74,11 @@ ALLOWED = {
     "linux/crates/meshpace/src/daemon/report.rs": [("flow.interval_ns as f64 / 1e3", SHOWN)],
     "linux/crates/meshpace/src/hosts/flows.rs": [
         ("silent > idle_ns", UPKEEP),
+        ("(*latest).max((flow.last_ns, flow.ttl))", "which of a host's packets came last"),
         ("(now_ns.saturating_sub(self.before_ns) as f64 / 1e6)", SHOWN),
+    ],
+    "linux/crates/meshpace/src/hosts/uses.rs": [
+        ("now_ns.saturating_sub(at_ns) <= idle_ns", UPKEEP)
     ],
     "linux/crates/meshpace/src/kernel/record.rs": [("*time_ns < before_ns", RECORDED)],
     "linux/crates/meshpace/src/policy/asks.rs": [("host.latest_ns) < REMEMBERED_NS", UPKEEP)],
@@ -122,8 +126,12 @@ ALLOWED = {
         ("second.sinceNs) <= nowNs", QUEUE),
         ("std::min(nextNs, std::max(dueNs, nowNs))", QUEUE),
     ],
-    "contrib/meshpace/model/gateway/meshpace-statistics.cc": [("mp_rate_mpps(intervalNs) / 1e3", SHOWN)],
-    "contrib/meshpace/model/gateway/path-reader.cc": [("GetDataRate(width) / 1000", "ns-3's unit into ours")],
+    "contrib/meshpace/model/gateway/meshpace-statistics.cc": [
+        ("mp_rate_mpps(intervalNs) / 1e3", SHOWN)
+    ],
+    "contrib/meshpace/model/gateway/path-reader.cc": [
+        ("GetDataRate(width) / 1000", "ns-3's unit into ours")
+    ],
     "contrib/meshpace/model/sender/tcp-shaper.cc": [
         ("departureNs > NowNs()", QUEUE),
         ("1e9 / IntervalNs(flow)", SHOWN),
