@@ -326,17 +326,21 @@ static void who_used_little_wants_all(uint32_t bulk, double part, double seconds
 	check_parts(bulk + 1, mean, 0.8);
 }
 
-/* Who was silent comes back with a hole filled: what waited behind it for seconds arrives in one step. */
-static void who_comes_back_at_once(double seconds)
+/* Who was silent comes back with a hole filled: what waited behind it for seconds arrives in one step, the first one or the next. */
+static void who_comes_back_at_once(double seconds, bool by_a_packet)
 {
 	double mean[HOSTS];
 	uint64_t known_bytes_per_s;
 
 	place_near_and_far(ALL);
-	run(2, 30, mean);
+	run(2, 8, mean);
 	known_bytes_per_s = host[1].way[MP_AIR_DOWN].alone_bytes_per_s;
 	dead[1] = true;
 	run(2, 4, mean);
+	if (by_a_packet) {
+		host[1].way[MP_AIR_DOWN].delivered_bytes += 1460;
+		run(2, 0.1, mean);
+	}
 	dead[1] = false;
 	host[1].way[MP_AIR_DOWN].delivered_bytes += (uint64_t)(seconds * truth[1]);
 	run(2, 3, mean);
@@ -389,7 +393,9 @@ int main(int argc, char **argv)
 	who_used_little_wants_all(5, 0.01, 4 * 3600);
 	who_used_little_wants_all(1, 0.01, 3600);
 	who_used_little_wants_all(20, 0.001, 3600);
-	who_comes_back_at_once(1);
-	who_comes_back_at_once(4);
+	who_comes_back_at_once(1, false);
+	who_comes_back_at_once(4, false);
+	who_comes_back_at_once(1, true);
+	who_comes_back_at_once(4, true);
 	return check_end();
 }

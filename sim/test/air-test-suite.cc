@@ -12,8 +12,10 @@
 #include "ns3/rng-seed-manager.h"
 #include "ns3/test.h"
 
+#include <map>
 #include <numeric>
 #include <string>
+#include <tuple>
 #include <vector>
 
 using namespace ns3;
@@ -24,7 +26,7 @@ namespace
 constexpr double SECONDS = 60;
 constexpr double FAR_COMES_S = 20;
 constexpr double FAR_DIES_S = 40;
-constexpr uint32_t SEEDS = 6; //!< of 15 s each: one far upload in time-outs is no mean
+constexpr uint32_t SEEDS = 6; //!< of which a mean is: one run may have far uploads in time-outs, or parts that swing
 
 using Bins = std::vector<uint64_t>; //!< bytes delivered in each second
 
@@ -50,6 +52,22 @@ Rate(const Bins& bins, uint32_t from, uint32_t to)
     return std::accumulate(bins.begin() + from, bins.begin() + to, 0.0) / (to - from);
 }
 
+/** @return each flow's bytes/s from one second to another, the mean of all seeds */
+std::vector<double>
+MeanRates(const Scenario& scenario, uint32_t from, uint32_t to)
+{
+    std::vector<double> means(scenario.flows.size());
+    for (uint32_t seed = 1; seed <= SEEDS; seed++)
+    {
+        const auto bins = Delivered(scenario, seed);
+        for (std::size_t i = 0; i < means.size(); i++)
+        {
+            means[i] += Rate(bins[i], from, to) / SEEDS;
+        }
+    }
+    return means;
+}
+
 /** @return a chain of four hops whose gateway shares the air */
 Scenario
 Chain(const std::string& fairness)
@@ -58,6 +76,7 @@ Chain(const std::string& fairness)
     scenario.gateway.law = "even";
     scenario.gateway.goodput_control = true;
     scenario.gateway.fairness = fairness;
+    scenario.gateway.local_retransmission = true; // as it is shipped: a hole that is a second open is no air
     return scenario;
 }
 
@@ -91,9 +110,16 @@ Far(bool down)
 double
 Alone(const FlowConfig& flow)
 {
-    auto scenario = Chain("air");
-    scenario.flows = {flow};
-    return Rate(Delivered(scenario).front(), 10, SECONDS);
+    static std::map<std::tuple<std::string, std::string, std::string, bool>, double> known;
+    const auto [found, isNew] =
+        known.try_emplace({flow.from, flow.to, flow.variant, flow.timestamps});
+    if (isNew)
+    {
+        auto scenario = Chain("air");
+        scenario.flows = {flow};
+        found->second = Rate(Delivered(scenario).front(), 10, SECONDS);
+    }
+    return found->second;
 }
 
 /** Near is there, far comes, and dies: while both are there each has half of what it has alone, in the mean of seeds. */
@@ -201,12 +227,12 @@ class RightsTestCase : public TestCase
         auto scenario = Chain("air");
         scenario.flows = {Near(true), Far(true)};
         scenario.gateway.host_weight = {{"RL3", 3}};
-        auto bins = Delivered(scenario);
-        NS_TEST_EXPECT_MSG_GT(Rate(bins[0], 20, SECONDS), 0.8 * near * 3 / 4, "who counts for three");
-        NS_TEST_EXPECT_MSG_GT(Rate(bins[1], 20, SECONDS), 0.75 * far / 4, "who counts for one");
-        NS_TEST_EXPECT_MSG_LT(Rate(bins[1], 20, SECONDS), 0.75 * far / 2, "no more than its share");
+        const auto means = MeanRates(scenario, 20, SECONDS);
+        NS_TEST_EXPECT_MSG_GT(means[0], 0.8 * near * 3 / 4, "who counts for three");
+        NS_TEST_EXPECT_MSG_GT(means[1], 0.75 * far / 4, "who counts for one");
+        NS_TEST_EXPECT_MSG_LT(means[1], 0.75 * far / 2, "no more than its share");
         scenario.gateway.host_least_kbps = {{"A", far / 2 * 8 / 1e3}};
-        bins = Delivered(scenario);
+        const auto bins = Delivered(scenario);
         NS_TEST_EXPECT_MSG_GT(Rate(bins[1], 20, SECONDS), 0.8 * far / 2, "half in any case");
     }
 };

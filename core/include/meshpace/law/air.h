@@ -53,7 +53,7 @@ struct mp_air_way {
 	uint64_t rate_bytes_per_s;  /* r, smoothed */
 	uint64_t latest_bytes_per_s; /* in the latest step */
 	uint64_t excess_bytes_per_s; /* a, smoothed likewise */
-	uint64_t held_bytes_per_s;  /* what it was held to in all meanwhile, smoothed likewise; 0: nothing */
+	uint64_t held_bytes_per_s;  /* what it was held to in all meanwhile, smoothed likewise, from r before; 0: nothing */
 	uint64_t known_bytes_per_s; /* C as it was learnt for other hops, */
 	uint32_t known_hops;        /* for these; 0: for none */
 	uint32_t unsure_q16;        /* P */
@@ -157,7 +157,7 @@ MP_INLINE uint64_t mp_air_grew(uint64_t *before, uint64_t sum, uint64_t elapsed_
 /* A step's progress of one way: its rate, and whether it is there. */
 MP_INLINE void mp_air_progress(struct mp_air_way *way, uint64_t elapsed_us)
 {
-	uint64_t before_bytes = way->before_bytes;
+	uint64_t before_bytes = way->before_bytes, before_bytes_per_s = way->present ? way->rate_bytes_per_s : 0;
 	bool progresses = way->delivered_bytes > before_bytes;
 	uint64_t bytes_per_s = mp_air_grew(&way->before_bytes, way->delivered_bytes, elapsed_us);
 	uint64_t excess_bytes_per_s = mp_air_grew(&way->before_excess, way->excess_bytes, elapsed_us);
@@ -176,7 +176,7 @@ MP_INLINE void mp_air_progress(struct mp_air_way *way, uint64_t elapsed_us)
 	way->rate_bytes_per_s = comes ? 0 : mp_air_mean(way->rate_bytes_per_s, bytes_per_s, way->age, steps);
 	way->excess_bytes_per_s = mp_air_smoothed(way->excess_bytes_per_s, excess_bytes_per_s, steps);
 	way->held_bytes_per_s = !way->cap_bytes_per_s ? 0
-				: !way->held_bytes_per_s ? mp_max_u64(way->rate_bytes_per_s, way->part_bytes_per_s)
+				: !way->held_bytes_per_s ? mp_max_u64(before_bytes_per_s, way->part_bytes_per_s)
 				: mp_air_smoothed(way->held_bytes_per_s, way->part_bytes_per_s, steps);
 }
 
