@@ -35,6 +35,9 @@ esac
 # Debian's own cargo is too old; the one that it builds browsers with is not.
 cargo_works() { cargo --version 2>/dev/null | awk '{ split($2, v, "."); exit !(v[1] > 1 || v[2] >= 85) }'; }
 cargo_works || wanted+=(cargo-web rustc-web)
+# What judges Rust's format and lints is in packages of its own there.
+of_debian() { ! cargo_works || [ "$(command -v cargo)" = /usr/bin/cargo ]; }
+case $tier in build | test) ! of_debian || wanted+=(rustfmt-web rust-web-clippy) ;; esac
 
 missing=()
 for package in "${wanted[@]}"; do

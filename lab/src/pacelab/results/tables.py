@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pacelab.results.effects import Effect
 from pacelab.results.host_tables import UNSERVED, host_rows, unserved_hosts
 from pacelab.results.measures import MEASURES, measured
-from pacelab.results.sequential import MOST_SEEDS, PLANNED
-from pacelab.results.stats import ALPHA, Interval
+from pacelab.results.sequential import MOST_SEEDS
+from pacelab.results.stats import Interval
 from pacelab.results.verdicts import FAILED, base_measure, compares, in_percent
 from pacelab.scenario.schema import Table
 
@@ -18,13 +17,6 @@ def with_interval(value: Interval, digits: int = 0) -> str:
     """'612 ± 4'; without an interval just the mean."""
     text = f"{value['mean']:.{digits}f}"
     return text if value["ci95"] is None else f"{text} ± {value['ci95']:.{digits}f}"
-
-
-def gain_text(effect: Effect) -> str:
-    """'+16%'; '≈ +1%' when no difference is not excluded."""
-    low, high = effect.interval(PLANNED, ALPHA)
-    gain = f"{100 * effect.value:+.0f}%"
-    return f"≈ {gain}" if low <= 0 <= high else gain
 
 
 def layout(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -18,7 +18,7 @@ use std::sync::mpsc;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use base::errors::{self, Result};
-use base::output::print;
+use base::output::{print, NobodyReads};
 use base::{logger, system};
 use cli::{Command, ConfigCommand, GatewayArgs, StatusArgs};
 use daemon::{again, End, Gateway, Order};
@@ -29,13 +29,7 @@ fn main() {
     let done = cli::parse().and_then(|cli| dispatch(cli.command));
     log::logger().flush();
     if let Err(error) = done {
-        // A reader that has seen enough is no failure.
-        let broken_pipe = |cause: &(dyn std::error::Error + 'static)| {
-            cause
-                .downcast_ref::<std::io::Error>()
-                .is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
-        };
-        if error.chain().any(broken_pipe) {
+        if error.is::<NobodyReads>() {
             return;
         }
         eprintln!("meshpace: {}", errors::words(&error));

@@ -104,7 +104,7 @@ pub fn chosen(mesh: Option<&str>) -> Result<String> {
     match (mesh, running.as_slice()) {
         (Some(mesh), _) => Ok(mesh.to_string()),
         (None, [only]) => Ok(only.clone()),
-        (None, []) => bail!("no gateway is running; start one with: meshpace gateway --mesh IF"),
+        (None, []) => bail!("no gateway is running; start one with: meshpace setup"),
         (None, several) => Err(usage(format!(
             "several gateways are running; choose: --mesh {}",
             several.join("|")
@@ -121,7 +121,7 @@ pub fn ask(mesh: Option<&str>) -> Result<Status> {
                 anyhow!("the gateway on {mesh} may be asked by root only")
             }
             _ => anyhow!(
-                "no gateway is running on {mesh}; start one with: meshpace gateway --mesh {mesh}"
+                "no gateway is running on {mesh}; start one with: meshpace gateway --mesh {mesh} --observe"
             ),
         })?;
     stream.set_read_timeout(Some(Duration::from_secs(5)))?;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `meshpace top`: the table of hosts, renewed once a second until Ctrl-C or `q`; with `f` that of flows.
-use std::io::{IsTerminal, Read, Write};
+use std::io::{IsTerminal, Read};
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
@@ -9,12 +9,13 @@ use nix::poll::{poll, PollFd, PollFlags, PollTimeout};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::base::errors::Result;
+use crate::base::output::print;
 use crate::show::control;
 use crate::show::tables;
 
 const CLEAR: &str = "\x1b[H\x1b[2J";
-/// Lines that are not rows: headline, why nothing is paced, blank, headings, "and more", keys, prompt.
-const OTHER_LINES: usize = 7;
+/// Lines that are not rows: headline, why nothing is paced, a try, blank, headings, "and more", keys, prompt.
+const OTHER_LINES: usize = 8;
 const RENEWED_MS: u16 = 1000;
 
 /// Rows of the terminal.
@@ -74,8 +75,7 @@ fn key(keys: Option<&Keys>) -> Option<u8> {
 }
 
 pub fn run(mesh: Option<&str>, mut flows: bool) -> Result<()> {
-    let mut out = std::io::stdout();
-    let terminal = out.is_terminal();
+    let terminal = std::io::stdout().is_terminal();
     let over = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, over.clone())?;
@@ -94,8 +94,7 @@ pub fn run(mesh: Option<&str>, mut flows: bool) -> Result<()> {
             Some(_) => format!("f: {other}, q: end\n"),
             None => String::new(),
         };
-        write!(out, "{clear}{table}{help}")?;
-        out.flush()?;
+        print(&format!("{clear}{table}{help}"))?;
         match key(keys.as_ref()) {
             Some(b'f') => flows = !flows,
             Some(b'q') => return Ok(()),
