@@ -2,13 +2,12 @@
 """Which release `auto` takes: the kernel's, else the daemon's."""
 
 import shutil
-import time
 from pathlib import Path
 
 import pytest
 from conftest import StartGateway
 from harness import hooks, net
-from harness.gateway import host
+from harness.gateway import PATIENCE_S, host, until
 from harness.transfer import Transfer
 
 INGRESS = "qdisc ingress sits where clsact has to be"
@@ -18,11 +17,10 @@ def paced(network: net.Network, start: StartGateway) -> tuple[str, str]:
     """The release that was taken, and the log; a download has been paced by it."""
     gateway = start(network, release="auto", law="even", host=[host(net.host4(0), 11.0)])
     with Transfer(network.wired, network.host, net.host4(0)) as run:
-        time.sleep(1)
+        until(lambda: gateway.status()["counters"]["paced"] > 10, PATIENCE_S, gateway)
         assert run.finish().intact
     status = gateway.fresh_status()
     assert status["state"] == "ready"
-    assert status["counters"]["paced"] > 10
     assert gateway.stop() == 0
     return str(status["release"]), "\n".join(gateway.log)
 
