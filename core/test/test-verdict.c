@@ -36,12 +36,12 @@ static void near_and_far(double near, double far, bool more)
 
 static void seconds(uint32_t count, uint32_t n)
 {
-	uint64_t level_q16 = mp_verdict_level_q16(&air, host, n);
+	uint64_t level = mp_verdict_level(&air, host, n);
 	uint32_t i;
 
 	for (; count; count--)
 		for (i = 0; i < n; i++)
-			mp_verdict_step(&verdict[i], &air, &host[i], level_q16, nothing);
+			mp_verdict_step(&verdict[i], &air, &host[i], level, nothing);
 }
 
 static void who_is_short_for_three_seconds(void)
@@ -174,10 +174,10 @@ static void above_what_it_would_be_held_to(void)
 	const uint64_t held[2] = { (uint64_t)one_hop / 2, 0 };
 
 	near_and_far(0.8, 0.2, true);
-	mp_verdict_step(&verdict[0], &air, &host[0], mp_verdict_level_q16(&air, host, 2), held);
+	mp_verdict_step(&verdict[0], &air, &host[0], mp_verdict_level(&air, host, 2), held);
 	CHECK_NEAR(verdict[0].over_bytes_per_s, 0.3 * one_hop, 0.01, 0);
 	host[0].way[0].rate_bytes_per_s = held[0] / 2;
-	mp_verdict_step(&verdict[0], &air, &host[0], mp_verdict_level_q16(&air, host, 2), held);
+	mp_verdict_step(&verdict[0], &air, &host[0], mp_verdict_level(&air, host, 2), held);
 	CHECK_EQUAL(verdict[0].over_bytes_per_s, 0);
 }
 
@@ -199,7 +199,7 @@ static void what_the_operator_says(void)
 	air.fairness = MP_FAIRNESS_RATE;
 	host[0].weight_q16 = MP_ONE_Q16 / 100;
 	host[0].way[0].alone_bytes_per_s = 1250000000;
-	CHECK_EQUAL(mp_verdict_takes_q16(&air, &host[0], mp_verdict_level_q16(&air, host, 1)), MP_ONE_Q16);
+	CHECK_EQUAL(mp_verdict_takes_q16(&air, &host[0], mp_verdict_level(&air, host, 1)), MP_ONE_Q16);
 	near_and_far(0.5, 0.5, true);
 	air.least_q16 = MP_ONE_Q16;
 	host[1].least_bytes_per_s = (uint64_t)(0.7 * one_hop / 4);
@@ -249,7 +249,7 @@ static void anything(void)
 	uint32_t round, i, k;
 
 	for (round = 0; round < 2000; round++) {
-		uint64_t level_q16, sum_q16 = 0, held[2] = { random_u64() >> 32, random_u64() >> 40 };
+		uint64_t level, sum_q16 = 0, held[2] = { random_u64() >> 32, random_u64() >> 40 };
 
 		begin();
 		air.fairness = random_u64() % 2 ? MP_FAIRNESS_RATE : MP_FAIRNESS_AIR;
@@ -272,9 +272,9 @@ static void anything(void)
 				way->cap_bytes_per_s = random_u64() % 2 ? random_u64() >> 33 : 0;
 			}
 		}
-		level_q16 = mp_verdict_level_q16(&air, host, HOSTS);
+		level = mp_verdict_level(&air, host, HOSTS);
 		for (i = 0; i < HOSTS; i++) {
-			mp_verdict_step(&verdict[i], &air, &host[i], level_q16, held);
+			mp_verdict_step(&verdict[i], &air, &host[i], level, held);
 			sum_q16 += verdict[i].part_q16;
 			CHECK(verdict[i].short_s <= MP_VERDICT_S, "%u", verdict[i].short_s);
 			CHECK(!verdict[i].underserved || air.present > 1, "alone");

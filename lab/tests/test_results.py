@@ -331,6 +331,22 @@ def results(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.fixture
+def kept(results: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Likewise, into which results go that are kept."""
+    monkeypatch.setattr(pages, "RESULTS", results)
+    monkeypatch.setattr(keep, "RESULTS", results)
+    return results
+
+
+@pytest.fixture
+def own(kept: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder around it, with an experiment."""
+    (kept.parent / "own.toml").write_text(EXPERIMENT)
+    monkeypatch.setattr(definition, "SCENARIOS", kept.parent)
+    return kept.parent
+
+
 def test_pages_follow_the_data(results: Path) -> None:
     """Else a page would go on to say what the data no longer say."""
     assert len(pages.write_pages(results, PRESENT)) == 2
@@ -382,14 +398,9 @@ def test_the_laws_that_results_state_are_those_of_their_commits() -> None:
 
 @pytest.mark.usefixtures("double")
 def test_an_experiment_is_kept(
-    results: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    own: Path, results: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Else what was measured would be copied into pages by hand."""
-    own = results.parent
-    (own / "own.toml").write_text(EXPERIMENT)
-    monkeypatch.setattr(definition, "SCENARIOS", own)
-    monkeypatch.setattr(pages, "RESULTS", results)
-    monkeypatch.setattr(keep, "RESULTS", results)
     call = ["reproduce", "own", "--system", "GAP", "--value", "2", "--out", str(own / "out")]
     assert cli.main([*call, "--keep", "no-such"]) == cli.USAGE
     assert not (own / "out").exists()
@@ -411,25 +422,21 @@ def test_an_experiment_is_kept(
 
 
 @pytest.mark.usefixtures("double")
-def test_runs_are_kept(
-    results: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_runs_are_kept(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Else what is measured with a scenario of one's own would be copied by hand."""
-    monkeypatch.setattr(pages, "RESULTS", results)
-    monkeypatch.setattr(keep, "RESULTS", results)
-    file = results.parent / "two.toml"
+    file = kept.parent / "two.toml"
     flow = '[[flow]]\nfrom = "B"\nto = "A"\n'
     file.write_text(f'title = "Two"\n{flow}{flow}')
     call = ["run", str(file), "--seeds", "2", "--set", "duration_s=20"]
     assert cli.main([*call, "--keep", "group"]) == cli.USAGE
     assert "give GROUP/NAME" in capsys.readouterr().err
-    (results / "group" / "page.md").write_text("{{ rest() }}\n")
+    (kept / "group" / "page.md").write_text("{{ rest() }}\n")
     assert cli.main([*call, "--keep", "group/two"]) == cli.DONE
-    record = read_group(results / "group")["two"]
+    record = read_group(kept / "group")["two"]
     assert record.command == f"bin/pacelab run {file} --seeds 2 --set duration_s=20"
     assert {"goodput", "jain"} <= {row.figure for row in record.rows}
     assert sum(row.figure.startswith("goodput of") for row in record.rows) == 2
-    assert pages.stale_pages(results) == []
+    assert pages.stale_pages(kept) == []
 
 
 @pytest.mark.parametrize(
@@ -444,24 +451,21 @@ def test_runs_are_kept(
 def test_what_the_page_would_not_show_is_refused_before_the_runs(
     page: str,
     error: str,
-    results: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    kept: Path,
     capsys: pytest.CaptureFixture[str],
     double: Callable[[], int],
 ) -> None:
     """Else it would be said days later, when all is measured."""
-    monkeypatch.setattr(pages, "RESULTS", results)
-    monkeypatch.setattr(keep, "RESULTS", results)
-    file = results.parent / "two.toml"
+    file = kept.parent / "two.toml"
     file.write_text('title = "Two"\n[[flow]]\nfrom = "B"\nto = "A"\n')
-    (results / "group" / "page.md").write_text(page)
+    (kept / "group" / "page.md").write_text(page)
     assert cli.main(["run", str(file), "--keep", "group/new"]) == cli.USAGE
     said = capsys.readouterr().err
     assert error in said
     assert said.count("\n") == 1
     assert double() == 0
     shown = '{{ table("own", "{goodput}") }}\n{{ listing("new") }}\n'
-    (results / "group" / "page.md").write_text(shown)
+    (kept / "group" / "page.md").write_text(shown)
     assert cli.main(["run", str(file), str(file), "--keep", "group/new"]) == cli.USAGE
     assert "the same title" in capsys.readouterr().err
     assert double() == 0
@@ -469,14 +473,9 @@ def test_what_the_page_would_not_show_is_refused_before_the_runs(
 
 
 def test_what_is_kept_is_of_the_tree_that_the_runs_began_with(
-    results: Path, monkeypatch: pytest.MonkeyPatch, double: Callable[[], int]
+    own: Path, results: Path, monkeypatch: pytest.MonkeyPatch, double: Callable[[], int]
 ) -> None:
     """Else who commits while a campaign of days runs would have its figures be of a later law."""
-    own = results.parent
-    (own / "own.toml").write_text(EXPERIMENT)
-    monkeypatch.setattr(definition, "SCENARIOS", own)
-    monkeypatch.setattr(pages, "RESULTS", results)
-    monkeypatch.setattr(keep, "RESULTS", results)
     prints = law.present_laws()
     monkeypatch.setattr(law, "commit_of", lambda: OTHER if double() else COMMIT)
     monkeypatch.setattr(law, "is_changed", lambda: bool(double()))
@@ -491,11 +490,9 @@ def test_what_is_kept_is_of_the_tree_that_the_runs_began_with(
     assert not any(THEN in str(row.law) for row in record.rows)
 
 
-def test_pages_by_the_command(
-    results: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.usefixtures("kept")
+def test_pages_by_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     """Else nobody could make them, or see that they are old."""
-    monkeypatch.setattr(pages, "RESULTS", results)
     assert cli.main(["results", "--check"]) == cli.FAILED
     assert "run pacelab results" in capsys.readouterr().err
     assert cli.main(["results"]) == cli.DONE

@@ -64,19 +64,19 @@ struct mp_verdict {
 };
 
 /* w of a host: of its ways that are there the greater one, for they take the air in turn. */
-MP_INLINE uint64_t mp_verdict_takes_q16(const struct mp_air *air, const struct mp_air_host *host, uint64_t level_q16)
+MP_INLINE uint64_t mp_verdict_takes_q16(const struct mp_air *air, const struct mp_air_host *host, uint64_t level)
 {
 	uint64_t most_q16 = 0;
 	uint32_t i;
 
 	for (i = 0; i < 2; i++)
 		if (host->way[i].present)
-			most_q16 = mp_max_u64(most_q16, mp_airtime_part_q16(air, host, &host->way[i], level_q16));
+			most_q16 = mp_max_u64(most_q16, mp_airtime_part_q16(air, host, &host->way[i], level));
 	return mp_min_u64(most_q16, MP_ONE_Q16);
 }
 
 /* l, if all n hosts wanted all: halvings find it, as mp_airtime_level does. */
-MP_INLINE uint64_t mp_verdict_level_q16(const struct mp_air *air, const struct mp_air_host *host, uint32_t n)
+MP_INLINE uint64_t mp_verdict_level(const struct mp_air *air, const struct mp_air_host *host, uint32_t n)
 {
 	uint64_t low = 0, high = 1ull << MP_AIRTIME_LEVEL_BITS;
 	uint32_t round, i;
@@ -149,15 +149,15 @@ MP_INLINE enum mp_bound mp_verdict_bound(const struct mp_verdict *verdict, const
 
 /* What each way's part is of what it gets alone: of P, what the other way takes of it, half at most, is not its own. */
 MP_INLINE void mp_verdict_parts(struct mp_verdict *verdict, const struct mp_air *air, const struct mp_air_host *host,
-				uint64_t level_q16)
+				uint64_t level)
 {
 	uint32_t i;
 
-	verdict->part_q16 = mp_verdict_takes_q16(air, host, level_q16);
+	verdict->part_q16 = mp_verdict_takes_q16(air, host, level);
 	verdict->used_q16 = 0;
 	for (i = 0; i < 2; i++) {
 		const struct mp_air_way *way = &host->way[i], *other = &host->way[1 - i];
-		uint64_t part_q16 = mp_min_u64(mp_airtime_part_q16(air, host, way, level_q16), MP_ONE_Q16);
+		uint64_t part_q16 = mp_min_u64(mp_airtime_part_q16(air, host, way, level), MP_ONE_Q16);
 		uint64_t others_q16 = other->present ? mp_min_u64(other->used_q16, part_q16 / 2) : 0;
 
 		verdict->part_bytes_per_s[i] = mp_air_is_present(host) ? way->alone_bytes_per_s * (part_q16 - others_q16) >> 16 : 0;
@@ -183,18 +183,18 @@ MP_INLINE void mp_verdict_amounts(struct mp_verdict *verdict, const struct mp_ai
 }
 
 /*
- * A second has passed, in which air and host went their steps; level_q16: mp_verdict_level_q16 of all hosts.
+ * A second has passed, in which air and host went their steps; level: mp_verdict_level of all hosts.
  * held_bytes_per_s: what its ways are held to, or would be where nothing is held (0: to nothing).
  */
 MP_INLINE void mp_verdict_step(struct mp_verdict *verdict, const struct mp_air *air, const struct mp_air_host *host,
-			       uint64_t level_q16, const uint64_t *held_bytes_per_s)
+			       uint64_t level, const uint64_t *held_bytes_per_s)
 {
 	bool stalled = mp_verdict_is_stalled(host), asks = host->way[0].wants || host->way[1].wants || stalled, is_short;
 	uint64_t quiet = mp_min_u64(host->way[0].delivered_bytes ? host->way[0].quiet : 0xffffffffu,
 				    host->way[1].delivered_bytes ? host->way[1].quiet : 0xffffffffu);
 
 	verdict->silent_s = (uint32_t)quiet / MP_AIR_STEPS_PER_S;
-	mp_verdict_parts(verdict, air, host, level_q16);
+	mp_verdict_parts(verdict, air, host, level);
 	is_short = mp_air_is_present(host) && air->present > 1 && !mp_verdict_begins(host) && verdict->part_q16 &&
 		   verdict->used_q16 * MP_VERDICT_SHORT_DEN < verdict->part_q16 * MP_VERDICT_SHORT_NUM;
 	if (!is_short || !(asks || host->way[0].wanting_flows || host->way[1].wanting_flows))

@@ -3,6 +3,8 @@
 pub mod errors;
 pub mod lock;
 pub mod logger;
+#[cfg(test)]
+pub mod namespace;
 pub mod output;
 pub mod rundir;
 pub mod system;

@@ -202,6 +202,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
+    use crate::base::namespace::{alone, ip};
 
     const OBSERVES: &str = "mesh = \"lo\"\nrelease = \"observe\"\n";
     const PACES: &str = "mesh = \"lo\"\nrelease = \"auto\"\n";
@@ -246,21 +247,10 @@ mod tests {
         std::fs::remove_file(&file).unwrap();
     }
 
-    /// Else status tells for ever of the way to the Internet that there was at boot, or of none. Where no namespace can be
-    /// had (not root) it says so and shows nothing.
+    /// Else status tells for ever of the way to the Internet that there was at boot, or of none.
     #[test]
     fn the_wired_side_is_looked_for_again() {
-        let ip = |words: &str| {
-            let done = std::process::Command::new("ip")
-                .args(words.split(' '))
-                .status();
-            assert!(done.is_ok_and(|status| status.success()), "ip {words}");
-        };
-        let outcome = std::thread::spawn(move || {
-            if let Err(error) = nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET) {
-                eprintln!("not run: {error}");
-                return;
-            }
+        alone(|| {
             let file = file("wired", OBSERVES);
             let mut task = task(&file);
             std::fs::remove_file(&file).unwrap();
@@ -285,7 +275,6 @@ mod tests {
             task.find_wired_again(Instant::now() + WIRED_EVERY * 3);
             assert_eq!(task.wired(), ["eth0"], "only where none is named");
         });
-        outcome.join().unwrap();
     }
 
     /// Else `meshpace try` ends a gateway that cannot start again.

@@ -164,10 +164,10 @@ pub fn airtime_step(air: &mut mp_air, host: &mut [mp_air_host], now_ns: u64) {
     unsafe { intf::mp_airtime_step(air, host.as_mut_ptr(), count, hop_wait_ns, now_ns) };
 }
 
-/// `mp_verdict_level_q16` of all hosts there are.
-pub fn verdict_level_q16(air: &mp_air, host: &[mp_air_host]) -> u64 {
+/// `mp_verdict_level` of all hosts there are.
+pub fn verdict_level(air: &mp_air, host: &[mp_air_host]) -> u64 {
     // Safe: it goes through as many as it is told that there are.
-    unsafe { intf::mp_verdict_level_q16(air, host.as_ptr(), host.len() as u32) }
+    unsafe { intf::mp_verdict_level(air, host.as_ptr(), host.len() as u32) }
 }
 
 /// `mp_verdict_step` of one of them; `held_bytes_per_s`: what its ways are held to, or would be.
@@ -175,11 +175,11 @@ pub fn verdict_step(
     verdict: &mut mp_verdict,
     air: &mp_air,
     host: &mp_air_host,
-    level_q16: u64,
+    level: u64,
     held_bytes_per_s: [u64; 2],
 ) {
     // Safe: it reads one of each way.
-    unsafe { intf::mp_verdict_step(verdict, air, host, level_q16, held_bytes_per_s.as_ptr()) };
+    unsafe { intf::mp_verdict_step(verdict, air, host, level, held_bytes_per_s.as_ptr()) };
 }
 
 /// `mp_goodput_reset` on all flows there are.

@@ -76,7 +76,7 @@ impl Served {
 
     fn judge(&mut self, shares: &Shares) {
         let (air, addresses, hosts) = shares.air().all();
-        let level_q16 = law::verdict_level_q16(air, &hosts);
+        let level = law::verdict_level(air, &hosts);
         let mut judged = HashMap::with_capacity(hosts.len());
         for (address, host) in addresses.into_iter().zip(&hosts) {
             let bound = |caps: &Caps, way| caps.get(&(address, way)).copied();
@@ -88,7 +88,7 @@ impl Served {
             });
             let by_shares = host.way.iter().any(|way| way.cap_bytes_per_s > 0);
             verdict.path_holds = !by_shares && bound(shares.caps(), DOWN).is_some();
-            law::verdict_step(&mut verdict, air, host, level_q16, held);
+            law::verdict_step(&mut verdict, air, host, level, held);
             let now = Judged {
                 verdict,
                 is_active: host.way.iter().any(|way| way.present),

@@ -181,6 +181,7 @@ const _: () = assert!(HTB == intf::MP_HTB_MAJOR);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::namespace::{alone, ip};
 
     /// Else all that waits is lost whenever netlink fails once.
     #[test]
@@ -199,23 +200,10 @@ mod tests {
         assert!(Ifb::made_up(11).is_found_whole(Ok(Some(other))));
     }
 
-    /// Else it is made again and again where somebody renames it, and each of them stays. Where no namespace can be had
-    /// (not root) it says so and shows nothing.
+    /// Else it is made again and again where somebody renames it, and each of them stays.
     #[test]
     fn one_that_is_called_otherwise_is_the_same() {
-        let ip = |words: &str| {
-            let done = std::process::Command::new("ip")
-                .args(words.split(' '))
-                .output();
-            let done = done.unwrap();
-            assert!(done.status.success(), "ip {words}");
-            String::from_utf8(done.stdout).unwrap()
-        };
-        let outcome = std::thread::spawn(move || {
-            if let Err(error) = nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET) {
-                eprintln!("not run: {error}");
-                return;
-            }
+        alone(|| {
             let (ifb, mut interfaces) = (Ifb::made_up(0), Interfaces::open().unwrap());
             ifb.make().unwrap();
             assert!(ifb.is_whole(&mut interfaces));
@@ -232,7 +220,6 @@ mod tests {
             assert!(!left.contains("other"), "{left}");
             assert!(left.contains("mph7"), "somebody else's: {left}");
         });
-        outcome.join().unwrap();
     }
 
     /// Else what is refused behind one that was taken away is the end of the one that was made in its place, and so on.
