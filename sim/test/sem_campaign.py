@@ -2,7 +2,8 @@
 """Runs the module's campaign by SEM, twice, in a folder that looks to SEM like an ns-3 tree.
 
 usage: sem_campaign.py PROGRAM: meshpace-chain as it was built against the wheel. Status 0: the
-table has a rate in each place, laws differ, and the second call finds all runs of the first.
+table has a rate in each place, laws differ, the second call finds all runs of the first, and what
+cannot be run is refused in one line.
 """
 
 import subprocess
@@ -34,12 +35,21 @@ def campaign(ns3: Path, results: Path) -> list[str]:
     return done.stdout.splitlines()
 
 
+def refuses(*arguments: str) -> None:
+    """What cannot be run is one line, and status 2."""
+    command = [sys.executable, str(CAMPAIGN), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+
+
 def main() -> None:
     """Judges the table."""
     program = Path(sys.argv[1]).resolve()
     with tempfile.TemporaryDirectory() as folder:
+        refuses(folder, f"{folder}/results")
         ns3 = tree(Path(folder, "ns-3"), program)
         results = Path(folder, "results")
+        refuses(str(ns3), str(results), "--hops", "1")
         table = campaign(ns3, results)
         print("\n".join(table))
         rows = [line.split()[-3:] for line in table[2:]]

@@ -9,6 +9,7 @@ After pip install sem==0.3.9.1; a later call makes only the runs that RESULTS la
 
 import argparse
 import re
+from pathlib import Path
 
 import sem
 
@@ -30,6 +31,10 @@ def main() -> None:
     options.add_argument("--duration", type=float, default=30, help="of both downloads, s")
     asked = options.parse_args()
     cases = {"law": ["off", "gap", "even"], "hops": asked.hops, "duration": [asked.duration]}
+    if not Path(asked.ns3, "ns3").is_file():
+        options.exit(2, f"{asked.ns3}: is no ns-3 tree; name the folder that has ./ns3\n")
+    if asked.runs < 1 or min(asked.hops) < 2:
+        options.exit(2, "--runs is 1 or more, --hops 2 or more\n")
     campaign = sem.CampaignManager.new(asked.ns3, "meshpace-chain", asked.results, check_repo=False)
     campaign.run_missing_simulations(cases, runs=asked.runs)
     found = campaign.get_results_as_dataframe(rates_kbps, RATES, cases, asked.runs)
