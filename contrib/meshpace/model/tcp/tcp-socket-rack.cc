@@ -86,15 +86,22 @@ TcpSocketRack::ReceivedAck(Ptr<Packet> packet, const TcpHeader& header)
     AwaitSilence();
 }
 
+bool
+TcpSocketRack::LeftBeforeLatest(const Sent& segment) const
+{
+    return segment.at < m_latestAt || (segment.at == m_latestAt && segment.end < m_latestEnd);
+}
+
 void
 TcpSocketRack::Arrived(Sent& segment)
 {
     const Time rtt = Simulator::Now() - segment.at;
     segment.arrived = true;
     // What was sent twice, and is answered sooner than any path could, is the answer to the first.
-    if (segment.at >= m_latestAt && !(segment.again && rtt < m_tcb->m_minRtt))
+    if (!LeftBeforeLatest(segment) && !(segment.again && rtt < m_tcb->m_minRtt))
     {
         m_latestAt = segment.at;
+        m_latestEnd = segment.end;
         m_latestRtt = rtt;
     }
 }
@@ -132,7 +139,7 @@ TcpSocketRack::FindLoss()
         return;
     }
     const auto& first = m_sent.begin()->second;
-    if (first.arrived || first.at >= m_latestAt)
+    if (first.arrived || !LeftBeforeLatest(first))
     {
         return;
     }
@@ -156,7 +163,7 @@ TcpSocketRack::AllAreLost() const
 {
     return std::ranges::all_of(m_sent, [this](const auto& entry) {
         const auto& segment = entry.second;
-        return segment.arrived || (segment.at < m_latestAt && LostAt(segment) <= Simulator::Now());
+        return segment.arrived || (LeftBeforeLatest(segment) && LostAt(segment) <= Simulator::Now());
     });
 }
 
@@ -226,8 +233,7 @@ TcpSocketRack::ProbeTail()
     }
     else
     {
-        // Not one that the receiver has, which ns-3 refuses to send. It may have the last where the one
-        // before is missing and left at the same moment: neither was sent later, so RACK calls none lost.
+        // Not one that the receiver has, which ns-3 refuses to send.
         const auto last = std::ranges::find_if(m_sent.rbegin(), m_sent.rend(), [](const auto& entry) {
             return !entry.second.arrived;
         });

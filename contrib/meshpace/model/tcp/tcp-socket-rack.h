@@ -19,9 +19,9 @@ namespace ns3
  * A TCP socket that finds losses by time, as Linux, Windows and QUIC do (RACK-TLP, RFC 8985), where ns-3 counts duplicate
  * ACKs: what is lost at the end of a transfer, or again when it is repaired, does not wait for the retransmission timer.
  *
- * - **RACK.** The first segment missing is lost when one that was sent later has arrived, a round trip and a quarter of the
- *   least round trip after it was sent (sections 6.2 and 5.2; the window for reordering is not adapted, no path here
- *   reorders). If no ACK comes then, a timer asks.
+ * - **RACK.** The first segment missing is lost when one that was sent later, or later in the same burst, has arrived, a
+ *   round trip and a quarter of the least round trip after it was sent (sections 6.2 and 5.2; the window for reordering
+ *   is not adapted, no path here reorders). If no ACK comes then, a timer asks.
  * - **TLP.** When nothing has been heard for two round trips, 0.2 s longer where one segment is under way
  *   (the receiver may hold its ACK), new data is sent, or else again the last segment of those that are not
  *   known to have arrived (section 7). Its ACK shows RACK what is missing. The window is not reduced where the
@@ -57,6 +57,11 @@ class TcpSocketRack : public TcpSocketPaced
 
     /** What an ACK says of segments that have arrived. */
     void Learn(const TcpHeader& header);
+    /**
+     * @return whether a segment left before the latest of those that have arrived: what left at the same moment, in a
+     *         burst, left in the order of its bytes (RFC 8985, 6.2)
+     */
+    bool LeftBeforeLatest(const Sent& segment) const;
     /** One has arrived. */
     void Arrived(Sent& segment);
     /** Sends the first missing segment again if it is lost, or sees to it that it is asked again when it may be. */
@@ -76,6 +81,7 @@ class TcpSocketRack : public TcpSocketPaced
 
     std::map<SequenceNumber32, Sent> m_sent; //!< by its first byte
     Time m_latestAt;                         //!< when that was sent which was sent last of what has arrived
+    SequenceNumber32 m_latestEnd;            //!< and where it ends
     Time m_latestRtt;                        //!< its round trip
     EventId m_reorderEvent;                  //!< the first missing segment may be lost
     EventId m_probeEvent;                    //!< it has been silent for too long
