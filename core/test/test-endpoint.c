@@ -1,64 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What packets do to a gateway's endpoint: samples, copies, answers. */
-#include "check.h"
+#include "packets.h"
 
 #include <meshpace/endpoint/demand.h>
-#include <meshpace/endpoint/down.h>
 #include <meshpace/endpoint/excess.h>
 #include <meshpace/endpoint/up.h>
-
-#include <string.h>
-
-#define BYTES 1000u
-
-static const uint64_t ms = 1000000;
-
-/* A full data packet, or an ACK of nothing else. */
-static struct mp_segment packet(uint32_t seq, uint32_t ack, uint32_t bytes, uint64_t now_ns)
-{
-	struct mp_segment segment = {
-		.now_ns = now_ns,
-		.seq = seq,
-		.ack = ack,
-		.window = 500,
-		.payload_bytes = bytes,
-		.ip_bytes = 40 + bytes,
-		.segments = 1,
-		.segment_bytes = bytes,
-		.flags = MP_TCP_ACK,
-		.ttl = 64,
-	};
-
-	return segment;
-}
-
-static void sends(struct mp_endpoint *down, uint32_t seq, uint64_t now_ns, bool stored)
-{
-	struct mp_segment data = packet(seq, 1, BYTES, now_ns);
-
-	mp_endpoint_down_data(down, &data, now_ns, stored, 0);
-}
-
-/* has: what its receiver says that it has, too. */
-static enum mp_ack_verdict tells(struct mp_endpoint *down, uint32_t ack, struct mp_range has, uint64_t now_ns,
-				 struct mp_acked *acked)
-{
-	struct mp_segment pure = packet(1, ack, 0, now_ns);
-	struct mp_law law = mp_law_even();
-	enum mp_ack_verdict verdict;
-
-	memset(acked, 0, sizeof(*acked));
-	verdict = mp_endpoint_down_ack(down, &law, &pure, true, has, mp_endpoint_has(down, ack, now_ns), acked);
-	if (!acked->counts)
-		mp_endpoint_down_unfit(down, ack, now_ns);
-	return verdict;
-}
-
-static enum mp_ack_verdict acknowledges(struct mp_endpoint *down, uint32_t ack, uint64_t now_ns,
-					struct mp_acked *acked)
-{
-	return tells(down, ack, (struct mp_range){ ack, ack }, now_ns, acked);
-}
 
 /* Of T1 to T2, and the interval that follows; nothing of an ACK for what was never sent. */
 static void test_a_sample(void)
@@ -291,92 +237,6 @@ static void test_copies(void)
 	CHECK(is_copied(&down, (3 * window + 2) * BYTES, 3210 * ms), "again");
 }
 
-/* Data comes as at a gateway: judged first where nobody answers. */
-static enum mp_unanswered_verdict comes(struct mp_endpoint *down, uint32_t seq, uint64_t now_ns)
-{
-	struct mp_segment data = packet(seq, 1, BYTES, now_ns);
-	enum mp_unanswered_verdict verdict = MP_UNANSWERED_PASSES;
-
-	if (!mp_endpoint_is_answered(down, now_ns))
-		verdict = mp_endpoint_down_judge(down, &data);
-	if (verdict != MP_UNANSWERED_LOST)
-		mp_endpoint_down_data(down, &data, now_ns, true, 0);
-	return verdict;
-}
-
-/* Of a download that goes on for 300 segments from seq on, those that pass, and whose ACKs count. */
-static uint32_t goes_on(struct mp_endpoint *down, uint32_t seq, uint64_t now_ns)
-{
-	struct mp_acked acked;
-	uint32_t i, count = 0;
-
-	for (i = 0; i < 300; i++, seq += BYTES) {
-		if (comes(down, seq, now_ns + i * ms) == MP_UNANSWERED_LOST)
-			continue;
-		acknowledges(down, seq + BYTES, now_ns + i * ms, &acked);
-		count += acked.counts;
-	}
-	return count;
-}
-
-/* Else no ACK fits, and the rest of a download gets a packet a second, after the daemon stood still for more than 1 GiB. */
-static void test_what_went_past_unread(void)
-{
-	uint32_t unread, eighth = (1u << 29) + 1; /* of 4 GiB, where numbers come round */
-	struct mp_acked acked;
-	uint64_t delivered;
-
-	for (unread = 1; unread < 8; unread++) {
-		struct mp_endpoint down = { 0 };
-
-		goes_on(&down, 0, 100 * ms);
-		delivered = down.progress.acked_bytes;
-		acknowledges(&down, unread * eighth, 10000 * ms, &acked);
-		CHECK_EQUAL(down.progress.acked_bytes, delivered); /* of what was not seen */
-		CHECK_EQUAL(goes_on(&down, 300 * BYTES + unread * eighth, 20000 * ms), 300);
-		CHECK(down.progress.acked_bytes >= delivered + 300 * BYTES, "no news of what goes on");
-		acknowledges(&down, 600 * BYTES + unread * eighth, 20400 * ms, &acked);
-		CHECK(mp_endpoint_has(&down, 600 * BYTES + unread * eighth, 20400 * ms), "copies are made");
-	}
-}
-
-/* Nor can somebody who forges data do that to a flow: nothing to one that is answered, nothing lasting to one that idles. */
-static void test_what_is_forged_begins_nothing(void)
-{
-	struct mp_endpoint down = { 0 };
-	struct mp_acked acked;
-	uint32_t i;
-
-	goes_on(&down, 0, 100 * ms);
-	comes(&down, 3u << 30, 400 * ms);
-	CHECK_EQUAL(down.progress.ack, 300 * BYTES);
-	CHECK_EQUAL(goes_on(&down, 300 * BYTES, 410 * ms), 300);
-	for (i = 0; i < 1000; i++) { /* after so many as one likes */
-		comes(&down, (uint32_t)random_u64(), (10000 + i) * ms);
-		CHECK(down.progress.acked_bytes == 600 * BYTES, "nothing is acknowledged");
-	}
-	CHECK_EQUAL(goes_on(&down, 600 * BYTES, 20000 * ms), 300);
-	/* What is sent again of the latest window, or a keep-alive, is where it was. */
-	comes(&down, 900 * BYTES - 1, 60000 * ms);
-	CHECK_EQUAL(down.progress.ack, 900 * BYTES);
-	acknowledges(&down, 900 * BYTES, 60010 * ms, &acked);
-	CHECK(acked.counts, "it idled");
-}
-
-/* A flood that leaps gets no more than flows that begin: what passes of it is charged. */
-static void test_who_leaps_is_charged(void)
-{
-	struct mp_endpoint down = { 0 };
-	enum mp_unanswered_verdict verdict;
-	uint32_t i;
-
-	goes_on(&down, 0, 100 * ms);
-	for (i = 1; i < 1000; i++) {
-		verdict = comes(&down, (uint32_t)(i * (3ull << 29)), (10000 + i) * ms);
-		CHECK(verdict != MP_UNANSWERED_PASSES, "free of charge");
-	}
-}
-
 /* RTT_wired of data and its ACK, once; who asked is remembered; one of four ACKs tells of others. */
 static void test_an_upload(void)
 {
@@ -399,51 +259,6 @@ static void test_an_upload(void)
 	for (i = 0; i < 8; i++)
 		tells += mp_endpoint_up_feedback(&up, 5000);
 	CHECK_EQUAL(tells, 2);
-}
-
-/* Of an upload that goes on for 300 segments from seq on, each acknowledged, the ACKs that count. */
-static uint32_t uploads(struct mp_endpoint *up, uint32_t seq, uint64_t now_ns)
-{
-	struct mp_segment data, pure;
-	uint32_t i, count = 0;
-
-	for (i = 0; i < 300; i++, seq += BYTES, now_ns += ms) {
-		data = packet(seq, 1, BYTES, now_ns);
-		pure = packet(1, seq + BYTES, 0, now_ns);
-		mp_endpoint_up_data(up, &data, false);
-		count += mp_endpoint_ack(up, &pure);
-	}
-	return count;
-}
-
-/* Else an upload of which more than 1 GiB passed unread seems to have no progress for 3 GiB, and has no part in the air. */
-static void test_an_upload_that_went_past_unread(void)
-{
-	uint32_t unread, eighth = (1u << 29) + 1;
-
-	for (unread = 1; unread < 6; unread++) {
-		struct mp_endpoint up = { 0 };
-		struct mp_segment data = packet(300 * BYTES + unread * eighth, 1, BYTES, 20300 * ms);
-		uint64_t delivered;
-
-		CHECK_EQUAL(uploads(&up, 0, 100 * ms), 300);
-		mp_endpoint_up_notifies(&up, &data);
-		delivered = up.progress.acked_bytes;
-		CHECK_EQUAL(uploads(&up, 300 * BYTES + unread * eighth, 20000 * ms), 300);
-		CHECK(up.progress.acked_bytes >= delivered + 300 * BYTES, "no progress of what goes on");
-		data.seq = up.sent.max_end;
-		CHECK(mp_endpoint_up_notifies(&up, &data), "it can be told");
-	}
-}
-
-/* A sender whose ACKs the mesh has lost for a while sends a window again of what is acknowledged here: nothing begins. */
-static void test_an_upload_that_is_sent_again(void)
-{
-	struct mp_endpoint up = { 0 };
-
-	uploads(&up, 0, 100 * ms);
-	CHECK_EQUAL(uploads(&up, 100 * BYTES, 20000 * ms), 300);
-	CHECK_EQUAL(up.progress.acked_bytes, 400 * BYTES);
 }
 
 /* Who sends too much can be told so again however much has come between, though numbers come round. */
@@ -478,12 +293,7 @@ int main(int argc, char **argv)
 	test_departures();
 	test_pauses();
 	test_copies();
-	test_what_went_past_unread();
-	test_what_is_forged_begins_nothing();
-	test_who_leaps_is_charged();
 	test_an_upload();
-	test_an_upload_that_went_past_unread();
-	test_an_upload_that_is_sent_again();
 	test_is_told_after_gigabytes();
 	return check_end();
 }

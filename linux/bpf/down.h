@@ -31,7 +31,7 @@ static __attribute__((noinline)) int mp_down_data(struct __sk_buff *skb, struct 
 	key = mp_key_of(p, MP_DOWN);
 	flow = mp_find_flow(&key);
 	mp_mark_if_ordered(skb, p, &key);
-	answered = flow && mp_endpoint_is_answered(&flow->at, p->segment.now_ns);
+	answered = flow && mp_endpoint_down_passes(&flow->at, &p->segment);
 	if (!answered && !mp_unanswered_passes(p))
 		return false;
 	if (answered && mp_flow_begins(flow->at.data_ns, p->segment.now_ns))

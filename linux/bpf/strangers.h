@@ -131,10 +131,13 @@ MP_INLINE bool mp_unanswered_has_room(const struct mp_packet *p, struct mp_heard
 	return fits;
 }
 
-/* What is no data of a flow passes, to a host that was heard lately or within limits; false: it is to be dropped. */
+/*
+ * What is no data of a flow passes, to a host that was heard lately or within limits; false: it is to be dropped. What a SYN
+ * carries is data that nobody has answered.
+ */
 MP_INLINE bool mp_stranger_may(const struct mp_packet *p, struct mp_heard *host)
 {
-	if (host && mp_heard_lately(host->heard_ns, p->segment.now_ns))
+	if (!p->segment.payload_bytes && host && mp_heard_lately(host->heard_ns, p->segment.now_ns))
 		return true;
 	return mp_unanswered_has_room(p, host);
 }
@@ -147,7 +150,7 @@ static __attribute__((noinline)) int mp_stranger_passes(struct __sk_buff *skb, s
 }
 
 /*
- * Data of a flow that does not count as answered passes; false: it is to be dropped, before it counts, and
+ * Data passes of a flow that does not count as answered, or that is astray; false: it is to be dropped, before it counts, and
  * makes no flow. Sets p->charged.
  */
 __attribute__((noinline)) int mp_unanswered_passes(struct mp_packet *p)
@@ -171,7 +174,8 @@ __attribute__((noinline)) int mp_unanswered_passes(struct mp_packet *p)
 	}
 	if (!mp_unanswered_has_room(p, mp_heard_of(p)))
 		return false;
-	p->charged = mp_unanswered_cost(p->segment.ip_bytes, p->segment.segments);
+	if (verdict == MP_UNANSWERED_CHARGED)
+		p->charged = mp_unanswered_cost(p->segment.ip_bytes, p->segment.segments);
 	return true;
 }
 

@@ -41,7 +41,7 @@ static inline bool down_data(struct packet *p)
 	struct mp_endpoint *at;
 	bool stored;
 
-	if (!(found && mp_endpoint_is_answered(&found->state.at, p->now_ns)) && !unanswered_passes(p))
+	if (!(found && mp_endpoint_down_passes(&found->state.at, &segment)) && !unanswered_passes(p))
 		return false;
 	at = &find_or_create_flow(&p->in->flow, false)->state.at;
 	p->one_way = !at->two_way;

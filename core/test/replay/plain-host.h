@@ -100,7 +100,8 @@ static inline bool unanswered_passes(struct packet *p)
 		return true;
 	if (verdict == MP_UNANSWERED_LOST || !has_room(p))
 		return false;
-	p->charged = mp_unanswered_cost(p->ip_bytes, p->in->segments);
+	if (verdict == MP_UNANSWERED_CHARGED)
+		p->charged = mp_unanswered_cost(p->ip_bytes, p->in->segments);
 	return true;
 }
 

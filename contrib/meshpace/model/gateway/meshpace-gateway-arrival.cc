@@ -27,7 +27,7 @@ MeshpaceConnection::DataOnArrival(const TcpSegment& segment,
     {
         mp_endpoint_down_begins(&m_down, m_handshake.rtt_us, m_handshake.window_scale);
     }
-    if (!mp_endpoint_is_answered(&m_down, nowNs))
+    if (!mp_endpoint_down_passes(&m_down, &at))
     {
         mp_endpoint_down_judge(&m_down, &at); // nothing of it is lost here, where all hosts answer
     }
@@ -151,7 +151,7 @@ MeshpaceGateway::DatagramOnArrival(Ptr<QueueDiscItem> item, uint32_t host, uint3
     {
         return {Verdict::DROP, {}};
     }
-    m_hostShares.Delivered(key, item->GetSize());
+    m_hostShares.DatagramToMesh(host, item->GetSize());
     return Stamp(departureNs, {{item, {}}, {}, false, radio});
 }
 

@@ -13,25 +13,41 @@ MP_INLINE void mp_endpoint_down_begins(struct mp_endpoint *endpoint, uint32_t rt
 	endpoint->window_scale = (uint8_t)window_scale;
 }
 
+/* Whether data passes without being judged: its flow counts as answered, and it is not astray. Without a branch. */
+MP_INLINE bool mp_endpoint_down_passes(const struct mp_endpoint *endpoint, const struct mp_segment *segment)
+{
+	uint32_t answered = mp_endpoint_is_answered(endpoint, segment->now_ns);
+
+	return answered & !mp_endpoint_strays(endpoint, segment->seq);
+}
+
 /*
- * What becomes of data, before it counts as sent, where it is not known whether anybody answers. Where all is acknowledged no
- * more is sent again than what gets through as the window of a flow that nobody answers.
+ * What becomes of other data, before it counts as sent. Where all is acknowledged no more is sent again than what gets
+ * through as the window of a flow that nobody answers. What is astray takes nothing of that from a flow that was ever
+ * acknowledged, whose own would be lost then.
  */
 MP_INLINE enum mp_unanswered_verdict mp_endpoint_down_judge(struct mp_endpoint *endpoint,
 							    const struct mp_segment *segment)
 {
-	if (mp_endpoint_is_elsewhere(endpoint, segment->seq, MP_UNANSWERED_WINDOW))
-		mp_endpoint_begins_anew(endpoint, segment->seq);
-	return mp_unanswered_judge(&endpoint->unanswered, endpoint->bytes, segment->payload_bytes,
-				   !mp_endpoint_is_idle(endpoint), segment->now_ns);
+	bool astray = !mp_endpoint_takes(endpoint, segment->seq);
+	uint32_t sent_again = mp_seq_before(segment->seq, endpoint->progress.ack);
+	enum mp_unanswered_verdict verdict;
+
+	if (astray && endpoint->unanswered.since_ns)
+		return MP_UNANSWERED_ASTRAY;
+	verdict = mp_unanswered_judge(&endpoint->unanswered, endpoint->bytes, segment->payload_bytes,
+				      sent_again | !mp_endpoint_is_idle(endpoint), segment->now_ns);
+	return astray && verdict == MP_UNANSWERED_CHARGED ? MP_UNANSWERED_ASTRAY : verdict;
 }
 
 /*
  * Whether the retransmit cache is to have a copy of data, before it counts as sent: beyond the window of a flow that
- * nobody answers nobody will ask for it.
+ * nobody answers nobody will ask for it, nor for what is astray.
  */
 MP_INLINE bool mp_endpoint_down_copies(const struct mp_endpoint *endpoint, const struct mp_segment *segment)
 {
+	if (mp_endpoint_strays(endpoint, segment->seq))
+		return false;
 	return mp_is_answered(&endpoint->unanswered, segment->now_ns) ||
 	       mp_unanswered_in_window(&endpoint->unanswered, endpoint->bytes, segment->payload_bytes);
 }
@@ -111,6 +127,15 @@ MP_INLINE uint64_t mp_endpoint_paused_ns(uint64_t paused_ns, bool nothing, bool 
 }
 
 /*
+ * Data is astray, and counts for nothing but that its receiver owes an ACK for it (excess.h), which an honest one sends
+ * (RFC 9293, section 3.10.7.4).
+ */
+MP_INLINE void mp_endpoint_astray(struct mp_endpoint *endpoint, const struct mp_segment *segment)
+{
+	endpoint->packets += segment->segments;
+}
+
+/*
  * Data passes and leaves at departure_ns; stored: the retransmit cache has a copy; charged: bytes that wait for it in
  * the queues of what nobody answers.
  */
@@ -119,8 +144,13 @@ MP_INLINE void mp_endpoint_down_data(struct mp_endpoint *endpoint, const struct 
 {
 	uint64_t under_way = endpoint->progress.ack ^ endpoint->sent.max_end;
 	bool gap = mp_seq_before(endpoint->sent.max_end, segment->seq);
-	bool is_new = mp_endpoint_data(endpoint, segment, departure_ns);
+	bool is_new;
 
+	if (mp_endpoint_strays(endpoint, segment->seq)) {
+		mp_endpoint_astray(endpoint, segment);
+		return;
+	}
+	is_new = mp_endpoint_data(endpoint, segment, departure_ns);
 	endpoint->unanswered.charged += charged;
 	endpoint->paused_ns = mp_endpoint_paused_ns(endpoint->paused_ns, !under_way, !is_new, segment->now_ns);
 	if (is_new)

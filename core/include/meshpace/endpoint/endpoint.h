@@ -12,6 +12,7 @@
 #include "echo.h"
 #include "police.h"
 #include "progress.h"
+#include "sack.h"
 #include "sent.h"
 #include "feedback.h"
 #include "unanswered.h"
@@ -66,6 +67,8 @@ struct mp_endpoint {
 	uint8_t pushed;         /* up: its sender had no more after the latest data */
 	uint8_t two_way;        /* there is, or was, a flow in the other direction too */
 	uint8_t window_scale;   /* down: one more than the shift of its receiver's windows; 0: not known */
+	uint32_t edge;          /* up to there its receiver has room */
+	struct mp_range told;   /* likewise, from where it was to where, by the latest ACK that was astray; empty: none */
 	uint64_t first_ns;      /* first packet */
 	uint64_t ahead_ns;      /* down: until then it gets no copies (mp_endpoint_down_unfit) */
 	uint64_t paused_ns;     /* down: latest data that came when nothing was under way (mp_endpoint_paused_ns) */
@@ -102,26 +105,36 @@ MP_INLINE void mp_endpoint_touch(struct mp_endpoint *endpoint, uint64_t now_ns)
 	endpoint->last_ns = now_ns;
 }
 
-/*
- * Whether data lies where its sender cannot be by what is known of it: so much went past unread, such as while the daemon
- * stood still, that no ACK would ever fit again. Ahead that is beyond the largest window; back, beyond what may be sent again of
- * what is acknowledged here.
- */
-MP_INLINE bool mp_endpoint_is_elsewhere(const struct mp_endpoint *endpoint, uint32_t seq, uint32_t back)
+/* Up to where the sender of an ACK has room; the largest shift (RFC 7323, section 2.3) where that of its windows is not known. */
+MP_INLINE uint32_t mp_endpoint_edge(const struct mp_endpoint *endpoint, const struct mp_segment *segment)
 {
-	uint32_t first = endpoint->progress.ack - back;
+	uint32_t shift = endpoint->window_scale ? endpoint->window_scale - 1u : MP_TCP_SHIFT_MAX;
 
-	return endpoint->progress.seen && seq - first > back + MP_TCP_WINDOW_MAX;
+	return segment->ack + (segment->window << (shift & 15));
 }
 
 /*
- * From such data on a flow that nobody answers is one that begins; what it was charged for still waits. Forged data may
- * bring that about as well, but the next of its own does so again; and one that is answered is not asked.
+ * Whether a number lies where neither data nor an ACK of it can be by what is known of the flow: ahead, where its receiver
+ * has no room; back, farther than that room is wide, of which its sender may not know yet that it is acknowledged. A window
+ * that is not scaled is allowed for beside it, as it is at the beginning, before its receiver has said anything. So data is
+ * astray that somebody forges who does not know the numbers, and data behind more than a window that went past unread.
+ * Without a branch, as mp_endpoint_paused_ns.
  */
-MP_INLINE void mp_endpoint_begins_anew(struct mp_endpoint *endpoint, uint32_t seq)
+MP_INLINE bool mp_endpoint_strays(const struct mp_endpoint *endpoint, uint32_t seq)
 {
-	endpoint->progress.ack = seq;
-	endpoint->sent.max_end = seq;
+	uint32_t room = endpoint->edge - endpoint->progress.ack + MP_UNANSWERED_WINDOW;
+	uint32_t first = endpoint->progress.ack - room;
+
+	return endpoint->progress.seen & (seq - first > 2 * room);
+}
+
+/* From its receiver's latest ACK that was astray on a flow is one that begins; what it was charged for still waits. */
+MP_INLINE void mp_endpoint_begins_anew(struct mp_endpoint *endpoint)
+{
+	endpoint->progress.ack = endpoint->told.from;
+	endpoint->sent.max_end = endpoint->told.from;
+	endpoint->edge = endpoint->told.to;
+	endpoint->told.to = endpoint->told.from;
 	endpoint->sent.count = 0;
 	endpoint->sent.barred = false;
 	endpoint->dupack.started = false;
@@ -130,6 +143,20 @@ MP_INLINE void mp_endpoint_begins_anew(struct mp_endpoint *endpoint, uint32_t se
 	endpoint->unanswered.since_ns = 0;
 	endpoint->unanswered.from_bytes = endpoint->bytes;
 	endpoint->notified.waits = 0;
+}
+
+/*
+ * Whether data counts. Astray it does where its receiver has said that it has room for it, after the flow has begun anew: who
+ * forges data at one end does not see what the other end says.
+ */
+MP_INLINE bool mp_endpoint_takes(struct mp_endpoint *endpoint, uint32_t seq)
+{
+	if (!mp_endpoint_strays(endpoint, seq))
+		return true;
+	if (seq - endpoint->told.from >= endpoint->told.to - endpoint->told.from)
+		return false;
+	mp_endpoint_begins_anew(endpoint);
+	return true;
 }
 
 /* A packet comes from the mesh. Returns whether its host is to be noted as heard: not again so soon. */
@@ -149,6 +176,7 @@ MP_INLINE bool mp_endpoint_data(struct mp_endpoint *endpoint, const struct mp_se
 				     departure_ns);
 
 	mp_endpoint_touch(endpoint, segment->now_ns);
+	endpoint->edge = (uint32_t)mp_select_u64(endpoint->progress.seen, endpoint->edge, segment->seq);
 	mp_progress_data(&endpoint->progress, endpoint->sent.max_end, segment->seq,
 			 segment->payload_bytes, segment->flags & MP_TCP_FIN, is_new);
 	endpoint->data_ns = segment->now_ns;
@@ -173,12 +201,26 @@ MP_INLINE bool mp_endpoint_reset(struct mp_endpoint *endpoint, uint32_t seq)
 	return mp_progress_reset(&endpoint->progress, endpoint->sent.max_end, seq);
 }
 
+/* Where its receiver has room, as an ACK tells, which fits or is astray. Without a branch. */
+MP_INLINE void mp_endpoint_note_room(struct mp_endpoint *endpoint, const struct mp_segment *segment, bool fits)
+{
+	uint32_t edge = mp_endpoint_edge(endpoint, segment);
+	bool farther = fits & mp_seq_before(endpoint->edge, edge), strays;
+
+	endpoint->edge = (uint32_t)mp_select_u64(farther, edge, endpoint->edge);
+	strays = !fits | mp_endpoint_strays(endpoint, segment->ack);
+	endpoint->told.from = (uint32_t)mp_select_u64(strays, segment->ack, endpoint->told.from);
+	endpoint->told.to = (uint32_t)mp_select_u64(strays, edge, endpoint->told.to);
+}
+
 /* An ACK of its data passes. One that does not fit counts for nothing: returns false. */
 MP_INLINE bool mp_endpoint_ack(struct mp_endpoint *endpoint, const struct mp_segment *segment)
 {
 	uint64_t acked_bytes = endpoint->progress.acked_bytes;
+	bool fits = mp_progress_ack(&endpoint->progress, endpoint->sent.max_end, segment->ack);
 
-	if (!mp_progress_ack(&endpoint->progress, endpoint->sent.max_end, segment->ack))
+	mp_endpoint_note_room(endpoint, segment, fits);
+	if (!fits)
 		return false;
 	mp_endpoint_touch(endpoint, segment->now_ns);
 	mp_notification_answered(&endpoint->notified, endpoint->progress.ack);

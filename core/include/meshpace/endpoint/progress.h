@@ -13,6 +13,7 @@
 
 /* The largest window that TCP can have (RFC 7323): so far back an ACK may come late. */
 #define MP_TCP_WINDOW_MAX (1u << 30)
+#define MP_TCP_SHIFT_MAX 14u /* of its 16 bits in a header (section 2.3) */
 
 struct mp_progress {
 	uint64_t acked_bytes; /* newly acknowledged, ever */

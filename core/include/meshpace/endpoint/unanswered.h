@@ -101,6 +101,7 @@ struct mp_unanswered_rate {
 enum mp_unanswered_verdict {
 	MP_UNANSWERED_PASSES,
 	MP_UNANSWERED_CHARGED, /* passes if it fits into the queues */
+	MP_UNANSWERED_ASTRAY, /* likewise, and counts for nothing, nor is it taken out again (mp_endpoint_strays) */
 	MP_UNANSWERED_LOST,
 };
 

@@ -9,15 +9,14 @@
 #include "endpoint.h"
 
 /*
- * Data from the mesh passes: T1 at the wired side is now. asks: its sender wants to know RTT_wired. Of what is acknowledged here
- * a whole window may be sent again, whose ACKs were lost in the mesh.
+ * Data from the mesh passes: T1 at the wired side is now. asks: its sender wants to know RTT_wired. What is astray counts for
+ * nothing: who sends some of its own flow ahead would not be held to its part of the air until the rest is there.
  */
 MP_INLINE void mp_endpoint_up_data(struct mp_endpoint *endpoint, const struct mp_segment *segment,
 				   bool asks)
 {
-	if (!mp_endpoint_is_answered(endpoint, segment->now_ns) &&
-	    mp_endpoint_is_elsewhere(endpoint, segment->seq, MP_TCP_WINDOW_MAX))
-		mp_endpoint_begins_anew(endpoint, segment->seq);
+	if (!mp_endpoint_takes(endpoint, segment->seq))
+		return;
 	mp_echo_answer(&endpoint->echo, segment->echo, endpoint->data_ns, segment->now_ns);
 	mp_endpoint_data(endpoint, segment, segment->now_ns);
 	endpoint->pushed = (segment->flags & MP_TCP_PSH) != 0;
@@ -28,8 +27,9 @@ MP_INLINE void mp_endpoint_up_data(struct mp_endpoint *endpoint, const struct mp
 /* Whether the sender of data that exceeds its host's cap is notified by the loss of this packet, or a mark. */
 MP_INLINE bool mp_endpoint_up_notifies(struct mp_endpoint *endpoint, const struct mp_segment *segment)
 {
-	return mp_police_notifies(&endpoint->notified, &endpoint->progress, endpoint->sent.max_end,
-			       segment->seq, segment->payload_bytes);
+	return !mp_endpoint_strays(endpoint, segment->seq) &&
+	       mp_police_notifies(&endpoint->notified, &endpoint->progress, endpoint->sent.max_end, segment->seq,
+				  segment->payload_bytes);
 }
 
 /* Whether an ACK of the wired end fits. */
