@@ -70,6 +70,28 @@ static void test_what_waits(void)
 	CHECK_EQUAL(mp_hold_waiting(&hold), 0);
 }
 
+/* What left where nobody counted it is known to be gone as soon as something leaves that came after it. */
+static void test_what_nobody_saw_leave(void)
+{
+	struct mp_hold hold = { .came = 0xfffffff8u, .left = 0xfffffff8u };
+	uint32_t before;
+
+	mp_hold_comes(&hold, 10, MS, MS);
+	before = hold.came;
+	mp_hold_comes(&hold, 1, MS, 2 * MS);
+	mp_hold_comes(&hold, 1, MS, 2 * MS);
+	mp_hold_has_left(&hold, before);
+	mp_hold_leaves(&hold, 1, 11, MS, MS, 3 * MS);
+	CHECK_EQUAL(mp_hold_waiting(&hold), 1);
+	/* In order it changes nothing. */
+	mp_hold_has_left(&hold, before + 1);
+	CHECK_EQUAL(mp_hold_waiting(&hold), 1);
+	/* Of a class of this number that was there before. */
+	mp_hold_has_left(&hold, before + 3);
+	mp_hold_has_left(&hold, before);
+	CHECK_EQUAL(mp_hold_waiting(&hold), 1);
+}
+
 /* The counts come round; nothing else does. */
 static void test_counts_come_round(void)
 {
@@ -191,13 +213,29 @@ static void test_verdicts(void)
 	CHECK_EQUAL(mp_hold_waits_for(&hold, flow, false, 10 * MS).turn_ns, 0);
 }
 
-/* A class is kept for ten seconds after its last packet, and for as long as one waits. */
+/* A line of its own is where a flow belongs: with the new ones nothing of it stays for longer than a round trip. */
+static void test_followers(void)
+{
+	struct mp_waits_for flow = { .interval_ns = 10 * MS, .mesh_ns = 20 * MS, .wired_ns = 20 * MS };
+	struct mp_hold own = { 0 };
+
+	CHECK_EQUAL(mp_hold_judge_follower(&own, &flow, 5 * MS, 10 * MS, false, MS), MP_HOLD_WAITS);
+	CHECK_EQUAL(mp_hold_judge_follower(&own, &flow, 5 * MS, 10 * MS, false, 100 * MS), MP_HOLD_WAITS);
+	CHECK_EQUAL(mp_hold_judge_follower(&own, &flow, 5 * MS, 10 * MS, true, 101 * MS), MP_HOLD_MARKS);
+	CHECK_EQUAL(mp_hold_judge_follower(&own, &flow, 5 * MS, 10 * MS, false, 301 * MS), MP_HOLD_LOSES);
+	CHECK_EQUAL(mp_hold_judge_follower(&own, &flow, 200 * MS, 10 * MS, true, 302 * MS), MP_HOLD_WAITS);
+	CHECK_EQUAL(mp_hold_judge_follower(&own, &flow, 201 * MS, 10 * MS, true, 302 * MS), MP_HOLD_LOSES);
+	CHECK_EQUAL(mp_hold_judge_follower(&own, &flow, 201 * MS, 30 * MS, true, 302 * MS), MP_HOLD_WAITS);
+}
+
+/* A class is kept for ten seconds after its last packet, and for as long as one can wait. */
 static void test_idle(void)
 {
 	struct mp_hold hold = { 0 };
 
-	mp_hold_comes(&hold, 1, MS, MS);
+	mp_hold_comes(&hold, 1, 5000 * MS, MS);
 	CHECK_EQUAL(mp_hold_is_idle(&hold, 20001 * MS), false);
+	CHECK_EQUAL(mp_hold_is_idle(&hold, 20001 * MS + 1), true);
 	mp_hold_leaves(&hold, 1, 1, MS, MS, 2 * MS);
 	CHECK_EQUAL(mp_hold_is_idle(&hold, 10001 * MS), false);
 	CHECK_EQUAL(mp_hold_is_idle(&hold, 10001 * MS + 1), true);
@@ -226,11 +264,13 @@ int main(int argc, char **argv)
 	test_rates();
 	test_news();
 	test_what_waits();
+	test_what_nobody_saw_leave();
 	test_counts_come_round();
 	test_a_class_that_lets_nothing_go();
 	test_a_class_that_works_is_not_stuck();
 	test_room();
 	test_verdicts();
+	test_followers();
 	test_idle();
 	test_acks();
 	return check_end();

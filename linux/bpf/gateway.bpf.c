@@ -151,7 +151,7 @@ MP_INLINE int mp_ack_from_mesh(struct __sk_buff *skb, struct mp_packet *p)
 SEC("tc")
 int mp_wait(struct __sk_buff *skb)
 {
-	return skb->cb[MP_KEPT_MAGIC] == MP_WAITS_MAGIC ? -1 : 0;
+	return mp_is_kept(skb) ? -1 : 0;
 }
 
 /* From the mesh. */

@@ -11,75 +11,25 @@
 #define MESHPACE_BPF_HOLD_H
 
 #include "begins.h"
-#include "lines.h"
+#include "places.h"
 #include "strangers.h"
 #include "waits.h"
 
 /* What is kept in skb->cb of a packet that waits. */
 enum mp_kept {
-	MP_KEPT_MAGIC,
+	MP_KEPT_MAGIC,    /* with its enum mp_line */
 	MP_KEPT_STOOD,    /* units up to its own, when it came */
 	MP_KEPT_CAME_BY,  /* the interface by which it came to this box; 0: made here */
-	MP_KEPT_LINE,     /* enum mp_line */
+	MP_KEPT_BEFORE,   /* units that had come to its line before it, ever */
 	MP_KEPT_PRIORITY, /* its skb->priority */
 };
-#define MP_WAITS_MAGIC 0x6d707774u
+#define MP_WAITS_MAGIC 0x6d707700u
+#define MP_WAITS_LINE 0xffu
 
-/* When a packet came back last that had waited, a millisecond more or less. */
-uint64_t mp_returned_ns;
-
-/* Until when none may come back, since busy hosts are silent (core's silence.h). Set by the daemon. */
-uint64_t mp_silent_ns SEC(".data.silent");
-
-/* Whether nothing more is to wait than must not overtake: pacing ends, or the daemon hangs. */
-MP_INLINE bool mp_hold_drains(uint64_t now_ns)
+/* Whether a packet waits, or has waited. */
+MP_INLINE bool mp_is_kept(const struct __sk_buff *skb)
 {
-	return !mp_settings.pace || mp_settings.holds != MP_HOLDS_ALL || !mp_alive(now_ns);
-}
-
-/* Whether its class lets anything go, under the class's lock. If not, the packet does not wait there, and is counted. */
-MP_INLINE bool mp_lets_go(struct mp_class *class, struct mp_packet *p)
-{
-	struct mp_hold_others others = { mp_returned_ns, mp_silent_ns };
-	uint64_t apart_ns = mp_hold_apart_ns(class->told.interval_ns, p->held_bytes_per_s);
-
-	p->unheld = mp_hold_is_stuck(&class->hold, apart_ns, others, p->segment.now_ns);
-	return !p->unheld;
-}
-
-/* A packet takes its place in line; under the class's lock. */
-MP_INLINE void mp_take_place_in_line(struct mp_class *class, struct mp_packet *p, uint32_t units)
-{
-	uint64_t apart_ns = mp_hold_apart_ns(class->told.interval_ns, p->held_bytes_per_s);
-
-	p->stood = mp_hold_comes(&class->hold, units, apart_ns, p->segment.now_ns);
-	p->number = MP_HTB_MAJOR | class->minor;
-}
-
-/* The units of a packet in its line: packets where that has an interval, else bytes, as they leave in segments. */
-MP_INLINE uint32_t mp_units(const struct mp_packet *p)
-{
-	uint32_t headers = (uint32_t)(p->l4 - p->l3) + (p->line == MP_LINE_NEW ? p->tcp_bytes : sizeof(struct udphdr));
-
-	if (p->line == MP_LINE_FLOW || p->line == MP_LINE_ACKS)
-		return p->segment.segments;
-	return p->segment.ip_bytes + (p->segment.segments - 1) * headers;
-}
-
-/* Only what would overtake waits: what carries no data, and all where pacing ends or the daemon hangs. */
-MP_INLINE enum mp_hold_verdict mp_follows(struct mp_class *class, struct mp_packet *p)
-{
-	bool given_up = mp_beat_given_up(mp_beat_ns, p->segment.now_ns) && !mp_is_pure_ack(p);
-	enum mp_hold_verdict verdict = MP_HOLD_PASSES;
-
-	bpf_spin_lock(&class->lock);
-	if (mp_hold_waiting(&class->hold) && mp_lets_go(class, p)) {
-		verdict = given_up ? MP_HOLD_LOSES : MP_HOLD_WAITS;
-		if (!given_up)
-			mp_take_place_in_line(class, p, mp_units(p));
-	}
-	bpf_spin_unlock(&class->lock);
-	return verdict;
+	return (skb->cb[MP_KEPT_MAGIC] & ~MP_WAITS_LINE) == MP_WAITS_MAGIC;
 }
 
 /* Data of a flow that is answered. */
@@ -103,35 +53,34 @@ MP_INLINE enum mp_hold_verdict mp_hold_data(struct mp_class *class, const struct
 	return verdict;
 }
 
-/* Whether what waits by its host's cap alone may come to its line. The more ACKs wait, the faster they leave. */
-MP_INLINE enum mp_hold_verdict mp_judge_other(struct mp_hold *hold, const struct mp_packet *p)
+/*
+ * Data of a flow that is answered comes behind what waits with the new ones for so long. Where nobody judged it, it would keep
+ * itself there. MP_HOLD_PASSES: it has no line of its own.
+ */
+__attribute__((noinline)) int mp_judge_follower(struct mp_packet *p, uint64_t wait_ns)
 {
-	if (p->line == MP_LINE_ACKS)
-		return MP_HOLD_WAITS;
-	if (p->line == MP_LINE_NEW)
-		return mp_hold_has_room(hold, p->held_bytes_per_s) ? MP_HOLD_WAITS : MP_HOLD_LOSES;
-	return mp_hold_judge_datagram(hold, p->held_bytes_per_s, mp_units(p), mp_ecn_capable(p), p->segment.now_ns);
-}
+	struct mp_waits_for waits_for;
+	enum mp_hold_verdict verdict;
+	const struct mp_flow *flow;
+	struct mp_flow_key key;
+	struct mp_class *own;
+	uint64_t apart_ns;
 
-/* What waits in a line of its host, by the host's cap alone. */
-MP_INLINE enum mp_hold_verdict mp_hold_other(struct mp_class *class, struct mp_packet *p)
-{
-	enum mp_hold_verdict verdict = MP_HOLD_PASSES;
-
-	bpf_spin_lock(&class->lock);
-	if (mp_lets_go(class, p)) {
-		verdict = mp_judge_other(&class->hold, p);
-		if (verdict != MP_HOLD_LOSES)
-			mp_take_place_in_line(class, p, mp_units(p));
-	}
-	bpf_spin_unlock(&class->lock);
-	return verdict;
-}
-
-/* So many more of its bucket wait in a host's line: a super packet leaves in its segments, each of which is one less. */
-MP_INLINE void mp_joins_bucket(struct mp_class *class, const struct mp_packet *p)
-{
-	__sync_fetch_and_add(mp_of_bucket(class, p), p->segment.segments);
+	if (!p)
+		return MP_HOLD_PASSES;
+	key = mp_key_of(p, MP_DOWN);
+	flow = mp_find_flow(&key);
+	own = bpf_map_lookup_elem(&mp_classes, &key);
+	if (flow && !own)
+		mp_tell_line(&key, flow->at.interval_ns);
+	if (!flow || !own)
+		return MP_HOLD_PASSES;
+	waits_for = mp_waits_for_of(&flow->at.estimate, flow->at.interval_ns, flow->at.rtt_wired_us);
+	apart_ns = mp_hold_apart_ns(flow->at.interval_ns, p->held_bytes_per_s);
+	bpf_spin_lock(&own->lock);
+	verdict = mp_hold_judge_follower(&own->hold, &waits_for, wait_ns, apart_ns, mp_ecn_capable(p), p->segment.now_ns);
+	bpf_spin_unlock(&own->lock);
+	return (int)verdict;
 }
 
 /*
@@ -140,7 +89,7 @@ MP_INLINE void mp_joins_bucket(struct mp_class *class, const struct mp_packet *p
  */
 __attribute__((noinline)) int mp_hold_new(struct mp_packet *p, uint32_t follows)
 {
-	enum mp_hold_verdict verdict;
+	enum mp_hold_verdict verdict = MP_HOLD_PASSES;
 	struct mp_flow_key key = { 0 };
 	struct mp_class *class;
 
@@ -158,8 +107,14 @@ __attribute__((noinline)) int mp_hold_new(struct mp_packet *p, uint32_t follows)
 		*mp_of_bucket(class, p) = 0;
 	if (follows && !*mp_of_bucket(class, p))
 		return MP_HOLD_PASSES;
-	verdict = follows ? mp_follows(class, p) : mp_hold_other(class, p);
-	if (verdict == MP_HOLD_WAITS)
+	if (follows && (!p->segment.payload_bytes || mp_hold_drains(p->segment.now_ns))) {
+		verdict = mp_follows(class, p);
+	} else {
+		if (p->answered)
+			verdict = mp_judge_follower(p, mp_hold_new_waits_ns(&class->hold, p->held_bytes_per_s));
+		verdict = mp_hold_other(class, p, verdict);
+	}
+	if (verdict == MP_HOLD_WAITS || verdict == MP_HOLD_MARKS)
 		mp_joins_bucket(class, p);
 	return (int)verdict;
 }
@@ -179,15 +134,17 @@ __attribute__((noinline)) int mp_hold_flow(struct mp_packet *p, uint32_t follows
 	if (!flow)
 		return MP_HOLD_PASSES;
 	class = bpf_map_lookup_elem(&mp_classes, &key);
+	if (class && !follows)
+		mp_follow_interval(class, &key, flow->at.interval_ns, p->segment.now_ns);
+	follows |= !flow->at.interval_ns && !p->held_bytes_per_s;
 	if (class && follows)
 		return mp_follows(class, p);
-	if (follows || !(flow->at.interval_ns || p->held_bytes_per_s))
+	if (follows)
 		return MP_HOLD_PASSES;
 	if (!class) {
 		mp_tell_line(&key, flow->at.interval_ns);
 		return MP_HOLD_PASSES;
 	}
-	mp_follow_interval(class, &key, flow->at.interval_ns, p->segment.now_ns);
 	return mp_hold_data(class, flow, p, p->held_bytes_per_s);
 }
 
@@ -204,32 +161,50 @@ MP_INLINE uint64_t mp_held_of(const struct mp_packet *p)
 	return cap ? mp_held_bytes_per_s(cap->cap_bytes_per_s, false) : 0;
 }
 
-/* What data waits for: sets p->held_bytes_per_s, and returns whether it is of a flow that is answered. */
+/* What data waits for: sets p->held_bytes_per_s and p->answered. */
 __attribute__((noinline)) int mp_knows(struct mp_packet *p)
 {
 	const struct mp_flow *flow;
 
 	if (!p)
-		return false;
+		return 0;
 	p->held_bytes_per_s = mp_held_of(p);
 	flow = mp_flow_of(p, MP_DOWN);
-	return flow && mp_endpoint_is_answered(&flow->at, p->segment.now_ns);
+	p->answered = flow && mp_endpoint_is_answered(&flow->at, p->segment.now_ns);
+	return 0;
+}
+
+/* Whether something waits in the flow's own line. */
+__attribute__((noinline)) int mp_waits_in_own(struct mp_packet *p)
+{
+	const struct mp_class *class;
+	struct mp_flow_key key;
+
+	if (!p)
+		return false;
+	key = mp_key_of(p, MP_DOWN);
+	class = bpf_map_lookup_elem(&mp_classes, &key);
+	return class && mp_hold_waiting(&class->hold);
 }
 
 /*
- * TCP to the mesh, but SYNs: whether it waits, and in which line. drains: nothing is to wait that would not overtake. A
- * flow that has no class, since there are enough or until there is one, waits in the line of new ones for its host's cap.
+ * TCP to the mesh, but SYNs without data: whether it waits, and in which line. drains: nothing is to wait that would not
+ * overtake. A flow that has no class, since there are enough or until there is one, waits in the line of new ones for its host's cap.
+ * Nothing of a flow waits there any more of which something waits in its own line: the bucket is another's then.
  * Returns an enum mp_hold_verdict.
  */
 MP_INLINE int mp_hold_tcp(struct mp_packet *p, bool drains)
 {
-	bool data = p->segment.payload_bytes > 0, answered = mp_knows(p);
-	bool capped = p->held_bytes_per_s && !drains;
+	bool data = p->segment.payload_bytes > 0, own = mp_settings.host_lines && mp_waits_in_own(p);
 	int verdict = MP_HOLD_PASSES;
+	bool answered, capped;
 
-	if (mp_settings.host_lines)
+	mp_knows(p);
+	answered = p->answered;
+	capped = p->held_bytes_per_s && !drains;
+	if (mp_settings.host_lines && !own)
 		verdict = mp_hold_new(p, !capped || !data || answered);
-	if (verdict == MP_HOLD_PASSES && (!data || answered))
+	if (verdict == MP_HOLD_PASSES && (!data || answered || own))
 		verdict = mp_hold_flow(p, drains || !data);
 	if (verdict == MP_HOLD_PASSES && data && answered && capped && !p->unheld)
 		verdict = mp_hold_new(p, false);
@@ -256,8 +231,11 @@ __attribute__((noinline)) int mp_hold_ack(struct mp_packet *p)
 	cap = bpf_map_lookup_elem(&mp_caps, &host);
 	ack_bytes = cap ? cap->ack_bytes : 0;
 	p->held_bytes_per_s = cap ? mp_held_bytes_per_s(cap->cap_bytes_per_s, true) : 0;
-	if (class && (drains || !p->held_bytes_per_s || !ack_bytes))
+	if (class && (drains || !p->held_bytes_per_s || !ack_bytes)) {
+		if (!drains)
+			mp_follow_interval(class, &key, 0, p->segment.now_ns);
 		return mp_follows(class, p);
+	}
 	if (!p->held_bytes_per_s || !ack_bytes)
 		return MP_HOLD_PASSES;
 	if (!class) {
@@ -266,7 +244,8 @@ __attribute__((noinline)) int mp_hold_ack(struct mp_packet *p)
 	}
 	mp_follow_interval(class, &key, mp_hold_ack_interval_ns(&class->hold, p->held_bytes_per_s, ack_bytes),
 			   p->segment.now_ns);
-	return mp_hold_other(class, p);
+	/* The more ACKs wait, the faster they leave. */
+	return mp_hold_other(class, p, MP_HOLD_WAITS);
 }
 
 /*
@@ -311,7 +290,7 @@ __attribute__((noinline)) int mp_hold_datagram(struct mp_packet *p, uint32_t dra
 	class = sparse ? mp_other_line(p, sparse, &key, follows) : NULL;
 	if (!class)
 		return MP_HOLD_PASSES;
-	verdict = follows ? mp_follows(class, p) : mp_hold_other(class, p);
+	verdict = follows ? mp_follows(class, p) : mp_hold_other(class, p, MP_HOLD_PASSES);
 	if (verdict == MP_HOLD_WAITS || verdict == MP_HOLD_MARKS)
 		mp_joins_bucket(sparse, p);
 	return (int)verdict;
@@ -357,6 +336,7 @@ __attribute__((noinline)) int mp_hold_ends(struct mp_packet *p)
 	if (!class)
 		return 0;
 	bpf_spin_lock(&class->lock);
+	mp_hold_has_left(&class->hold, p->before);
 	mp_hold_leaves(&class->hold, mp_units(p), p->stood, class->told.interval_ns, p->came_ns, p->segment.now_ns);
 	bpf_spin_unlock(&class->lock);
 	return 0;
@@ -365,13 +345,13 @@ __attribute__((noinline)) int mp_hold_ends(struct mp_packet *p)
 /* Whether a packet comes to the interface a second time: what was kept in it is taken out again. */
 MP_INLINE bool mp_comes_back(struct __sk_buff *skb, struct mp_packet *p)
 {
-	if (!mp_settings.held_at || skb->ingress_ifindex != mp_settings.held_at ||
-	    skb->cb[MP_KEPT_MAGIC] != MP_WAITS_MAGIC)
+	if (!mp_settings.held_at || skb->ingress_ifindex != mp_settings.held_at || !mp_is_kept(skb))
 		return false;
 	p->back = true;
 	p->stood = skb->cb[MP_KEPT_STOOD];
 	p->came_by = skb->cb[MP_KEPT_CAME_BY];
-	p->line = skb->cb[MP_KEPT_LINE];
+	p->line = skb->cb[MP_KEPT_MAGIC] & MP_WAITS_LINE;
+	p->before = skb->cb[MP_KEPT_BEFORE];
 	p->came_ns = skb->tstamp;
 	p->number = skb->priority;
 	skb->tstamp = 0;
@@ -382,10 +362,10 @@ MP_INLINE bool mp_comes_back(struct __sk_buff *skb, struct mp_packet *p)
 /* The packet goes to wait. */
 MP_INLINE void mp_sends_to_wait(struct __sk_buff *skb, const struct mp_packet *p)
 {
-	skb->cb[MP_KEPT_MAGIC] = MP_WAITS_MAGIC;
+	skb->cb[MP_KEPT_MAGIC] = MP_WAITS_MAGIC | p->line;
 	skb->cb[MP_KEPT_STOOD] = p->stood;
 	skb->cb[MP_KEPT_CAME_BY] = p->came_by;
-	skb->cb[MP_KEPT_LINE] = p->line;
+	skb->cb[MP_KEPT_BEFORE] = p->before;
 	skb->cb[MP_KEPT_PRIORITY] = skb->priority;
 	skb->priority = p->number;
 	skb->tstamp = p->segment.now_ns;
@@ -409,7 +389,7 @@ __attribute__((noinline)) int mp_hold_or_leave(struct mp_packet *p, uint32_t tcp
 	drains = mp_hold_drains(p->segment.now_ns);
 	if (!tcp)
 		return mp_hold_datagram(p, drains);
-	if (p->segment.flags & MP_TCP_SYN)
+	if (p->segment.flags & MP_TCP_SYN && !p->segment.payload_bytes)
 		return MP_HOLD_PASSES;
 	return mp_hold_tcp(p, drains);
 }
@@ -439,8 +419,9 @@ static __attribute__((noinline)) int mp_hold(struct __sk_buff *skb, struct mp_pa
 		verdict = mp_hold_ack(p);
 	if (p->unheld)
 		mp_count(MP_COUNT_UNHELD);
-	if (verdict == MP_HOLD_MARKS && !mp_mark(skb, p, MP_COUNT_WAIT_MARKED))
-		verdict = MP_HOLD_LOSES;
+	/* It has its place in line, and waits where it cannot be marked, too. */
+	if (verdict == MP_HOLD_MARKS)
+		mp_mark(skb, p, MP_COUNT_WAIT_MARKED);
 	if (verdict == MP_HOLD_LOSES)
 		mp_count(tcp ? MP_COUNT_WAIT_DROPPED : MP_COUNT_UDP_DROPPED);
 	else if (verdict != MP_HOLD_PASSES)

@@ -52,6 +52,7 @@ struct mp_packet {
 			uint64_t came_ns; /* when it came to wait */
 			uint32_t came_by; /* the interface by which it came to this box; 0: made here */
 			uint32_t stood;   /* units in line up to its own, when it came */
+			uint32_t before;  /* units that had come to the line before it, ever */
 			uint32_t news;    /* of an ACK that fits: bytes that it acknowledges more */
 			uint32_t number;  /* of the class where it waits, or waited, with MP_HTB_MAJOR */
 			uint8_t line;     /* where it waits, or waited: enum mp_line */
@@ -59,6 +60,7 @@ struct mp_packet {
 			bool back;        /* it has waited, and comes a second time */
 			bool fits;        /* an ACK: of data that is known */
 			bool unheld;      /* its line lets nothing go, so that it does not wait there */
+			bool answered;    /* of TCP: of a flow that is */
 		};
 	};
 	struct mp_feedback feedback; /* what its receiver is told of others */

@@ -147,9 +147,14 @@ MP_INLINE bool mp_hold_is_stuck(struct mp_hold *hold, uint64_t apart_ns, struct 
 /* A class without packets for so long is taken away: a flow that is idle for longer begins anew, one packet at once. */
 #define MP_HOLD_IDLE_NS (10 * MP_NS_PER_S)
 
+/* What has not moved for so long, and two units' time beside, is not there any more: it left where nobody counted it. */
 MP_INLINE bool mp_hold_is_idle(const struct mp_hold *hold, uint64_t now_ns)
 {
-	return !mp_hold_waiting(hold) && now_ns > hold->came_ns + MP_HOLD_IDLE_NS;
+	uint64_t at_ns = hold->came_ns;
+
+	if (mp_hold_waiting(hold))
+		at_ns = mp_max_u64(at_ns, hold->moved_ns) + 2 * mp_max_u64(hold->slowest_ns, hold->unit_ns);
+	return now_ns > at_ns + MP_HOLD_IDLE_NS;
 }
 
 /* When something left any class last, as it is kept, now that something does: within a millisecond, in which nobody writes again. */
@@ -168,6 +173,16 @@ MP_INLINE uint32_t mp_hold_comes(struct mp_hold *hold, uint32_t units, uint64_t 
 	hold->came += units;
 	hold->came_ns = now_ns;
 	return mp_hold_waiting(hold);
+}
+
+/*
+ * One leaves before which so many units had come, ever: they are gone, too, whether they were seen to leave or not, as where
+ * somebody took the filters off or made the interface anew. A number of other counts than these says nothing.
+ */
+MP_INLINE void mp_hold_has_left(struct mp_hold *hold, uint32_t before)
+{
+	if (mp_seq_before(hold->left, before) && !mp_seq_before(hold->came, before))
+		hold->left = before;
 }
 
 /* Leaves, having come at came_ns behind so many units, its own included. */
@@ -215,10 +230,34 @@ MP_INLINE uint64_t mp_hold_byte_ns(const struct mp_hold *hold, uint64_t held_byt
 	return mp_min_u64(mp_max_u64(hold->unit_ns, mp_rate_interval_ns(held_bytes_per_s, 1)), MP_NS_PER_S);
 }
 
+/* How long data waits that comes now to the line of new flows. */
+MP_INLINE uint64_t mp_hold_new_waits_ns(const struct mp_hold *hold, uint64_t held_bytes_per_s)
+{
+	return mp_hold_waiting(hold) * mp_hold_byte_ns(hold, held_bytes_per_s);
+}
+
 /* Whether data that comes now to the line of flows that nobody has answered leaves in time. */
 MP_INLINE bool mp_hold_has_room(const struct mp_hold *hold, uint64_t held_bytes_per_s)
 {
-	return mp_hold_waiting(hold) * mp_hold_byte_ns(hold, held_bytes_per_s) <= MP_HOLD_NEW_WAIT_NS;
+	return mp_hold_new_waits_ns(hold, held_bytes_per_s) <= MP_HOLD_NEW_WAIT_NS;
+}
+
+/*
+ * Data of a flow that has a line of its own, to which it may not go before what of it waits with the new ones has left, for
+ * so long. There it is in the way of those, and the law's interval does not hold: of a line where it should not be at all
+ * each wait is too long that lasts for a round trip. What waits longer than an ACK may, and behind more than a few, is lost.
+ */
+MP_INLINE enum mp_hold_verdict mp_hold_judge_follower(struct mp_hold *own, const struct mp_waits_for *flow, uint64_t wait_ns,
+						      uint64_t apart_ns, bool ecn, uint64_t now_ns)
+{
+	uint64_t round_ns = mp_max_u64(flow->mesh_ns + flow->wired_ns + wait_ns, MP_WAIT_ROUND_NS);
+
+	own->came_ns = now_ns; /* it is not idle */
+	if (wait_ns > mp_max_u64(MP_CAP_WAIT_NS, MP_WAIT_PACKETS * apart_ns))
+		return MP_HOLD_LOSES;
+	if (!mp_wait_persists(&own->wait, round_ns, now_ns))
+		return MP_HOLD_WAITS;
+	return ecn ? MP_HOLD_MARKS : MP_HOLD_LOSES;
 }
 
 /* What becomes of so many bytes that are not TCP, and come to their host's line. */

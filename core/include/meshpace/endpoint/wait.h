@@ -41,6 +41,22 @@ MP_INLINE uint64_t mp_wait_gap_ns(uint64_t round_ns, uint32_t count)
 	return (round_ns << 8) / mp_isqrt((uint64_t)(count ? count : 1) << 16);
 }
 
+/* Whether a packet is to be lost, or marked, that waits too long as all do lately; round_ns: until its sender notices. */
+MP_INLINE bool mp_wait_persists(struct mp_wait *wait, uint64_t round_ns, uint64_t now_ns)
+{
+	if (wait->above_ns == 0)
+		wait->above_ns = now_ns + round_ns;
+	if (now_ns < wait->above_ns)
+		return false;
+	if (wait->count == 0)
+		wait->next_ns = now_ns;
+	if (now_ns < wait->next_ns)
+		return false;
+	wait->count++;
+	wait->next_ns = now_ns + mp_wait_gap_ns(2 * round_ns, wait->count);
+	return true;
+}
+
 /*
  * Whether a packet that comes at now_ns and would wait wait_ns is to be lost, or marked; round_ns: a
  * round trip without that wait. Its sender notices after a round trip with it.
@@ -54,17 +70,7 @@ MP_INLINE bool mp_wait_ends(struct mp_wait *wait, uint64_t wait_ns, uint64_t tar
 		wait->count = 0;
 		return false;
 	}
-	if (wait->above_ns == 0)
-		wait->above_ns = now_ns + round_ns;
-	if (now_ns < wait->above_ns)
-		return wait_ns > MP_WAIT_LIMIT * target_ns;
-	if (wait->count == 0)
-		wait->next_ns = now_ns;
-	if (now_ns < wait->next_ns)
-		return wait_ns > MP_WAIT_LIMIT * target_ns;
-	wait->count++;
-	wait->next_ns = now_ns + mp_wait_gap_ns(2 * round_ns, wait->count);
-	return true;
+	return mp_wait_persists(wait, round_ns, now_ns) || wait_ns > MP_WAIT_LIMIT * target_ns;
 }
 
 /* What a flow's packets wait for, and how long its round trips are. */
