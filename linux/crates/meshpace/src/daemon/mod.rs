@@ -293,7 +293,7 @@ impl Gateway {
                 Err(RecvTimeoutError::Disconnected) => bail!("the signals' thread has ended"),
             }
             let (began, before) = (Instant::now(), system::thread_cpu());
-            if ticks.is_due(began) {
+            if !steps.is_early(began) && ticks.is_due(began) {
                 self.files.look_after();
                 self.doors.open(&self.files);
                 self.machine.note_again();
