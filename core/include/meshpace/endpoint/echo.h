@@ -8,7 +8,8 @@
  *
  * That has in it what the data waited in its host and at each hop, and not what the acknowledgement waited here for its
  * host's cap. One acknowledgement is timed at a time, so that there is a sample a round: the first with its TSval, for it is
- * the one that is echoed.
+ * the one that is echoed. It is one of all that is acknowledged: an older one may be forged, by somebody who need not know the
+ * numbers exactly, and what it asks by a time that has long passed is answered at once.
  *
  * A sender that pauses answers late. But when the data before came by, its sender had not heard the acknowledgement yet: so
  * long the round trip has been at least. Where data waits in the mesh it comes here without a gap, and the two are one.
@@ -16,6 +17,7 @@
 #ifndef MESHPACE_ECHO_H
 #define MESHPACE_ECHO_H
 
+#include "../arith/least.h"
 #include "../arith/seq.h"
 #include "option.h"
 #include "sack.h"
@@ -33,7 +35,9 @@ struct mp_echo {
 	uint64_t asked_ns; /* when the acknowledgement left that is timed; 0: none is */
 	uint32_t asked;    /* its TSval */
 	uint32_t latest;   /* TSval of the latest that left */
-	uint64_t base_ns;  /* the least sample; 0: none yet */
+	uint64_t base_ns;  /* the least sample lately (mp_least_window); 0: none yet */
+	uint64_t latest_base_ns;
+	uint64_t base_since_ns;
 	uint64_t rtt_ns;   /* of the latest, how long the round trip was at least; at most twice the one before */
 	uint64_t heard_ns; /* when that was */
 };
@@ -85,7 +89,7 @@ MP_INLINE void mp_echo_answer(struct mp_echo *echo, uint32_t stamp, uint64_t bef
 	echo->asked_ns = 0;
 	if (sample_ns > MP_ECHO_LOST_NS)
 		return;
-	echo->base_ns = echo->base_ns ? mp_min_u64(echo->base_ns, sample_ns) : sample_ns;
+	mp_least_add(&echo->base_ns, &echo->latest_base_ns, &echo->base_since_ns, sample_ns, now_ns);
 	/* Data that came before the answer could bounds the round trip by nothing: of an application that pauses, as chats do. */
 	if (2 * least_ns < echo->base_ns)
 		return;

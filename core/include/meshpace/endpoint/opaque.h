@@ -23,6 +23,7 @@
 #ifndef MESHPACE_OPAQUE_H
 #define MESHPACE_OPAQUE_H
 
+#include "../arith/least.h"
 #include "../law/air.h"
 #include "../law/search.h"
 
@@ -32,8 +33,7 @@
 #define MP_OPAQUE_BYTES 1500u   /* of a datagram, at most */
 #define MP_OPAQUE_PACKETS 2u    /* on the path at the least, as search.h has it: who gets fewer does not fill it */
 #define MP_OPAQUE_MOST_NS MP_NS_PER_S /* an answer that is later is of no path that carries anything */
-/* A path is as it was for so long; then it has to be learnt again, as what hosts get alone (airtime.h). */
-#define MP_OPAQUE_PATH_NS (240 * MP_NS_PER_S)
+#define MP_OPAQUE_PATH_NS MP_LEAST_NS
 /*
  * Who has not answered so many in a row, ten seconds of asks, does not any more, and is not asked for as long as a path
  * lasts. Of eight asks seven may be lost meanwhile.
@@ -92,19 +92,10 @@ MP_INLINE bool mp_opaque_is_mute(struct mp_opaque *opaque, uint64_t now_ns)
 	return true;
 }
 
-/*
- * T is of two windows, lest what was true once be true for ever, whether answers come or not: who gets few datagrams is not
- * asked while it is known, and hours later the path may be another.
- */
+/* Who gets few datagrams is not asked while T is known, and hours later the path may be another. */
 MP_INLINE void mp_opaque_window(struct mp_opaque *opaque, uint64_t now_ns)
 {
-	uint64_t elapsed_ns = mp_max_u64(now_ns, opaque->base_since_ns) - opaque->base_since_ns;
-
-	if (elapsed_ns <= MP_OPAQUE_PATH_NS)
-		return;
-	opaque->base_ns = elapsed_ns <= 2 * MP_OPAQUE_PATH_NS ? opaque->latest_base_ns : 0;
-	opaque->latest_base_ns = 0;
-	opaque->base_since_ns = now_ns;
+	mp_least_window(&opaque->base_ns, &opaque->latest_base_ns, &opaque->base_since_ns, now_ns);
 }
 
 /*
@@ -169,9 +160,7 @@ MP_INLINE uint64_t mp_opaque_changed(uint64_t bytes_per_s, int64_t error_q16)
 /* T, with one round trip more. */
 MP_INLINE void mp_opaque_base(struct mp_opaque *opaque, uint64_t rtt_ns, uint64_t now_ns)
 {
-	mp_opaque_window(opaque, now_ns);
-	opaque->latest_base_ns = opaque->latest_base_ns ? mp_min_u64(opaque->latest_base_ns, rtt_ns) : rtt_ns;
-	opaque->base_ns = opaque->base_ns ? mp_min_u64(opaque->base_ns, rtt_ns) : rtt_ns;
+	mp_least_add(&opaque->base_ns, &opaque->latest_base_ns, &opaque->base_since_ns, rtt_ns, now_ns);
 }
 
 /* D, with one round trip more. From an empty path it takes three answers to half of D*: one that is late is no load. */

@@ -53,8 +53,9 @@ MP_INLINE uint32_t mp_endpoint_up_sample(struct mp_endpoint *endpoint, const str
 {
 	uint32_t rtt_wired_us =
 		mp_rtt_wired_us(mp_sent_ack(&endpoint->sent, segment->ack, departure_ns));
+	bool latest = segment->ack == endpoint->progress.ack;
 
-	mp_echo_ask(&endpoint->echo, segment->stamp, departure_ns);
+	mp_echo_ask(&endpoint->echo, (uint32_t)mp_select_u64(latest, segment->stamp, 0), departure_ns);
 	if (rtt_wired_us) {
 		endpoint->rtt_wired_us = rtt_wired_us;
 		endpoint->estimate.samples++;
