@@ -57,10 +57,11 @@ struct mp_packet {
 			uint32_t number;  /* of the class where it waits, or waited, with MP_HTB_MAJOR */
 			uint8_t line;     /* where it waits, or waited: enum mp_line */
 			uint8_t bucket;   /* of its flow, or of what is not TCP */
-			bool back;        /* it has waited, and comes a second time */
-			bool fits;        /* an ACK: of data that is known */
-			bool unheld;      /* its line lets nothing go, so that it does not wait there */
-			bool answered;    /* of TCP: of a flow that is */
+			/* In bits, or the stack has no room. */
+			bool back : 1;     /* it has waited, and comes a second time */
+			bool fits : 1;     /* an ACK: of data that is known */
+			bool unheld : 1;   /* its line lets nothing go, so that it does not wait there */
+			bool answered : 1; /* of TCP: of a flow that is */
 		};
 	};
 	struct mp_feedback feedback; /* what its receiver is told of others */
