@@ -12,6 +12,7 @@
 #include "ns3/tcp-header.h"
 #include "ns3/test.h"
 
+#include <functional>
 #include <vector>
 
 namespace ns3
@@ -86,12 +87,18 @@ class DiscTestCase : public TestCase
         uint32_t payload;
     };
 
-    void SetUpDisc(MeshpaceGateway::Law law = MeshpaceGateway::GAP)
+    /** @param law of the gateway @param set what else is said of it before it begins */
+    void SetUpDisc(MeshpaceGateway::Law law = MeshpaceGateway::GAP,
+                   const std::function<void(Ptr<MeshpaceGateway>)>& set = {})
     {
         m_gateway = CreateObjectWithAttributes<MeshpaceGateway>("Law",
                                                                 EnumValue(law),
                                                                 "GoodputControl",
                                                                 BooleanValue(false));
+        if (set)
+        {
+            set(m_gateway);
+        }
         m_gateway->SetHops(MESH_HOST, 4);
         m_disc = CreateObject<MeshpaceMeshQueueDisc>();
         m_disc->SetGateway(m_gateway);

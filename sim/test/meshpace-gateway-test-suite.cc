@@ -305,6 +305,7 @@ class WindowTestCase : public DiscTestCase
     void DoRun() override
     {
         SetUpDisc();
+        ToWired(Segment(false, 0, 0, 0, TcpHeader::SYN)); // of unscaled windows
         ToMesh(Data(0));
         ToWired(Ack(PAYLOAD)); // advertises 64000 bytes; after 0 s no sample can pace
         m_gateway->SetUrgentCallback(MakeNullCallback<void, Ptr<QueueDiscItem>>());

@@ -218,6 +218,29 @@ class ForkTestCase : public TestCase
     }
 };
 
+/** What is set of a law that is there already, before its connection begins, holds like the rest. */
+class LateLawTestCase : public TestCase
+{
+  public:
+    LateLawTestCase()
+        : TestCase("A law that is set after construction is taken whole")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        auto control = CreateObject<TcpMeshpace>();
+        control->SetAttribute("Law", EnumValue(TcpMeshpace::AP));
+        control->SetAttribute("Hops", UintegerValue(7));
+        control->SetAttribute("BitRate", UintegerValue(54000));
+        control->Init(CreateObject<TcpSocketState>());
+        NS_TEST_EXPECT_MSG_EQ(control->IntervalNs(), 50000000, "ap begins at 50 ms");
+        NS_TEST_EXPECT_MSG_EQ(control->Path().hops, 7, "hops");
+        NS_TEST_EXPECT_MSG_EQ(control->Path().kbps, 54000, "bit rate");
+    }
+};
+
 class TcpMeshpaceTestSuite : public TestSuite
 {
   public:
@@ -231,6 +254,7 @@ class TcpMeshpaceTestSuite : public TestSuite
         AddTestCase(new SpacingTestCase(true), Duration::QUICK);
         AddTestCase(new ResentTestCase, Duration::QUICK);
         AddTestCase(new ForkTestCase, Duration::QUICK);
+        AddTestCase(new LateLawTestCase, Duration::QUICK);
     }
 };
 

@@ -15,7 +15,7 @@ namespace ns3
 namespace
 {
 
-/** Without an advertised window yet, TCP's largest unscaled one bounds the pacing queue. */
+/** Before the first segment. */
 constexpr uint32_t DEFAULT_SEGMENT_BYTES = 1460;
 
 } // namespace
@@ -37,6 +37,12 @@ MeshpaceConnection::SetHops(uint32_t hops)
     {
         m_down.path.hops = hops;
     }
+    if (before && !m_elsewhere)
+    {
+        m_cache = {};
+        ForgetNumbers(m_down);
+        m_upload.Returns();
+    }
     return m_elsewhere != before;
 }
 
@@ -46,20 +52,26 @@ MeshpaceConnection::Elsewhere() const
     return m_elsewhere;
 }
 
-uint32_t
-MeshpaceConnection::AdvertisedSegments() const
+std::optional<uint32_t>
+MeshpaceConnection::WindowBytes() const
 {
-    return std::max((m_meshWindow << m_meshWindowScale) / DownSegmentBytes(), 1U);
+    const bool known = m_handshake.window_scale > 0;
+    return known ? std::optional(m_meshWindow << (m_handshake.window_scale - 1)) : std::nullopt;
 }
 
 bool
-MeshpaceConnection::Hold(Ptr<QueueDiscItem> item, uint64_t nowNs, uint32_t ackedBytes)
+MeshpaceConnection::Hold(Ptr<QueueDiscItem> item,
+                         uint32_t radio,
+                         uint64_t nowNs,
+                         uint32_t ackedBytes)
 {
-    if (m_held.size() >= AdvertisedSegments())
+    const auto windowBytes = WindowBytes();
+    if (windowBytes && m_held.size() >= std::max(*windowBytes / DownSegmentBytes(), 1U))
     {
         return false;
     }
-    m_held.push_back({item, nowNs, ackedBytes});
+    m_held.push_back({item, radio, nowNs, ackedBytes});
+    m_heldData += TcpSegment::Read(item)->payloadBytes > 0;
     return true;
 }
 
@@ -111,14 +123,14 @@ MeshpaceConnection::Upload()
 mp_demand
 MeshpaceConnection::DownDemand(uint64_t nowNs) const
 {
-    const bool waits = m_stamped > 0 || (!m_held.empty() && !HeadAcknowledges());
+    const bool waits = m_stamped + m_heldData > 0;
     auto demand = mp_demand_of(&m_down.progress,
                                m_down.sent.max_end,
                                false,
                                waits,
                                m_down.paused_ns,
                                nowNs);
-    demand.window_bytes = m_down.progress.seen ? m_meshWindow << m_meshWindowScale : 0;
+    demand.window_bytes = m_down.dupack.started ? WindowBytes().value_or(0) : 0;
     demand.segment_bytes = m_down.segment_bytes;
     demand.again_packets = m_down.retransmits;
     return demand;
@@ -140,6 +152,12 @@ bool
 MeshpaceConnection::Holds() const
 {
     return !m_held.empty() || m_stamped > 0;
+}
+
+std::optional<uint32_t>
+MeshpaceConnection::HeadRadio() const
+{
+    return m_held.empty() ? std::nullopt : std::optional(m_held.front().radio);
 }
 
 uint32_t
@@ -242,11 +260,12 @@ MeshpaceConnection::HeadReadyNs() const
 Departure
 MeshpaceConnection::Release(uint64_t nowNs)
 {
-    const auto [item, sinceNs, ackedBytes] = m_held.front();
+    const auto [item, radio, sinceNs, ackedBytes] = m_held.front();
     m_held.pop_front();
     const auto segment = TcpSegment::Read(item);
     if (segment->payloadBytes > 0)
     {
+        m_heldData--;
         Record(*segment, item, nowNs, nowNs); // before the interval, which may go by the largest segment
         Departed(sinceNs, nowNs);
     }
@@ -320,8 +339,7 @@ MeshpaceConnection::See(const TcpSegment& segment, bool fromMesh, Time now)
     }
     if (fromMesh && (flags & TcpHeader::SYN))
     {
-        m_meshWindowScale = segment.WindowScale().value_or(0);
-        m_handshake = mp_handshake_of(&m_handshake, false, m_meshWindowScale + 1, nowNs);
+        m_handshake = mp_handshake_of(&m_handshake, false, segment.WindowScale().value_or(0) + 1, nowNs);
     }
     else if (!fromMesh && (flags & TcpHeader::ACK))
     {
@@ -371,18 +389,6 @@ bool
 MeshpaceConnection::Ended() const
 {
     return m_reset || (m_finFromMesh && m_finFromWired);
-}
-
-void
-MeshpaceConnection::SetRadio(uint32_t radio)
-{
-    m_radio = radio;
-}
-
-uint32_t
-MeshpaceConnection::Radio() const
-{
-    return m_radio;
 }
 
 Time

@@ -103,11 +103,12 @@ class MeshpaceConnection
     /**
      * A segment from the wired end enters the pacing queue.
      * @param item the packet
+     * @param radio by which it leaves
      * @param nowNs now, ns
      * @param ackedBytes of up data that it acknowledges, if it waits for that; else 0
      * @return false when the queue holds an advertised window already: drop the packet
      */
-    bool Hold(Ptr<QueueDiscItem> item, uint64_t nowNs, uint32_t ackedBytes = 0);
+    bool Hold(Ptr<QueueDiscItem> item, uint32_t radio, uint64_t nowNs, uint32_t ackedBytes);
 
     /**
      * Under a law that seeks its rate: whether the sender is to be told, by the loss of the packet
@@ -157,6 +158,9 @@ class MeshpaceConnection
 
     /** @return true when packets wait in the pacing queue */
     bool Holds() const;
+
+    /** @return by which radio the queue's head leaves; nothing when nothing is in the queue */
+    std::optional<uint32_t> HeadRadio() const;
 
     /** @return packets in the pacing queue */
     uint32_t HeldPackets() const;
@@ -282,15 +286,6 @@ class MeshpaceConnection
     /** @return true after a reset, or when both ends have finished */
     bool Ended() const;
 
-    /**
-     * Remembers the radio by which the connection's packets leave.
-     * @param radio its number
-     */
-    void SetRadio(uint32_t radio);
-
-    /** @return that radio */
-    uint32_t Radio() const;
-
     /** @return when the connection was last seen */
     Time LastSeen() const;
 
@@ -341,8 +336,8 @@ class MeshpaceConnection
     const mp_path& Path() const;
 
   private:
-    /** @return how many segments the mesh end's advertised window holds, at least 1 */
-    uint32_t AdvertisedSegments() const;
+    /** @return the mesh end's advertised window; nothing when its scale is not known: its SYN was not seen */
+    std::optional<uint32_t> WindowBytes() const;
 
     /** When the next packet, that is ready since then, may leave by the law, ns. */
     uint64_t DueNs(uint64_t readyNs) const;
@@ -365,6 +360,7 @@ class MeshpaceConnection
     struct Held
     {
         Ptr<QueueDiscItem> item; //!< the packet
+        uint32_t radio;          //!< to which it came: its next hop is there
         uint64_t sinceNs;        //!< when it came
         uint32_t ackedBytes;     //!< of up data, if it waits for that
     };
@@ -380,9 +376,9 @@ class MeshpaceConnection
     mp_turn m_ackTurn{};
     mp_probe m_probe{};            //!< of its path
     uint32_t m_meshWindow{0xffff}; //!< the mesh end's advertised window, unscaled
-    uint32_t m_meshWindowScale{0}; //!< its shift
     uint64_t m_keptNs{0};          //!< the interval as of the latest departure
     uint32_t m_stamped{0};         //!< data that waits by its departure
+    uint32_t m_heldData{0};        //!< packets with data in the pacing queue
 
     MeshpaceUpload m_upload;
 
@@ -390,7 +386,6 @@ class MeshpaceConnection
     MeshpaceStatistics m_statistics;
     Time m_lastSeen;
     mp_handshake m_handshake{}; //!< RTT_wired of the connection's beginning
-    uint32_t m_radio{0};
     std::array<std::optional<uint32_t>, 2> m_syns; //!< unanswered, of the wired and of the mesh end
     bool m_elsewhere{false};
     bool m_shared{false};

@@ -174,6 +174,12 @@ MeshpaceGateway::NotifyConstructionCompleted()
         break;
     case MAP:
         m_settings.law = mp_law_map();
+    BuildLaw();
+}
+
+void
+MeshpaceGateway::BuildLaw()
+{
         break;
     case SHAPER: // the interval is of a connection's own packets
         m_settings.law = mp_law_shaper(0, m_bucket);

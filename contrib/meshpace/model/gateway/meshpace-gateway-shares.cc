@@ -131,12 +131,13 @@ MeshpaceGateway::Hold(const MeshpaceKey& key,
     const bool data = ackedBytes == 0;
     const auto capIntervalNs = CapIntervalNs(key, connection);
     const bool beyond = data && connection.WaitsBeyond(capIntervalNs);
+                      uint32_t radio,
     if (beyond ||
         (data && connection.WaitsTooLong(capIntervalNs, NowNs()) && !MarkIfCapable(item)))
     {
         return {Verdict::DROP, {}};
     }
-    if (!connection.Hold(item, NowNs(), ackedBytes))
+    if (!connection.Hold(item, radio, NowNs(), ackedBytes))
     {
         return {Verdict::DROP, {}};
     }
@@ -184,13 +185,14 @@ MeshpaceGateway::ShareStep()
     {
         if (!connection->Elsewhere())
         {
-            m_hostShares.Demands({key.meshAddress, true}, connection->DownDemand(NowNs()));
+            const auto demand = connection->DownDemand(NowNs());
+            m_hostShares.Demands({key.meshAddress, true}, demand);
             m_hostShares.Exceeds({key.meshAddress, true}, connection->DownExcessBytes());
             m_hostShares.Demands({key.meshAddress, false}, connection->Upload().Demand(NowNs()));
             m_hostShares.Hears(key.meshAddress,
                                connection->Down(),
                                connection->Upload().Endpoint(),
-                               connection->Holds(),
+                               demand.waits, // not ACKs, by which an upload is held
                                NowNs());
         }
     }
@@ -290,9 +292,8 @@ MeshpaceGateway::DueAsks(bool down)
     for (const auto& [key, connection] : m_connections)
     {
         const bool asks = down ? connection->IsToProbe(NowNs())
-                               : !connection->Elsewhere() && !m_wakeUp.IsNull() &&
-                                     connection->IsToWakeUp(NowNs());
-        if (asks)
+                               : !m_wakeUp.IsNull() && connection->IsToWakeUp(NowNs());
+        if (asks && !connection->Elsewhere())
         {
             due.emplace_back(&key, connection.get());
         }
@@ -315,7 +316,7 @@ MeshpaceGateway::ProbeStalledPaths()
         if (m_probes.Spend(key->meshAddress, NowNs()))
         {
             mp_probe_sent(&connection->Asks(true), NowNs());
-            m_urgent.at(connection->Radio())(connection->Copy());
+            SendNow(key->meshAddress, connection->Copy());
         }
     }
     for (const auto& [key, connection] : DueAsks(false))
@@ -327,7 +328,7 @@ MeshpaceGateway::ProbeStalledPaths()
         mp_probe_sent(&connection->Asks(false), NowNs());
         if (auto ack = connection->Upload().AckAgain())
         {
-            m_urgent.at(connection->Radio())(ack);
+            SendNow(key->meshAddress, ack);
         }
         m_wakeUp(*key, connection->Upload().Ack());
     }

@@ -25,6 +25,7 @@ void
 MeshpaceGateway::DoInitialize()
 {
     Object::DoInitialize();
+    BuildLaw(); // attributes may have been set since construction
     ResetGoodputControl();
     if (m_lawName == EVEN)
     {
@@ -77,6 +78,12 @@ MeshpaceGateway::InMesh(Ipv4Address address) const
     return m_meshMask.IsMatch(address, m_meshNetwork);
 }
 
+bool
+MeshpaceGateway::IsBetween(Ipv4Address wired, Ipv4Address mesh) const
+{
+    return !InMesh(wired) && InMesh(mesh);
+}
+
 const MeshpaceConnection*
 MeshpaceGateway::Find(const MeshpaceKey& key) const
 {
@@ -124,15 +131,20 @@ MeshpaceGateway::ToMeshVerdict
 MeshpaceGateway::ToMesh(Ptr<QueueDiscItem> item, uint32_t radio)
 {
     LawClock clock;
+    const auto ipv4 = DynamicCast<Ipv4QueueDiscItem>(item);
+    if (ipv4 && InMesh(ipv4->GetHeader().GetDestination()))
+    {
+        m_ways[ipv4->GetHeader().GetDestination().Get()] = {radio, item->GetAddress()};
+    }
     const auto segment = TcpSegment::Read(item);
     if (!segment)
     {
         return DatagramToMesh(item, radio);
     }
     const auto& header = StaticCast<Ipv4QueueDiscItem>(item)->GetHeader();
-    if (InMesh(header.GetSource()) || m_foreign.count(header.GetSource().Get()) > 0)
+    if (!IsBetween(header.GetSource(), header.GetDestination()) || m_foreign.count(header.GetSource().Get()) > 0)
     {
-        return {Verdict::PASS, {}}; // relayed: no flow of this gateway's
+        return {Verdict::PASS, {}}; // relayed, or its own: no flow of this gateway's
     }
     const MeshpaceKey key{header.GetDestination().Get(),
                           header.GetSource().Get(),
@@ -144,7 +156,6 @@ MeshpaceGateway::ToMesh(Ptr<QueueDiscItem> item, uint32_t radio)
         return {Verdict::PASS, {}};
     }
     const bool nothingElse = connection->See(*segment, false, Simulator::Now());
-    connection->SetRadio(radio);
     if (!IsHeldHere(m_settings.release))
     {
         return nothingElse ? ToMeshVerdict{Verdict::PASS, {}}
@@ -170,7 +181,7 @@ MeshpaceGateway::ToMesh(Ptr<QueueDiscItem> item, uint32_t radio)
     {
         return {Verdict::PASS, upload.Tell(*segment, NowNs())};
     }
-    return Hold(key, *connection, item, slowed ? ackedBytes : 0);
+    return Hold(key, *connection, item, radio, slowed ? ackedBytes : 0);
 }
 
 MeshpaceGateway::Verdict
@@ -184,6 +195,10 @@ MeshpaceGateway::ToWired(Ptr<QueueDiscItem> item)
         return Verdict::PASS;
     }
     const auto& header = StaticCast<const Ipv4QueueDiscItem>(item)->GetHeader();
+    if (!IsBetween(header.GetDestination(), header.GetSource()))
+    {
+        return Verdict::PASS;
+    }
     const MeshpaceKey key{header.GetSource().Get(),
                           header.GetDestination().Get(),
                           segment->SourcePort(),
@@ -250,8 +265,15 @@ MeshpaceGateway::SendCopies(const MeshpaceKey& key, MeshpaceConnection& connecti
             connection.Unsent(TcpSegment::Read(copy)->Seq());
             return;
         }
-        m_urgent.at(connection.Radio())(copy);
+        SendNow(key.meshAddress, copy);
     }
+}
+
+void
+MeshpaceGateway::SendNow(uint32_t host, Ptr<const QueueDiscItem> item)
+{
+    const auto& way = m_ways.at(host);
+    m_urgent.at(way.radio)(CopyOf(item, way.nextHop));
 }
 
 void
@@ -275,8 +297,7 @@ MeshpaceGateway::NextConnection(uint32_t radio, uint64_t nowNs)
     Next next;
     for (const auto& [key, connection] : m_connections)
     {
-        if (connection->Holds() && connection->Radio() == radio &&
-            DueNs(key, *connection, nowNs) <= nowNs)
+        if (connection->HeadRadio() == radio && DueNs(key, *connection, nowNs) <= nowNs)
         {
             const auto after = key.meshAddress - m_lastHost[radio] - 1;
             next = std::min(next, {after, HeadTag(key, *connection), key.meshAddress, &key});
@@ -311,8 +332,15 @@ MeshpaceGateway::Release(uint32_t radio)
         return {};
     }
     m_lastHost[radio] = *next.host;
-    return next.key ? ReleaseOf(*next.key, *m_connections.at(*next.key), nowNs)
-                    : Departure{m_hostShares.Release(*next.host, nowNs), {}};
+    const auto departure = next.key ? ReleaseOf(*next.key, *m_connections.at(*next.key), nowNs)
+                                    : Departure{m_hostShares.Release(*next.host, nowNs), {}};
+    const auto behind = next.key ? m_connections.at(*next.key)->HeadRadio()
+                                 : m_hostShares.HeadRadio(*next.host);
+    if (behind && *behind != radio)
+    {
+        Simulator::ScheduleNow(&MeshpaceGateway::TellDue, this); // nobody has asked there
+    }
+    return departure;
 }
 
 Time
@@ -322,12 +350,12 @@ MeshpaceGateway::NextDeparture(uint32_t radio) const
     const auto nowNs = NowNs();
     if (const auto first = FirstStamped(radio); first != m_stamped.end())
     {
-        return NanoSeconds(first->first);
+        return NanoSeconds(std::max(first->first, nowNs)); // it may be overdue: the device was busy
     }
     auto nextNs = m_hostShares.NextNs(radio, nowNs);
     for (const auto& [key, connection] : m_connections)
     {
-        if (connection->Holds() && connection->Radio() == radio)
+        if (connection->HeadRadio() == radio)
         {
             nextNs = std::min(nextNs, DueNs(key, *connection, nowNs));
         }

@@ -237,7 +237,11 @@ class MeshpaceGateway : public Object
         m_settings.*MEMBER = value;
     }
 
+    /** The law as the attributes say. */
+    void BuildLaw();
     bool InMesh(Ipv4Address address) const;
+    /** @return whether one end is in the wired network, and the other in the mesh */
+    bool IsBetween(Ipv4Address wired, Ipv4Address mesh) const;
     /**
      * What leaves next. Hosts take turns, from the one after the last: before the first samples all are
      * unpaced, and the device must not be the first one's alone. Of a host it is what has the lowest tag.
@@ -276,6 +280,7 @@ class MeshpaceGateway : public Object
                        MeshpaceConnection& connection,
                        Ptr<QueueDiscItem> item,
                        uint32_t ackedBytes);
+                       uint32_t radio,
     /** @return flows of a host that wait for its turn alone: their heads are ready */
     uint32_t InLineTo(uint32_t address) const;
     uint64_t HeadTag(const MeshpaceKey& key, MeshpaceConnection& connection) const;
@@ -331,6 +336,8 @@ class MeshpaceGateway : public Object
     /** Sends what the latest ACK from the mesh asked for, as far as its host has earned copies. */
     void SendCopies(const MeshpaceKey& key, MeshpaceConnection& connection);
     bool RemoveEnded();
+    /** A packet that was sent before is sent again, by the latest way to its host. */
+    void SendNow(uint32_t host, Ptr<const QueueDiscItem> item);
     std::vector<mp_goodput_flow> GoodputEntries();
     void ApplyGoodputEntries(const std::vector<mp_goodput_flow>& entries);
 
@@ -351,6 +358,14 @@ class MeshpaceGateway : public Object
     MeshpaceSettings m_settings;
 
     std::map<uint32_t, uint32_t> m_hops; //!< by host address
+    /** By where a host is reached. */
+    struct Way
+    {
+        uint32_t radio;
+        Address nextHop;
+    };
+
+    std::map<uint32_t, Way> m_ways;      //!< as of the latest packet, by host address
     std::set<uint32_t> m_foreign;        //!< wired hosts behind other gateways
     std::map<uint32_t, mp_link> m_links; //!< by host address
     std::map<uint32_t, std::vector<uint32_t>> m_linkRates; //!< kbit/s, by host address

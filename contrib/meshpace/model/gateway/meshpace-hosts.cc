@@ -279,6 +279,19 @@ MeshpaceHosts::Departed(const Key& key,
 }
 
 void
+void
+MeshpaceHosts::Count(Host& host, uint32_t bytes)
+{
+    host.datagramBytes += bytes;
+    host.share.delivered_bytes += bytes;
+}
+
+void
+MeshpaceHosts::DatagramToMesh(uint32_t address, uint32_t bytes)
+{
+    Count(m_hosts[{address, true}], bytes);
+}
+
 MeshpaceHosts::DatagramToWired(uint32_t address, uint32_t bytes)
 {
     const auto found = m_hosts.find({address, true});
@@ -303,11 +316,9 @@ MeshpaceHosts::Datagram(Ptr<QueueDiscItem> item,
 {
     auto& host = m_hosts[{address, true}];
     const auto bytes = item->GetSize();
-    host.radio = radio;
     if (host.share.cap_bytes_per_s == 0 && host.datagrams.empty())
     {
-        host.datagramBytes += bytes;
-        host.share.delivered_bytes += bytes;
+        Count(host, bytes);
         return Fate::PASSES;
     }
     auto& bucket = host.buckets[BucketOf(item, true)];
@@ -330,7 +341,7 @@ MeshpaceHosts::Datagram(Ptr<QueueDiscItem> item,
     const auto tag = mp_turn_tag(&host.turns, &bucket.turn);
     mp_turn_take(&bucket.turn, tag, bytes);
     bucket.waiting++;
-    host.datagrams.emplace(tag, Waiting{item, nowNs});
+    host.datagrams.emplace(tag, Waiting{item, radio, nowNs});
     return Fate::WAITS;
 }
 
@@ -352,7 +363,7 @@ MeshpaceHosts::DatagramsDue(uint32_t radio, uint64_t nowNs) const
     std::vector<Due> due;
     for (const auto& [key, host] : m_hosts)
     {
-        if (host.radio == radio && !host.datagrams.empty() &&
+        if (!host.datagrams.empty() && host.datagrams.begin()->second.radio == radio &&
             CapDueNs(key, host, host.datagrams.begin()->second.sinceNs) <= nowNs)
         {
             due.push_back({key.address, host.datagrams.begin()->first});
@@ -367,24 +378,31 @@ MeshpaceHosts::Release(uint32_t address, uint64_t nowNs)
     const Key key{address, true};
     auto& host = m_hosts.at(key);
     const auto [tag, waiting] = *host.datagrams.begin();
-    const auto [item, sinceNs] = waiting;
+    const auto [item, radio, sinceNs] = waiting;
     host.datagrams.erase(host.datagrams.begin());
     host.buckets[BucketOf(item, true)].waiting--;
     mp_turns_pass(&host.turns, tag);
     const auto bytes = item->GetSize();
-    host.datagramBytes += bytes;
-    host.share.delivered_bytes += bytes;
+    Count(host, bytes);
     Leaves(key, host, bytes, sinceNs, nowNs);
     return item;
 }
 
 uint64_t
+std::optional<uint32_t>
+MeshpaceHosts::HeadRadio(uint32_t address) const
+{
+    const auto found = m_hosts.find({address, true});
+    const bool waits = found != m_hosts.end() && !found->second.datagrams.empty();
+    return waits ? std::optional(found->second.datagrams.begin()->second.radio) : std::nullopt;
+}
+
 MeshpaceHosts::NextNs(uint32_t radio, uint64_t nowNs) const
 {
     auto nextNs = std::numeric_limits<uint64_t>::max();
     for (const auto& [key, host] : m_hosts)
     {
-        if (host.radio == radio && !host.datagrams.empty())
+        if (!host.datagrams.empty() && host.datagrams.begin()->second.radio == radio)
         {
             const auto dueNs = CapDueNs(key, host, host.datagrams.begin()->second.sinceNs);
             nextNs = std::min(nextNs, std::max(dueNs, nowNs));

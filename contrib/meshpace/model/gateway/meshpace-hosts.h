@@ -16,6 +16,7 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 namespace ns3
@@ -232,6 +233,13 @@ class MeshpaceHosts
                   uint64_t nowNs);
 
     /**
+     * A datagram for a host passes whose departure is fixed elsewhere.
+     * @param address of the host
+     * @param bytes of the packet
+     */
+    void DatagramToMesh(uint32_t address, uint32_t bytes);
+
+    /**
      * A datagram comes from the mesh: it counts for its host if that ever got one. Nothing acknowledges it, and an
      * address to which nothing came may be invented.
      * @param address of the host
@@ -277,6 +285,12 @@ class MeshpaceHosts
     Ptr<QueueDiscItem> Release(uint32_t address, uint64_t nowNs);
 
     /**
+     * @param address of a host
+     * @return by which radio its first datagram leaves; nothing when none waits
+     */
+    std::optional<uint32_t> HeadRadio(uint32_t address) const;
+
+    /**
      * @param radio a radio
      * @param nowNs now, ns
      * @return when the next datagram is due there, ns; UINT64_MAX when none waits
@@ -296,6 +310,7 @@ class MeshpaceHosts
     struct Waiting
     {
         Ptr<QueueDiscItem> item; //!< the packet
+        uint32_t radio;          //!< to which it came: its next hop is there
         uint64_t sinceNs;        //!< when it came
     };
 
@@ -310,11 +325,12 @@ class MeshpaceHosts
         uint64_t opaqueWaitNs{0};  //!< what may wait for what it is asked
         uint64_t datagramBytes{0}; //!< that passed so far
         mp_turns turns{};
-        uint32_t radio{0};
         std::multimap<uint64_t, Waiting> datagrams; //!< that wait, by their tags
         std::array<DatagramBucket, MP_UDP_BUCKETS> buckets;
     };
 
+    /** A datagram passes. */
+    static void Count(Host& host, uint32_t bytes);
     static void Cap(Host& host, uint64_t capBps);
     static uint64_t CapDueNs(const Key& key, const Host& host, uint64_t readyNs);
     static void Leaves(const Key& key, Host& host, uint32_t bytes, uint64_t readyNs, uint64_t nowNs);

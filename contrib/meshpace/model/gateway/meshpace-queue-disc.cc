@@ -56,13 +56,15 @@ class MeshpaceHeldQueue : public Queue<QueueDiscItem>
 
     /**
      * Takes out one packet.
-     * @param item the packet, which is in the queue
+     * @param item the packet; one that came to a disc which was here before is not in the queue
      */
     void Take(Ptr<QueueDiscItem> item)
     {
-        const auto found = m_positions.find(PeekPointer(item));
-        DoDequeue(found->second);
-        m_positions.erase(found);
+        if (const auto found = m_positions.find(PeekPointer(item)); found != m_positions.end())
+        {
+            DoDequeue(found->second);
+            m_positions.erase(found);
+        }
     }
 
     Ptr<QueueDiscItem> Dequeue() override

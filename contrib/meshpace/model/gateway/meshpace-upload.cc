@@ -12,6 +12,19 @@ namespace ns3
 {
 
 void
+ForgetNumbers(mp_endpoint& endpoint)
+{
+    endpoint.progress.seen = 0;
+    endpoint.progress.ack = 0;
+    endpoint.sent = {};
+    endpoint.dupack = {};
+    endpoint.storing = 0;
+    endpoint.unanswered = {};
+    endpoint.unanswered.from_bytes = endpoint.bytes;
+    endpoint.notified = {};
+}
+
+void
 MeshpaceUpload::DataToWired(const TcpSegment& segment, uint64_t nowNs)
 {
     const auto at = segment.At(nowNs);
@@ -88,6 +101,12 @@ bool
 MeshpaceUpload::Reset(uint32_t seq)
 {
     return mp_endpoint_reset(&m_up, seq);
+}
+
+void
+MeshpaceUpload::Returns()
+{
+    ForgetNumbers(m_up);
 }
 
 void

@@ -18,6 +18,16 @@ namespace ns3
 /**
  * @ingroup meshpace
  *
+ * A flow has been another gateway's: what is acknowledged from now on may have gone by that. It is seen from the next data
+ * on, as one that is adopted.
+ *
+ * @param endpoint the flow
+ */
+void ForgetNumbers(mp_endpoint& endpoint);
+
+/**
+ * @ingroup meshpace
+ *
  * A connection's data out of the mesh, as the gateway sees it. Its sender paces it; the gateway tells
  * the sender RTT_wired and what it shares with others, and wakes it up when it is silent.
  */
@@ -82,6 +92,9 @@ class MeshpaceUpload
 
     /** Another connection begins under the same ports: nothing so far holds. */
     void BeginAnew();
+
+    /** It was another gateway's, and is this one's again: what went by that does not count. */
+    void Returns();
 
     /** @return the data's endpoint, to look at */
     const mp_endpoint& Endpoint() const;

@@ -156,12 +156,12 @@ TcpMeshpace::GetTypeId()
             .AddAttribute("Hops",
                           "Wireless hops to the gateway (h in the papers).",
                           UintegerValue(1),
-                          MakeUintegerAccessor(&TcpMeshpace::m_hops),
+                          MakeUintegerAccessor(&TcpMeshpace::SetHops, &TcpMeshpace::GetHops),
                           MakeUintegerChecker<uint32_t>(1))
             .AddAttribute("BitRate",
                           "Bit rate of the wireless links in kbit/s (b in the papers).",
                           UintegerValue(11000),
-                          MakeUintegerAccessor(&TcpMeshpace::m_kbps),
+                          MakeUintegerAccessor(&TcpMeshpace::SetBitRate, &TcpMeshpace::GetBitRate),
                           MakeUintegerChecker<uint32_t>())
             .AddAttribute("DelayBound",
                           "RTT samples above this are discarded; zero takes all of them.",
@@ -187,8 +187,6 @@ TcpMeshpace::TcpMeshpace(const TcpMeshpace& other)
       m_linkInOid(other.m_linkInOid),
       m_linkLearnt(other.m_linkLearnt),
       m_omit(other.m_omit),
-      m_hops(other.m_hops),
-      m_kbps(other.m_kbps),
       m_delayBound(other.m_delayBound),
       m_delayBoundMeans(other.m_delayBoundMeans),
       m_law(other.m_law),
@@ -200,6 +198,12 @@ void
 TcpMeshpace::NotifyConstructionCompleted()
 {
     TcpNewReno::NotifyConstructionCompleted();
+    BuildLaw();
+}
+
+void
+TcpMeshpace::BuildLaw()
+{
     m_law = ParametersOf(m_lawName);
     m_law.least_h_cs = m_leastHcs;
     m_law.past_end = m_pastEnd;
@@ -211,7 +215,6 @@ TcpMeshpace::NotifyConstructionCompleted()
         m_law.delay_bound_ns = m_delayBound.GetNanoSeconds();
         m_law.delay_bound_means = m_delayBoundMeans;
     }
-    mp_path_set_rate(&m_path, m_hops, m_kbps);
 }
 
 std::string
@@ -230,6 +233,7 @@ void
 TcpMeshpace::Init(Ptr<TcpSocketState> tcb)
 {
     TcpNewReno::Init(tcb);
+    BuildLaw(); // attributes may have been set since construction
     // TCP's own estimate, ratio * cwnd / RTT, must never be the smaller bound.
     tcb->m_pacing = true;
     tcb->m_pacingSsRatio = std::numeric_limits<uint16_t>::max();
@@ -258,6 +262,24 @@ void
 TcpMeshpace::SetHops(uint32_t hops)
 {
     m_path.hops = hops;
+}
+
+uint32_t
+TcpMeshpace::GetHops() const
+{
+    return m_path.hops;
+}
+
+void
+TcpMeshpace::SetBitRate(uint32_t kbps)
+{
+    mp_path_set_rate(&m_path, m_path.hops, kbps);
+}
+
+uint32_t
+TcpMeshpace::GetBitRate() const
+{
+    return m_path.kbps;
 }
 
 void

@@ -96,6 +96,9 @@ class TcpMeshpace : public TcpNewReno
      */
     void SetHops(uint32_t hops);
 
+    /** @return those hops */
+    uint32_t GetHops() const;
+
     /**
      * States the bit rates of the links on the way, of which else all have BitRate.
      * @param kbps the rates, kbit/s; without effect when there are none, or too many for the law
@@ -115,6 +118,10 @@ class TcpMeshpace : public TcpNewReno
     void NotifyConstructionCompleted() override;
 
   private:
+    /** The law as the attributes say. */
+    void BuildLaw();
+    void SetBitRate(uint32_t kbps);
+    uint32_t GetBitRate() const;
     void Sent(Ptr<const Packet> payload,
               const TcpHeader& header,
               Ptr<const TcpSocketBase> socket);
@@ -136,8 +143,6 @@ class TcpMeshpace : public TcpNewReno
     bool m_linkInOid;    //!< map: each hop of OID has the link layer's delay
     bool m_linkLearnt;   //!< map: the link layer's delays are what the least RTT leaves
     uint32_t m_omit;     //!< even: parts left out, of mp_omit
-    uint32_t m_hops;     //!< wireless hops to the gateway, or to the receiver without one
-    uint32_t m_kbps;     //!< bit rate of the wireless links
     Time m_delayBound;   //!< samples above are discarded; zero: none
     uint32_t m_delayBoundMeans{0}; //!< a sample counts as so many means at most; 0: as it is
     mp_law m_law{};      //!< the law's parameters

@@ -340,8 +340,7 @@ InsertFeedback(Ptr<QueueDiscItem> item, const MeshpaceFeedback& feedback)
 bool
 IsEcnCapable(Ptr<const QueueDiscItem> item)
 {
-    const auto ecn = StaticCast<const Ipv4QueueDiscItem>(item)->GetHeader().GetEcn();
-    return ecn == Ipv4Header::ECN_ECT0 || ecn == Ipv4Header::ECN_ECT1;
+    return StaticCast<const Ipv4QueueDiscItem>(item)->GetHeader().GetEcn() != Ipv4Header::ECN_NotECT;
 }
 
 bool
@@ -351,15 +350,21 @@ MarkIfCapable(Ptr<QueueDiscItem> item)
 }
 
 Ptr<QueueDiscItem>
-CopyOf(Ptr<const QueueDiscItem> item)
+CopyOf(Ptr<const QueueDiscItem> item, const Address& nextHop)
 {
     auto ipv4 = StaticCast<const Ipv4QueueDiscItem>(item);
     auto copy = Create<Ipv4QueueDiscItem>(item->GetPacket()->Copy(),
-                                          item->GetAddress(),
+                                          nextHop,
                                           item->GetProtocol(),
                                           ipv4->GetHeader());
     copy->SetTxQueueIndex(item->GetTxQueueIndex());
     return copy;
+}
+
+Ptr<QueueDiscItem>
+CopyOf(Ptr<const QueueDiscItem> item)
+{
+    return CopyOf(item, item->GetAddress());
 }
 
 } // namespace ns3

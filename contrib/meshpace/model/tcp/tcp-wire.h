@@ -141,7 +141,7 @@ Ptr<QueueDiscItem> InsertFeedback(Ptr<QueueDiscItem> item, const MeshpaceFeedbac
  * @ingroup meshpace
  *
  * @param item a packet, IP header not yet added
- * @return whether its sender understands marks, and it has none yet (RFC 3168)
+ * @return whether its sender understands marks (RFC 3168, 5)
  */
 bool IsEcnCapable(Ptr<const QueueDiscItem> item);
 
@@ -151,7 +151,7 @@ bool IsEcnCapable(Ptr<const QueueDiscItem> item);
  * Marks a packet by ECN, "congestion experienced", in place of its loss (RFC 3168).
  *
  * @param item the packet, IP header not yet added
- * @return whether its ends can be told so; one that was marked before is to be lost
+ * @return whether its ends can be told so; one that was marked before tells them already
  */
 bool MarkIfCapable(Ptr<QueueDiscItem> item);
 
@@ -162,6 +162,15 @@ bool MarkIfCapable(Ptr<QueueDiscItem> item);
  * @return a copy that can be sent independently
  */
 Ptr<QueueDiscItem> CopyOf(Ptr<const QueueDiscItem> item);
+
+/**
+ * @ingroup meshpace
+ *
+ * @param item likewise
+ * @param nextHop where the copy goes, if the way has changed since
+ * @return a copy that can be sent independently
+ */
+Ptr<QueueDiscItem> CopyOf(Ptr<const QueueDiscItem> item, const Address& nextHop);
 
 } // namespace ns3
 
