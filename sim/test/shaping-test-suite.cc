@@ -152,6 +152,51 @@ class FlowsTestCase : public TestCase
     }
 };
 
+/**
+ * A turn brings as much as sch_cake's: at slow rates little, so that flows of small packets send one, not five in a row, and
+ * at fast rates a full packet.
+ */
+class TurnTestCase : public TestCase
+{
+  public:
+    /**
+     * @param mbps the rate
+     * @param inARow packets of 300 bytes that a flow sends in a turn
+     */
+    TurnTestCase(double mbps, uint32_t inARow)
+        : TestCase("A turn at " + std::to_string(std::lround(mbps)) + " Mbps"),
+          m_mbps(mbps),
+          m_inARow(inARow)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        auto disc = CreateDisc(m_mbps);
+        Line line(disc);
+        const std::vector<uint32_t> packetBytes{300, 299, 298};
+        for (const auto bytes : packetBytes)
+        {
+            line.Feed({static_cast<uint8_t>(300 - bytes + 1), 1, bytes, m_mbps});
+        }
+        RunFor(1, disc);
+        uint32_t longest = 0;
+        uint32_t row = 0;
+        uint32_t before = 0;
+        for (const auto& [time, bytes] : line.Departures())
+        {
+            row = bytes == before ? row + 1 : 1;
+            before = bytes;
+            longest = time > Seconds(0.5) ? std::max(longest, row) : 0; // by when all keep a queue
+        }
+        NS_TEST_EXPECT_MSG_EQ(longest, m_inARow, "in a row");
+    }
+
+    const double m_mbps;
+    const uint32_t m_inARow;
+};
+
 /** A flow without a queue does not wait for those of others that keep one, its own host's neither. */
 class SparseTestCase : public TestCase
 {
@@ -369,6 +414,9 @@ class ShapingTestSuite : public TestSuite
         }
         add(new HostsTestCase(1000, PacketEnd::DESTINATION));
         add(new FlowsTestCase);
+        add(new TurnTestCase(5, 2));   // 300 bytes, and what was left
+        add(new TurnTestCase(20, 3));  // 610
+        add(new TurnTestCase(100, 6)); // 1514
         add(new SparseTestCase(1));
         add(new SparseTestCase(2));
         add(new EcnTestCase(true));

@@ -9,6 +9,7 @@
 #include "ns3/enum.h"
 #include "ns3/log.h"
 #include "ns3/queue.h"
+#include "ns3/uinteger.h"
 
 #include <algorithm>
 
@@ -21,8 +22,8 @@ NS_OBJECT_ENSURE_REGISTERED(HostFairQueueDisc);
 namespace
 {
 
-/** Of a round: an Ethernet frame (RFC 8290, section 5.2.4). */
-constexpr int64_t QUANTUM_BYTES = 1514;
+/** An Ethernet frame (RFC 8290, section 5.2.4). */
+constexpr uint32_t FRAME_BYTES = 1514;
 
 /** Deficits are in so small a part of a byte: a host may have a thousand flows. */
 constexpr int64_t PARTS = 1 << 16;
@@ -67,6 +68,11 @@ HostFairQueueDisc::GetTypeId()
                           TimeValue(MilliSeconds(100)),
                           MakeTimeAccessor(&HostFairQueueDisc::m_interval),
                           MakeTimeChecker())
+            .AddAttribute("Quantum",
+                          "What a host's flows may send in a round, bytes.",
+                          UintegerValue(FRAME_BYTES),
+                          MakeUintegerAccessor(&HostFairQueueDisc::m_quantumBytes),
+                          MakeUintegerChecker<uint32_t>(1))
             .AddAttribute("PacketTime",
                           "How long a full packet takes at the rate of all; 0: it is not known.",
                           TimeValue(Time(0)),
@@ -266,7 +272,7 @@ HostFairQueueDisc::Quantum(const Flow& flow) const
 {
     const auto host = m_bulkFlows.find(flow.key.first);
     const int64_t flows = host == m_bulkFlows.end() ? 1 : host->second;
-    return QUANTUM_BYTES * PARTS / flows;
+    return m_quantumBytes * PARTS / flows;
 }
 
 void

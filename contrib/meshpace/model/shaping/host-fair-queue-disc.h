@@ -99,6 +99,7 @@ class HostFairQueueDisc : public QueueDisc
     Time m_target; //!< of CoDel, as the next
     Time m_interval;
     Time m_packetTime;
+    uint32_t m_quantumBytes; //!< of a round
     uint32_t m_bulk{0}; //!< flows that keep a queue
     std::deque<Flow> m_flows;
     std::map<Key, std::size_t> m_places;

@@ -7,6 +7,7 @@
 #include "ns3/enum.h"
 #include "ns3/log.h"
 #include "ns3/simulator.h"
+#include "ns3/uinteger.h"
 
 #include <algorithm>
 #include <limits>
@@ -26,6 +27,11 @@ constexpr uint32_t FULL_PACKET_BYTES = 1500;
 // CoDel's defaults (RFC 8290, sections 5.2.1 and 5.2.2), which sch_cake has, too.
 const Time TARGET = MilliSeconds(5);
 const Time INTERVAL = MilliSeconds(100);
+
+// sch_cake's round: what the rate sends in 1/4096 s, at most an Ethernet frame.
+constexpr uint64_t ROUNDS_PER_S = 4096;
+constexpr uint64_t LEAST_ROUND_BYTES = 300;
+constexpr uint64_t MOST_ROUND_BYTES = 1514;
 
 // sch_cake's buffer: four times what the rate sends in an interval, at least 4 MiB.
 constexpr uint64_t INTERVALS_HELD = 4;
@@ -145,6 +151,8 @@ RatedQueueDisc::AddQueue(Part& part)
         part.queue->SetAttribute("PacketTime", TimeValue(Duration(FULL_PACKET_BYTES, part.bitsPerS)));
         part.queue->SetAttribute("Interval", TimeValue(Max(INTERVAL + target - TARGET, 2 * target)));
         part.queue->SetAttribute("MaxSize", QueueSizeValue(held));
+        const auto roundBytes = std::clamp(part.bitsPerS / 8 / ROUNDS_PER_S, LEAST_ROUND_BYTES, MOST_ROUND_BYTES);
+        part.queue->SetAttribute("Quantum", UintegerValue(roundBytes));
     }
     auto own = CreateObject<QueueDiscClass>();
     own->SetQueueDisc(part.queue);
