@@ -46,7 +46,7 @@ main(int argc, char* argv[])
         sinks.Add(sink.Install(chain.mesh.Get(node)));
         BulkSendHelper source("ns3::TcpSocketFactory",
                               InetSocketAddress(chain.addresses.GetAddress(node), 9));
-        source.SetAttribute("SendSize", UintegerValue(1448));
+        source.SetAttribute("SendSize", UintegerValue(ExampleMesh::SEGMENT_BYTES));
         source.Install(chain.host).Start(Seconds(START_S));
     }
     Simulator::Stop(Seconds(START_S + duration));
