@@ -11,8 +11,8 @@
 #include "strangers.h"
 
 /*
- * Where the kernel holds packets, all have waited there. Where the daemon does, those of UDP and TCP have, fragments as a
- * whole; the others, and this box's own, never wait; what would wait too long is lost all the same.
+ * Where the kernel holds packets, all have waited there. Where the daemon does, those of UDP and TCP have, fragments and what
+ * is not read as TCP too; the others, and this box's own, never wait; what would wait too long is lost all the same.
  */
 MP_INLINE bool mp_has_waited(const struct mp_packet *p)
 {

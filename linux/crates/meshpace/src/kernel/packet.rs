@@ -15,7 +15,7 @@ pub struct Segment {
     pub ecn: bool,
 }
 
-/// UDP to a mesh host, or a fragment of it.
+/// UDP to a mesh host, a fragment of it, or TCP that is not read as such.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram {
     /// of a later fragment: without ports
@@ -39,8 +39,9 @@ pub(super) const TCP_HEADER: usize = 20;
 const TCP_FIN_SYN_RST: u8 = 0x07;
 const TCP_ACK: u8 = 0x10;
 
-/// Reads an IP packet to the mesh, of which at least the headers are in `ip`; None: it is neither TCP
-/// nor UDP, a fragment of TCP, or not understood. The same packets as in linux/bpf/packet.h.
+/// Reads an IP packet to the mesh, of which at least the headers are in `ip`; None: it is neither TCP nor UDP, or not
+/// understood. As TCP the same packets as in linux/bpf/packet.h; others of that protocol, such as fragments, take air, too,
+/// and wait as datagrams do.
 pub fn read(ip: &[u8]) -> Option<Packet> {
     let protocol = match ip.first()? >> 4 {
         4 => *ip.get(9)?,
@@ -48,7 +49,9 @@ pub fn read(ip: &[u8]) -> Option<Packet> {
         _ => return None,
     };
     match protocol {
-        TCP => read_tcp(ip).map(Packet::Tcp),
+        TCP => read_tcp(ip)
+            .map(Packet::Tcp)
+            .or_else(|| read_udp(ip).map(Packet::Udp)),
         UDP => read_udp(ip).map(Packet::Udp),
         _ => None,
     }
@@ -65,6 +68,9 @@ fn read_udp(ip: &[u8]) -> Option<Datagram> {
         key.mesh = mapped(ip.get(16..20)?);
         let later = u16::from_be_bytes([ip[6], ip[7]]) & 0x1fff != 0;
         let header = usize::from(ip[0] & 0xf) * 4;
+        if header < IPV4_HEADER {
+            return None;
+        }
         ((!later).then_some(header), usize::from(total))
     } else {
         let payload: usize = u16::from_be_bytes([*ip.get(4)?, *ip.get(5)?]).into();
@@ -265,21 +271,31 @@ mod tests {
         }
     }
 
+    /// Else a host gets beyond its part what is sent to it so.
     #[test]
-    fn what_is_cut_off_or_contradicts_itself_is_none() {
-        for length in 0..40 {
-            assert_eq!(read(&packet()[..length]), None, "{length} bytes");
-        }
+    fn what_is_not_read_as_tcp_waits_as_a_datagram() {
         let broken = |at: usize, value: u8| {
             let mut packet = packet();
             packet[at] = value;
             read(&packet)
         };
+        for (at, value, what) in [
+            (3, 39, "IP length below its headers"),
+            (6, 0x20, "a first fragment"),
+            (7, 185, "a later fragment"),
+            (32, 0x40, "TCP header of 16 bytes"),
+        ] {
+            let Some(Packet::Udp(datagram)) = broken(at, value) else {
+                panic!("{what}");
+            };
+            assert_eq!(datagram.key.mesh[12..], [10, 1, 0, 2]);
+        }
+        assert!(matches!(read(&packet()[..39]), Some(Packet::Udp(_))));
         assert_eq!(broken(0, 0x44), None, "IP header of 16 bytes");
-        assert_eq!(broken(3, 39), None, "IP length below its headers");
-        assert_eq!(broken(6, 0x20), None, "a fragment");
         assert_eq!(broken(9, 1), None, "ICMP");
-        assert_eq!(broken(32, 0x40), None, "TCP header of 16 bytes");
+        for length in 0..20 {
+            assert_eq!(read(&packet()[..length]), None, "{length} bytes");
+        }
     }
 
     #[test]
