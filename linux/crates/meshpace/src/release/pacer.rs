@@ -367,8 +367,7 @@ impl<W: World> Pacer<W> {
                 }
                 Turn::Of(Who::Flow(key) | Who::New(key)) => {
                     self.depart(key, now);
-                    // The flow's next one stands at the end, or is not due.
-                    while matches!(self.release_head(key, now), Head::Departed) {}
+                    self.release_next(key, &member, now);
                 }
                 Turn::At(departure) => {
                     self.control.held.fetch_add(1, Ordering::Relaxed);
@@ -376,6 +375,20 @@ impl<W: World> Pacer<W> {
                     return;
                 }
                 Turn::Nobodys => return,
+            }
+        }
+    }
+
+    /// Those of a flow that need no turn go behind one that had its host's. The next one stands at the end of its host's
+    /// line, or is not due; if the flow is another host's meanwhile, that one's turn is looked for, too.
+    fn release_next(&mut self, key: mp_flow_key, of: &Member, now: u64) {
+        loop {
+            match self.release_head(key, now) {
+                Head::Departed => {}
+                Head::TakesTurns(other) if other != *of => {
+                    return self.due.push(Reverse((now, Due::Host(other))));
+                }
+                Head::TakesTurns(_) | Head::Waits => return,
             }
         }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The pacer in virtual time: what leaves when, with a kernel that is made up.
 use super::*;
+use crate::hosts::identity::Aliases;
 use crate::policy::airtime::Busy;
 use crate::policy::shares::Caps;
 
@@ -135,6 +136,25 @@ fn a_host_with_a_cap_takes_turns() {
     }
     let gone = run(&mut pacer, START + 1000 * MS);
     assert_eq!(gone, [(0, 0), (1, 40), (2, 80)]);
+}
+
+/// Else nothing of its flow leaves again before another packet comes for that host.
+#[test]
+fn a_host_that_is_found_to_be_another_s_address_goes_on() {
+    let mut pacer = capped(intf::mp_direction_MP_DOWN, 25_000);
+    for id in 0..4 {
+        pacer.arrive(id, segment(1, 1000).as_ref(), START);
+    }
+    let other = (key(9).mesh, intf::mp_direction_MP_DOWN);
+    let aliases = Aliases(HashMap::from([(key(1).mesh, other.0)]));
+    let caps = Caps::from([(other, 25_000)]);
+    pacer
+        .control
+        .caps
+        .publish(caps, Arc::new(aliases), Arc::default());
+    pacer.take_settings(START);
+    let gone = run(&mut pacer, START + 1000 * MS);
+    assert_eq!(gone.len(), 4, "{gone:?}");
 }
 
 /// Of another flow of host 1.
