@@ -53,7 +53,7 @@ ALLOWED = {
     ],
     "linux/bpf/intf.h": [
         (
-            "(now_ns - beat_ns) < (int64_t)MP_BEAT_STALE_NS",
+            "now_ns - beat_ns + MP_BEAT_STALE_NS < old_ns + MP_BEAT_STALE_NS",
             "the heartbeat, of BPF and daemon alone",
         ),
         ("mp_min_u64(progress_ns + patience_ns, now_ns)", "the same"),

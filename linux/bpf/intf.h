@@ -19,12 +19,19 @@
 #define MP_BEAT_STALE_NS (MP_NS_PER_S / 2)
 
 /*
- * Whether the daemon was well lately. Another processor may have written the heartbeat a moment after this
- * one read its clock: such a heartbeat is fresh, too.
+ * Whether a heartbeat is younger than old_ns. Another processor may have written it a moment after this one read its clock:
+ * such a heartbeat is young, too; but none from farther ahead than it may lie back, or a daemon that is gone would seem
+ * well until then.
  */
+MP_INLINE bool mp_beat_younger(uint64_t beat_ns, uint64_t old_ns, uint64_t now_ns)
+{
+	return now_ns - beat_ns + MP_BEAT_STALE_NS < old_ns + MP_BEAT_STALE_NS;
+}
+
+/* Whether the daemon was well lately. */
 MP_INLINE bool mp_beat_fresh(uint64_t beat_ns, uint64_t now_ns)
 {
-	return (int64_t)(now_ns - beat_ns) < (int64_t)MP_BEAT_STALE_NS;
+	return mp_beat_younger(beat_ns, MP_BEAT_STALE_NS, now_ns);
 }
 
 /*
@@ -34,7 +41,7 @@ MP_INLINE bool mp_beat_fresh(uint64_t beat_ns, uint64_t now_ns)
  */
 MP_INLINE bool mp_beat_given_up(uint64_t beat_ns, uint64_t now_ns)
 {
-	return !mp_beat_fresh(beat_ns + MP_NS_PER_S, now_ns);
+	return !mp_beat_younger(beat_ns, MP_BEAT_STALE_NS + MP_NS_PER_S, now_ns);
 }
 
 /* The heartbeat as far as one thread goes, that may be at work for patience_ns without a sign of progress. */
@@ -193,8 +200,8 @@ struct mp_settings {
 enum mp_line {
 	MP_LINE_FLOW,   /* a flow's data to the mesh, and what must not overtake it */
 	MP_LINE_NEW,    /* a host's: data of flows that nobody has answered */
-	MP_LINE_SPARSE, /* a host's: what is not TCP, of buckets of which nothing waits */
-	MP_LINE_BULK,   /* likewise, of the others */
+	MP_LINE_FIRST,  /* a host's: what is not TCP, each bucket in one of two lines */
+	MP_LINE_SECOND, /* likewise */
 	MP_LINE_ACKS,   /* a host's: acknowledgements of its own data */
 };
 
@@ -207,7 +214,7 @@ struct mp_class {
 	uint32_t minor;
 	struct mp_hold hold;
 	struct mp_hold_told told;            /* what the daemon was told last */
-	uint32_t of_bucket[MP_UDP_BUCKETS];  /* of a host's lines: packets that wait; in sparse those of bulk, too */
+	uint32_t of_bucket[MP_UDP_BUCKETS];  /* of a host's lines: packets that wait */
 };
 
 /* Ring buffer: a line needs a class, or its class another rate. */

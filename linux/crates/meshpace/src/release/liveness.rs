@@ -203,5 +203,6 @@ mod tests {
             fresh(S, S - 1),
             "written after this processor read its clock"
         );
+        assert!(!fresh(9 * S, S) && !fresh(u64::MAX, 9 * S), "ahead");
     }
 }
