@@ -4,7 +4,8 @@
 use crate::base::errors::words;
 use crate::setup::rules::Back;
 
-const VERSIONS: [&str; 2] = ["IPv4", "IPv6"];
+/// With one of them and a colon begins what is said of it alone.
+pub const VERSIONS: [&str; 2] = ["IPv4", "IPv6"];
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Unpaced {

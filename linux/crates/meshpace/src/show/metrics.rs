@@ -217,7 +217,7 @@ fn render_ready(out: &mut String, status: &Status) {
     let ready = u8::from(status.fault().is_none());
     let _ = writeln!(
         out,
-        "# HELP meshpace_ready 0: packets pass as without meshpace, for a fault.\n# TYPE meshpace_ready gauge\nmeshpace_ready {ready}"
+        "# HELP meshpace_ready 0: packets pass as without meshpace for a fault, all or those of one IP version.\n# TYPE meshpace_ready gauge\nmeshpace_ready {ready}"
     );
 }
 

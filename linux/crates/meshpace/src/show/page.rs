@@ -71,13 +71,9 @@ fn gateway(out: &mut String, status: &Status) {
         escape(&status.release),
         time(status.uptime_s),
     );
-    match status.fault() {
-        Some(fault) => {
-            let fault = escape(fault);
-            let _ = write!(
-                out,
-                "<p class=bad>Packets pass as without meshpace: {fault}.</p>"
-            );
+    match status.passes() {
+        Some(passes) => {
+            let _ = write!(out, "<p class=bad>Fault: {}.</p>", escape(&passes));
         }
         None if status.release == "observe" => {
             *out += "<p class=note>Nothing is paced: this gateway only observes.</p>";

@@ -77,8 +77,8 @@ fn text(status: &Status, totals: &Totals) -> String {
     if others > 0 {
         out += "there were more hosts than are kept: those that were silent longest are not here\n";
     }
-    if let Some(fault) = status.fault() {
-        let _ = writeln!(out, "packets pass as without meshpace: {fault}");
+    if let Some(passes) = status.passes() {
+        let _ = writeln!(out, "{passes}");
     }
     out += "\nWho was there:\n";
     for host in &hosts {

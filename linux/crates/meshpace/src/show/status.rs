@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::hosts::radio::Surroundings;
+use crate::setup::unpaced::VERSIONS;
 use crate::show::tries::{Ended, Running};
 
 /// A word out of few, which takes no memory of its own in the gateway: its tables may be full.
@@ -186,8 +187,22 @@ impl Status {
         hosts
     }
 
-    /// Why packets pass as without meshpace; None: they do not.
+    /// Why packets pass as without meshpace, all or those of one IP version; None: they do not.
     pub fn fault(&self) -> Option<&str> {
         Some(self.state.as_str()).filter(|state| !matches!(*state, "" | "ready"))
+    }
+
+    /// The same as a clause: which packets pass, and why.
+    pub fn passes(&self) -> Option<String> {
+        let fault = self.fault()?;
+        let of_one = fault
+            .split_once(": ")
+            .filter(|(version, _)| VERSIONS.contains(version));
+        Some(match of_one {
+            Some((version, why)) => {
+                format!("{version} passes as without meshpace, and the rest does not: {why}")
+            }
+            None => format!("packets pass as without meshpace: {fault}"),
+        })
     }
 }

@@ -202,8 +202,8 @@ fn headline(status: &Status) -> String {
         count(|host| host.underserved),
         status.flows.len(),
     );
-    if let Some(fault) = status.fault() {
-        let _ = writeln!(out, "packets pass as without meshpace: {fault}");
+    if let Some(passes) = status.passes() {
+        let _ = writeln!(out, "{passes}");
     }
     out += &tries::headlines(status.trying.as_ref(), status.latest_try.as_ref());
     out.push('\n');
@@ -254,5 +254,9 @@ mod tests {
         status.state = "wlan0 is gone".into();
         assert!(hosts(&status, usize::MAX)
             .contains("packets pass as without meshpace: wlan0 is gone\n"));
+        status.state = "IPv6: its rules are gone".into();
+        let told = hosts(&status, usize::MAX);
+        assert!(!told.contains("packets pass"), "IPv4 is paced: {told}");
+        assert!(told.contains("\nIPv6 passes as without meshpace"), "{told}");
     }
 }
