@@ -6,4 +6,5 @@ mod release_line;
 pub mod setup;
 mod terminal;
 pub mod tries;
+mod uci;
 mod unit;

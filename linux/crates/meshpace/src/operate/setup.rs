@@ -9,7 +9,7 @@ use crate::hosts::routes;
 use crate::operate::choice::{self, Chosen};
 use crate::operate::configuration::{There, Written};
 use crate::operate::terminal::{self, Terminal};
-use crate::operate::unit;
+use crate::operate::{uci, unit};
 use crate::show::control;
 
 pub fn run(arguments: &SetupArgs) -> Result<()> {
@@ -42,7 +42,7 @@ pub fn run(arguments: &SetupArgs) -> Result<()> {
             print(&format!("What was there is kept as {}.\n", kept.display()))?;
         }
     }
-    begin(arguments, &written.mesh, stays)
+    begin(arguments, &written, stays)
 }
 
 /// Both interfaces, and why these.
@@ -103,12 +103,13 @@ fn may_overwrite(arguments: &SetupArgs) -> Result<bool> {
 }
 
 /// Starts the gateway, or says what does.
-fn begin(arguments: &SetupArgs, mesh: &str, stays: bool) -> Result<()> {
-    let file = &arguments.config;
+fn begin(arguments: &SetupArgs, written: &Written, stays: bool) -> Result<()> {
+    let (file, mesh) = (&arguments.config, &written.mesh);
     let by_unit = unit::is_for(file);
     let command = match by_unit {
         true if unit::is_active() => "systemctl restart meshpace".into(),
         true => "systemctl enable --now meshpace".into(),
+        false if uci::is_there() => uci::commands(written),
         false => format!("meshpace gateway --config {}", file.display()),
     };
     let runs = control::running()?.iter().any(|running| running == mesh);
