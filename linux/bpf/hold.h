@@ -53,6 +53,14 @@ MP_INLINE enum mp_hold_verdict mp_hold_data(struct mp_class *class, const struct
 	return verdict;
 }
 
+/* Whether something of a packet's bucket waits in a line. */
+MP_INLINE bool mp_has_bucket(struct mp_class *class, const struct mp_packet *p)
+{
+	if (!mp_hold_waiting(&class->hold))
+		*mp_of_bucket(class, p) = 0;
+	return *mp_of_bucket(class, p) != 0;
+}
+
 /*
  * Data of a flow that is answered comes behind what waits with the new ones for so long. Where nobody judged it, it would keep
  * itself there. MP_HOLD_PASSES: it has no line of its own.
@@ -103,9 +111,7 @@ __attribute__((noinline)) int mp_hold_new(struct mp_packet *p, uint32_t follows)
 			mp_tell_line(&key, 0);
 		return MP_HOLD_PASSES;
 	}
-	if (!mp_hold_waiting(&class->hold))
-		*mp_of_bucket(class, p) = 0;
-	if (follows && !*mp_of_bucket(class, p))
+	if (!mp_has_bucket(class, p) && follows)
 		return MP_HOLD_PASSES;
 	if (follows && (!p->segment.payload_bytes || mp_hold_drains(p->segment.now_ns))) {
 		verdict = mp_follows(class, p);
@@ -248,63 +254,65 @@ __attribute__((noinline)) int mp_hold_ack(struct mp_packet *p)
 	return mp_hold_other(class, p, MP_HOLD_WAITS);
 }
 
-/*
- * The line of what is not TCP: by fq_codel's rule (RFC 8290) sparse is of whose bucket nothing waits. Until there is a line
- * for the others nothing begins to wait, or the next of its bucket would pass it.
- */
-MP_INLINE struct mp_class *mp_other_line(struct mp_packet *p, struct mp_class *sparse, struct mp_flow_key *key, bool follows)
+/* One of the two lines of what is not TCP; NULL: it has no class yet, for which the daemon is asked. */
+MP_INLINE struct mp_class *mp_other_at(struct mp_flow_key *key, enum mp_line line, bool follows)
 {
-	struct mp_class *bulk;
+	struct mp_class *class;
 
-	p->line = key->mesh_port = MP_LINE_BULK;
-	bulk = bpf_map_lookup_elem(&mp_classes, key);
-	if (!bulk && !follows)
+	key->mesh_port = line;
+	class = bpf_map_lookup_elem(&mp_classes, key);
+	if (!class && !follows)
 		mp_tell_line(key, 0);
-	if (!bulk && !mp_hold_waiting(&sparse->hold))
-		return NULL;
-	if (bulk && !mp_hold_waiting(&sparse->hold) && !mp_hold_waiting(&bulk->hold))
-		*mp_of_bucket(sparse, p) = 0;
-	if (bulk && *mp_of_bucket(sparse, p))
-		return bulk;
-	p->line = MP_LINE_SPARSE;
-	return sparse;
+	return class;
+}
+
+/*
+ * The line of what is not TCP, of two: that where something of its bucket waits, or it would pass that; else the shorter one,
+ * so that who sends seldom does not stand behind a flood. Nothing begins to wait until there are both.
+ */
+MP_INLINE struct mp_class *mp_other_line(struct mp_packet *p, struct mp_flow_key *key, bool follows)
+{
+	struct mp_class *first = mp_other_at(key, MP_LINE_FIRST, follows);
+	struct mp_class *second = mp_other_at(key, MP_LINE_SECOND, follows);
+
+	p->line = MP_LINE_FIRST;
+	if (!second)
+		return first && mp_hold_waiting(&first->hold) ? first : NULL;
+	if (first && mp_has_bucket(first, p))
+		return first;
+	if (first && !mp_has_bucket(second, p) && mp_hold_waiting(&first->hold) <= mp_hold_waiting(&second->hold))
+		return first;
+	p->line = MP_LINE_SECOND;
+	return first || mp_hold_waiting(&second->hold) ? second : NULL;
 }
 
 /* What is not TCP, likewise. drains: as above. */
 __attribute__((noinline)) int mp_hold_datagram(struct mp_packet *p, uint32_t drains)
 {
-	struct mp_class *sparse, *class;
+	struct mp_class *class;
 	enum mp_hold_verdict verdict;
 	struct mp_flow_key key = { 0 };
 	bool follows;
 
 	if (!p || !mp_settings.host_lines)
 		return MP_HOLD_PASSES;
-	p->line = MP_LINE_SPARSE;
+	p->line = MP_LINE_FIRST;
 	p->held_bytes_per_s = mp_held_of(p);
 	follows = drains || !p->held_bytes_per_s;
 	mp_line_key(p, &key);
-	sparse = bpf_map_lookup_elem(&mp_classes, &key);
-	if (!sparse && !follows)
-		mp_tell_line(&key, 0);
-	class = sparse ? mp_other_line(p, sparse, &key, follows) : NULL;
+	class = mp_other_line(p, &key, follows);
 	if (!class)
 		return MP_HOLD_PASSES;
 	verdict = follows ? mp_follows(class, p) : mp_hold_other(class, p, MP_HOLD_PASSES);
 	if (verdict == MP_HOLD_WAITS || verdict == MP_HOLD_MARKS)
-		mp_joins_bucket(sparse, p);
+		mp_joins_bucket(class, p);
 	return (int)verdict;
 }
 
-/* A packet leaves a host's line: so much less of its bucket, which for what is not TCP the sparse line counts. */
-MP_INLINE void mp_leaves_bucket(const struct mp_packet *p, struct mp_flow_key *key)
+/* A packet leaves a host's line: so much less of its bucket. */
+MP_INLINE void mp_leaves_bucket(struct mp_class *class, const struct mp_packet *p)
 {
-	struct mp_class *class;
-
-	key->mesh_port = p->line == MP_LINE_BULK ? MP_LINE_SPARSE : p->line;
-	class = bpf_map_lookup_elem(&mp_classes, key);
-	key->mesh_port = p->line;
-	if (class && *mp_of_bucket(class, p) >= p->segment.segments)
+	if (*mp_of_bucket(class, p) >= p->segment.segments)
 		__sync_fetch_and_sub(mp_of_bucket(class, p), p->segment.segments);
 }
 
@@ -330,11 +338,11 @@ __attribute__((noinline)) int mp_hold_ends(struct mp_packet *p)
 	if (!line) /* its class was given up meanwhile, with what it counted */
 		return 0;
 	key = *line;
-	if (p->line != MP_LINE_FLOW && p->line != MP_LINE_ACKS)
-		mp_leaves_bucket(p, &key);
 	class = bpf_map_lookup_elem(&mp_classes, &key);
 	if (!class)
 		return 0;
+	if (p->line != MP_LINE_FLOW && p->line != MP_LINE_ACKS)
+		mp_leaves_bucket(class, p);
 	bpf_spin_lock(&class->lock);
 	mp_hold_has_left(&class->hold, p->before);
 	mp_hold_leaves(&class->hold, mp_units(p), p->stood, class->told.interval_ns, p->came_ns, p->segment.now_ns);

@@ -28,6 +28,7 @@ TARGET_PACKETS, FIRST_BYTE_S = 64, 1.0
 # struct mp_class: its lock, its number, then struct mp_hold, of which the counts follow five times.
 CAME = struct.Struct("=8x40xII")
 # Half of the radio takes a second for them.
+UDP_PORT, UDP_FLOWS = 9, 8
 BURST, BURST_BYTES, SOON_NS = 250, 1200, 300_000_000
 
 
@@ -133,3 +134,33 @@ def test_a_syn_with_data_waits_as_data_does(start: StartGateway) -> None:
     soon = sum(at < left[0] + SOON_NS for at in left)
     print(f"{len(left)} of {BURST} left, {soon} of them soon")
     assert soon < BURST // 2
+
+
+def test_datagrams_of_a_flow_stay_in_order(start: StartGateway) -> None:
+    """Else the second of a burst passes the first, which waits behind others' first ones."""
+    with (
+        two_capped(start) as (network, _),
+        network.host.socket(socket.AF_INET, socket.SOCK_DGRAM) as into,
+        contextlib.ExitStack() as stack,
+    ):
+        into.bind((net.host4(0), UDP_PORT))
+        flows = [
+            stack.enter_context(network.wired.socket(socket.AF_INET, socket.SOCK_DGRAM))
+            for _ in range(UDP_FLOWS)
+        ]
+        with Capture(network.gateway, "mesh0", snap=160) as after:
+            for burst in range(20):
+                for n in range(UDP_FLOWS + 2):
+                    # Of the last there are three.
+                    flow = flows[min(n, UDP_FLOWS - 1)]
+                    flow.sendto(struct.pack("!H", 20 * burst + n) * 600, (net.host4(0), UDP_PORT))
+                time.sleep(0.25)
+        ports = [flow.getsockname()[1] for flow in flows]
+    left: dict[int, list[int]] = {port: [] for port in ports}
+    for frame in after.frames:
+        if frame.outgoing and frame.data[12:14] == b"\x08\x00" and frame.data[23] == 17:
+            port, number = (int.from_bytes(frame.data[at : at + 2], "big") for at in (34, 42))
+            left[port].append(number)
+    print(left[ports[-1]])
+    assert len(left[ports[-1]]) > 10
+    assert all(numbers == sorted(numbers) for numbers in left.values())
