@@ -240,6 +240,29 @@ def test_what_is_there_by_half_is_installed_again(
     assert not registered()
 
 
+def settings_map() -> int:
+    words = ["bpftool", "-j", "map", "show", "pinned", str(PINS / "settings")]
+    shown = subprocess.run(words, check=True, capture_output=True, text=True)
+    number: int = json.loads(shown.stdout)["id"]
+    return number
+
+
+def test_what_another_version_has_installed_is_replaced(mesh: net.Network, sender: Sender) -> None:
+    """As before an upgrade: else the old programs go on by settings that they may not understand."""
+    sender.on(HOPS, MBPS)
+    (own,) = PINS.glob("object-*")
+    before = settings_map()
+    own.rename(own.with_name("object-0123456789abcdef"))
+    sender.on(HOPS, MBPS)
+    assert own.exists() and settings_map() != before
+    assert sender.status()["on"]
+    after = settings_map()
+    sender.on(HOPS, MBPS)
+    assert settings_map() == after, "its own stays"
+    sender.off()
+    assert not registered()
+
+
 def test_a_follower_outlives_its_interface(mesh: net.Network, tmp_path: Path) -> None:
     """One that is made anew has the law's settings again, and packets one at a time."""
 

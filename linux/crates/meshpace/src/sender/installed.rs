@@ -27,6 +27,16 @@ const PIN_MAP: &str = "congestion_control_map";
 const PIN_SOCKOPS: &str = "sockops";
 const PIN_SETTINGS: &str = "settings";
 const PIN_SOCKETS: &str = "sockets";
+/// Of the settings once more, by which programs they are: those of another version are replaced.
+const PIN_OBJECT: &str = "object-";
+
+/// This program's (FNV-1a).
+fn object_pin() -> PathBuf {
+    let hash = OBJECT.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
+    });
+    folder().join(format!("{PIN_OBJECT}{hash:016x}"))
+}
 
 /// Where things are pinned: a folder of a mounted bpffs.
 pub fn folder() -> PathBuf {
@@ -91,6 +101,11 @@ impl Installed {
         Ok(Some(Self { settings }))
     }
 
+    /// Else it is another version's, such as before an upgrade.
+    pub fn is_this_version(&self) -> bool {
+        object_pin().exists()
+    }
+
     /// Loads, registers and pins, in place of what is there by half. On an error nothing stays.
     pub fn install(settings: &mp_sender_settings) -> Result<Self> {
         Self::remove()?;
@@ -116,22 +131,25 @@ impl Installed {
         for mut map in object.maps_mut() {
             match map.name().to_str() {
                 Some(SETTINGS) => {
-                    let handle = Self {
+                    let mut handle = Self {
                         settings: MapHandle::try_from(&map)?,
                     };
+                    handle.settings.pin(object_pin())?;
                     handle.set(settings)?;
                     installed = Some(handle);
                     map.pin(folder().join(PIN_SETTINGS))?;
                 }
                 Some(SOCKETS) => map.pin(folder().join(PIN_SOCKETS))?,
                 Some(STRUCT_OPS) => {
+                    if !links {
+                        // The map itself stands for the registration, which nothing but a pin takes back: that comes first.
+                        map.pin(folder().join(PIN_MAP))?;
+                    }
                     let mut link = map.attach_struct_ops().map_err(refused)?;
                     if links {
                         link.pin(folder().join(PIN_LINK))?;
                     } else {
-                        // The map itself stands for the registration.
                         link.disconnect();
-                        map.pin(folder().join(PIN_MAP))?;
                     }
                 }
                 _ => {}
@@ -171,8 +189,12 @@ impl Installed {
         }
         // A registration without link ends with its map's only element; a link with its pin.
         if let Ok(map) = MapHandle::from_pinned_path(folder.join(PIN_MAP)) {
-            map.delete(&0u32.to_ne_bytes())
-                .context("unregistering the congestion control")?;
+            match map.delete(&0u32.to_ne_bytes()) {
+                Err(error) if error.kind() != libbpf_rs::ErrorKind::NotFound => {
+                    return Err(error).context("unregistering the congestion control");
+                }
+                _ => {} // pinned, and not registered yet
+            }
         }
         // All that is there: another version may have pinned more.
         for pin in std::fs::read_dir(&folder).with_context(|| folder.display().to_string())? {

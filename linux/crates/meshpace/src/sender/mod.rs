@@ -192,8 +192,8 @@ fn on(arguments: &SenderOn) -> Result<()> {
     let path = first_path(&choice, &mut sources, gateway, patient);
     let _lock = lock(false)?;
     let installed = match Installed::open()? {
-        Some(installed) => installed,
-        None => Installed::install(&settings(&path, &choice, &way))?,
+        Some(installed) if installed.is_this_version() => installed,
+        _ => Installed::install(&settings(&path, &choice, &way))?,
     };
     installed.set(&settings(&path, &choice, &way))?;
     let mut changes = Changes::open(NOTES)?;
