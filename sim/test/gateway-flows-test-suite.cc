@@ -135,6 +135,37 @@ class ScaleTestCase : public DiscTestCase
     const std::optional<uint8_t> m_shift;
 };
 
+/** Data beyond what its receiver has room for counts for nothing, where its windows' scale is known. */
+class AstrayTestCase : public DiscTestCase
+{
+  public:
+    explicit AstrayTestCase(MeshpaceRelease release)
+        : DiscTestCase("Data for which its receiver has no room"),
+          m_release(release)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        constexpr uint32_t AHEAD = 1000 * PAYLOAD; // of 64000 bytes
+        SetUpDisc();
+        m_gateway->SetAttribute("Release", EnumValue(m_release));
+        m_gateway->SetAttribute("Paces", BooleanValue(false));
+        ToWired(Segment(false, 0, 0, 0, TcpHeader::SYN)); // of unscaled windows
+        Simulator::Schedule(Seconds(1), &AstrayTestCase::ToMesh, this, Data(1));
+        Simulator::Schedule(Seconds(1.04), &AstrayTestCase::ToWired, this, Ack(1 + PAYLOAD));
+        Simulator::Schedule(Seconds(1.1), &AstrayTestCase::ToMesh, this, Data(AHEAD));
+        Simulator::Stop(Seconds(2));
+        Simulator::Run();
+        const auto& down = m_gateway->Find(KEY)->Down();
+        NS_TEST_EXPECT_MSG_EQ(down.sent.max_end, 1 + PAYLOAD, "it does not count");
+        TearDownDisc();
+    }
+
+    const MeshpaceRelease m_release;
+};
+
 /** The gateway's own connections into the wired network are no flows of the mesh. */
 class OwnTestCase : public DiscTestCase
 {
@@ -273,6 +304,8 @@ class GatewayFlowsTestSuite : public TestSuite
         add(new LateLawTestCase);
         add(new ScaleTestCase(7));
         add(new ScaleTestCase(std::nullopt));
+        add(new AstrayTestCase(MeshpaceRelease::IN_CLASS));
+        add(new AstrayTestCase(MeshpaceRelease::ON_ARRIVAL));
         add(new OwnTestCase);
         add(new OverdueTestCase);
         add(new MarkedTestCase);

@@ -279,6 +279,10 @@ MeshpaceConnection::Record(const TcpSegment& segment,
                            uint64_t nowNs)
 {
     const auto at = segment.At(nowNs);
+    if (m_down.first_ns == 0)
+    {
+        mp_endpoint_down_begins(&m_down, m_handshake.rtt_us, m_handshake.window_scale);
+    }
     const bool stored = m_settings.localRetransmission && mp_endpoint_down_copies(&m_down, &at);
     mp_endpoint_down_data(&m_down, &at, departureNs, stored, 0);
     if (stored)

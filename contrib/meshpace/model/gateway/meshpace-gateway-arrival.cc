@@ -23,10 +23,6 @@ MeshpaceConnection::DataOnArrival(const TcpSegment& segment,
 {
     const bool holds = m_settings.release == MeshpaceRelease::ON_ARRIVAL;
     const auto at = segment.At(nowNs);
-    if (m_down.first_ns == 0)
-    {
-        mp_endpoint_down_begins(&m_down, m_handshake.rtt_us, m_handshake.window_scale);
-    }
     if (!mp_endpoint_down_passes(&m_down, &at))
     {
         mp_endpoint_down_judge(&m_down, &at); // nothing of it is lost here, where all hosts answer
