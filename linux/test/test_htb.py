@@ -227,6 +227,19 @@ def test_nothing_that_waits_is_lost(
             assert timeouts(network) == before
 
 
+def test_what_left_unseen_waits_no_more(start: StartGateway) -> None:
+    """Else what left while the filters were off is counted for ever, and its class stays."""
+    with net.over_radio(LONG) as network:
+        gateway = start(network, release="htb", host=[paced_host(net.host4(0), 10)])
+        with Transfer(network.wired, network.host, net.host4(0), options=backlogged(10)) as run:
+            paces(gateway)
+            until(lambda: gateway.status()["counters"]["queue_waiting"] > 10, PATIENCE_S, gateway)
+            remove_filters(network)
+            paces(gateway)
+            assert run.finish().intact
+        until(lambda: gateway.status()["counters"]["queue_waiting"] == 0, PATIENCE_S, gateway)
+
+
 @pytest.mark.parametrize("how", ["stopped", "killed"])
 def test_a_line_that_never_empties_is_given_up(start: StartGateway, how: str) -> None:
     """Else a flow whose sender keeps it full would be held for ever at a dead daemon's rate."""
