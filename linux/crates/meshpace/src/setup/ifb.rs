@@ -8,7 +8,7 @@ use meshpace_netlink::socket::{Family, NetlinkSocket};
 use meshpace_netlink::tc;
 use meshpace_paths::{InterfaceState, Interfaces};
 
-use crate::base::errors::{Context, Result};
+use crate::base::errors::{anyhow, Context, Result};
 use crate::base::system;
 use crate::kernel::intf;
 
@@ -100,8 +100,9 @@ impl Ifb {
         remove(&self.name)?;
         let mut socket = NetlinkSocket::open(Family::Route).context("netlink")?;
         let mut ask = |what, request| socket.exchange(request, |_| {}).context(what);
+        let before = unmarked()?;
         ask("an ifb (kernel module ifb)", tc::make_ifb(&self.name))?;
-        let index = system::interface_index(&self.name)?;
+        let index = made_since(&before, &self.name)?;
         ask("an ifb", tc::set_alias(index, &alias(&self.name)))?;
         ask("an ifb", tc::set_up(index))?;
         let frame = u32::from(self.slot_bytes());
@@ -141,6 +142,27 @@ impl Ifb {
 /// The longest frame of an interface that takes packets of so many bytes.
 fn slot_for(mtu: u32) -> u16 {
     (mtu.max(1500) + FRAME_HEADERS).min(u32::from(u16::MAX)) as u16
+}
+
+/// Those that bear no alias.
+fn unmarked() -> Result<Vec<InterfaceState>> {
+    let found = Interfaces::open().and_then(|mut all| all.aliased(""));
+    let mut found = found.context("netlink")?;
+    found.retain(|found| found.kind == "ifb");
+    Ok(found)
+}
+
+/// The number of one that has just been made, which somebody, such as a rule of udev's, may have renamed already: then the only
+/// one that was not there before.
+fn made_since(before: &[InterfaceState], name: &str) -> Result<i32> {
+    let was_there = |index| before.iter().any(|other| other.index == index);
+    let mut new = unmarked()?;
+    new.retain(|ifb| !was_there(ifb.index));
+    let named = new.iter().find(|ifb| ifb.name == name);
+    match (named, new.as_slice()) {
+        (Some(ifb), _) | (None, [ifb]) => Ok(ifb.index),
+        _ => Err(anyhow!("{name} was made, and is not there any more")),
+    }
 }
 
 /// By which one is known that somebody calls otherwise.
@@ -219,6 +241,25 @@ mod tests {
             let left = ip("-o link");
             assert!(!left.contains("other"), "{left}");
             assert!(left.contains("mph7"), "somebody else's: {left}");
+        });
+    }
+
+    /// Else one that a rule of udev's renames at once is not found, and stays: one more each second.
+    #[test]
+    fn one_that_is_renamed_at_once_is_found() {
+        alone(|| {
+            ip("link add another type ifb");
+            let before = unmarked().unwrap();
+            let mut socket = NetlinkSocket::open(Family::Route).unwrap();
+            socket.exchange(tc::make_ifb("mph7"), |_| {}).unwrap();
+            let index = system::interface_index("mph7").unwrap();
+            assert_eq!(made_since(&before, "mph7").unwrap(), index);
+            ip("link set mph7 name other");
+            assert_eq!(made_since(&before, "mph7").unwrap(), index);
+            ip("link add third type ifb");
+            assert!(made_since(&before, "mph7").is_err(), "which of two?");
+            ip("link set other name mph7");
+            assert_eq!(made_since(&before, "mph7").unwrap(), index);
         });
     }
 
