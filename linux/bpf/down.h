@@ -94,6 +94,9 @@ __attribute__((noinline)) int mp_down_no_data(struct mp_packet *p)
 	return 0;
 }
 
+/* Of which the daemon knows nothing. */
+const struct mp_host mp_no_host = {};
+
 /*
  * Takes over what the daemon has set since the flow last looked, which is seldom. On its own: the verifier then goes
  * through what follows once, and not for each outcome of the lookups.
@@ -101,7 +104,7 @@ __attribute__((noinline)) int mp_down_no_data(struct mp_packet *p)
 __attribute__((noinline)) int mp_down_news(struct mp_packet *p)
 {
 	uint32_t changes = mp_settings.changes; /* what is set from now on is news again */
-	struct mp_host host = { .link = mp_settings.default_link };
+	const struct mp_link *link = &mp_settings.default_link;
 	const struct mp_host *known;
 	const uint64_t *floor_ns;
 	struct mp_flow_key key;
@@ -116,13 +119,17 @@ __attribute__((noinline)) int mp_down_news(struct mp_packet *p)
 		return 0;
 	known = bpf_map_lookup_elem(&mp_hosts, key.mesh);
 	floor_ns = bpf_map_lookup_elem(&mp_floors, &key);
-	if (known)
-		host = *known;
 	least_ns = floor_ns ? *floor_ns : 0;
+	if (known)
+		link = &known->link;
+	else
+		known = &mp_no_host;
 	bpf_spin_lock(&flow->lock);
+	/* From there to there: on the stack there is no room for a copy. */
 	flow->known_changes = changes;
-	flow->host = host;
-	flow->at.path.link = host.link;
+	flow->host = *known;
+	flow->host.link = *link;
+	flow->at.path.link = *link;
 	flow->at.floor_ns = least_ns;
 	bpf_spin_unlock(&flow->lock);
 	return 0;

@@ -201,16 +201,17 @@ MP_INLINE bool mp_endpoint_reset(struct mp_endpoint *endpoint, uint32_t seq)
 	return mp_progress_reset(&endpoint->progress, endpoint->sent.max_end, seq);
 }
 
-/* Where its receiver has room, as an ACK tells, which fits or is astray. Without a branch. */
+/* Where its receiver has room, as an ACK tells, which fits or is astray. */
 MP_INLINE void mp_endpoint_note_room(struct mp_endpoint *endpoint, const struct mp_segment *segment, bool fits)
 {
 	uint32_t edge = mp_endpoint_edge(endpoint, segment);
-	bool farther = fits & mp_seq_before(endpoint->edge, edge), strays;
+	bool farther = fits & mp_seq_before(endpoint->edge, edge);
 
 	endpoint->edge = (uint32_t)mp_select_u64(farther, edge, endpoint->edge);
-	strays = !fits | mp_endpoint_strays(endpoint, segment->ack);
-	endpoint->told.from = (uint32_t)mp_select_u64(strays, segment->ack, endpoint->told.from);
-	endpoint->told.to = (uint32_t)mp_select_u64(strays, edge, endpoint->told.to);
+	if (fits && !mp_endpoint_strays(endpoint, segment->ack))
+		return;
+	endpoint->told.from = segment->ack;
+	endpoint->told.to = edge;
 }
 
 /* An ACK of its data passes. One that does not fit counts for nothing: returns false. */
