@@ -82,10 +82,11 @@ static inline bool has_room(const struct packet *p)
 static inline bool stranger_passes(const struct packet *p)
 {
 	const struct host *host = host_of(p->in->flow.v6, p->in->flow.host);
+	bool data = !p->in->udp && p->in->len; /* of a SYN, which nobody has answered */
 
 	if (!p->settings->unanswered_bytes_per_s)
 		return true;
-	return (host->heard && mp_heard_lately(host->heard_ns, p->now_ns)) || has_room(p);
+	return (!data && host->heard && mp_heard_lately(host->heard_ns, p->now_ns)) || has_room(p);
 }
 
 static inline bool unanswered_passes(struct packet *p)
