@@ -77,9 +77,7 @@ Pinger::Config() const
 uint32_t
 Pinger::Sent() const
 {
-    return std::count_if(m_requests.begin(), m_requests.end(), [this](const Request& request) {
-        return request.sent >= m_warmup;
-    });
+    return SortedRtts().size() + Lost();
 }
 
 uint32_t

@@ -51,10 +51,10 @@ class Pinger
     /** @return the ping as the scenario states it */
     const PingConfig& Config() const;
 
-    /** @return requests sent after the warm-up */
+    /** @return requests sent after the warm-up, without those that may be under way */
     uint32_t Sent() const;
 
-    /** @return of these, those without an answer; the latest may be under way, and do not count */
+    /** @return of these, those without an answer */
     uint32_t Lost() const;
 
     /** @return round-trip times of these, s, in ascending order */
@@ -62,7 +62,7 @@ class Pinger
 
     static constexpr uint32_t DATA_BYTES = 56; //!< of a request, as ping's
 
-    /** At the end of the simulation a request that is older, and not answered, is lost. */
+    /** At the end of the simulation a request that is not answered is lost if it is older, else it may be under way. */
     static constexpr double UNDER_WAY_S = 5;
 
   private:
