@@ -27,15 +27,36 @@ DeliveryMeter::Count(uint32_t bytes)
         m_bins.resize(bin + 1);
     }
     m_bins[bin] += bytes;
-    if (now - m_last >= Seconds(STALL_S))
-    {
-        m_stalls.push_back({m_last, now - m_last});
-    }
+    NoteStall();
     m_last = now;
     if (now >= m_warmup)
     {
         m_goodputBytes += bytes;
     }
+}
+
+void
+DeliveryMeter::NoteStall()
+{
+    const auto silence = Simulator::Now() - m_last;
+    if (!m_rests && silence >= Seconds(STALL_S))
+    {
+        m_stalls.push_back({m_last, silence});
+    }
+}
+
+void
+DeliveryMeter::Rests()
+{
+    NoteStall();
+    m_rests = true;
+}
+
+void
+DeliveryMeter::Begins()
+{
+    m_rests = false;
+    m_last = Simulator::Now();
 }
 
 uint64_t
@@ -48,7 +69,10 @@ std::vector<DeliveryMeter::Stall>
 DeliveryMeter::Stalls(Time begin, Time end) const
 {
     auto all = m_stalls;
-    all.push_back({m_last, std::max(end - m_last, Time())});
+    if (!m_rests)
+    {
+        all.push_back({m_last, std::max(end - m_last, Time())});
+    }
     std::vector<Stall> stalls;
     for (const auto& stall : all)
     {

@@ -29,14 +29,20 @@ class DeliveryMeter
      */
     void Count(uint32_t bytes);
 
+    /** There is nothing to deliver until Begins(): what does not come then is no stall. */
+    void Rests();
+
+    /** There is something to deliver again. */
+    void Begins();
+
     /** @return bytes delivered after the warm-up */
     uint64_t GoodputBytes() const;
 
-    /** A time, after the warm-up, without a delivered byte. */
+    /** A time, after the warm-up, without a delivered byte, in which one could have come. */
     struct Stall
     {
         Time begin;  //!< of the silence
-        Time length; //!< until the next byte, or the end
+        Time length; //!< until the next byte, or a rest, or the end
     };
 
     /**
@@ -55,11 +61,15 @@ class DeliveryMeter
     std::vector<uint64_t> Bins(Time end) const;
 
   private:
+    /** The silence until now, if it is long enough, is a stall. */
+    void NoteStall();
+
     Time m_warmup;
     Time m_bin;
     uint64_t m_goodputBytes{0};
     std::vector<uint64_t> m_bins;
-    Time m_last;                 //!< when the last byte was delivered
+    Time m_last;                 //!< when the last byte was delivered, or the first of the next was to be
+    bool m_rests{false};         //!< nothing is to be delivered
     std::vector<Stall> m_stalls; //!< between deliveries
 };
 

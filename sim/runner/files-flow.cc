@@ -61,6 +61,12 @@ FilesFlow::SetEndCallback(std::function<void(uint16_t)> ended)
     m_onEnd = std::move(ended);
 }
 
+void
+FilesFlow::SetLawCallback(std::function<void(Ptr<TcpMeshpace>)> made)
+{
+    m_onLaw = std::move(made);
+}
+
 const std::vector<Transfer>&
 FilesFlow::Transfers() const
 {
@@ -110,6 +116,7 @@ FilesFlow::StartFile()
 {
     m_file = {m_sizes.Next(), Simulator::Now(), {}};
     m_underWay = true;
+    m_delivery.Begins();
     m_toSend = m_toDeliver = m_file.bytes;
     if (m_config.one_connection && m_sender)
     {
@@ -120,6 +127,10 @@ FilesFlow::StartFile()
     {
         m_ended.Add(m_control->Statistics());
         m_control = DynamicCast<TcpMeshpace>(m_control->Fork());
+        if (m_onLaw)
+        {
+            m_onLaw(m_control);
+        }
     }
     Connect();
     m_sender->SetCloseCallbacks(MakeCallback(&FilesFlow::EndConnection, this),
@@ -172,6 +183,7 @@ void
 FilesFlow::EndFile()
 {
     m_underWay = false;
+    m_delivery.Rests();
     m_file.end = Simulator::Now();
     if (m_file.start >= m_warmup)
     {

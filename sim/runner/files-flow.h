@@ -77,6 +77,12 @@ class FilesFlow : public TcpFlow
      */
     void SetEndCallback(std::function<void(uint16_t)> ended);
 
+    /**
+     * Asks to be told when a connection has a congestion control of its own, a fork of the first one's.
+     * @param made is called with it, before the connection begins
+     */
+    void SetLawCallback(std::function<void(Ptr<TcpMeshpace>)> made);
+
     /** @return the transfers that began and ended after the warm-up */
     const std::vector<Transfer>& Transfers() const;
 
@@ -106,6 +112,7 @@ class FilesFlow : public TcpFlow
     std::vector<Transfer> m_transfers;
     MeshpaceStatistics m_ended; //!< of the law at the sender, in connections that are no more
     std::function<void(uint16_t)> m_onEnd;
+    std::function<void(Ptr<TcpMeshpace>)> m_onLaw;
 };
 
 } // namespace ns3

@@ -100,10 +100,13 @@ LiveRoutes::Tell(const FlowConfig& flow, Ptr<TcpMeshpace> law)
     {
         return;
     }
-    const bool known = m_senders.count(flow.name) > 0;
-    m_senders[flow.name] = law;
+    const auto [sender, isNew] = m_senders.try_emplace(flow.name);
+    auto& laws = sender->second;
+    // Nobody else has the law of a connection that is over.
+    std::erase_if(laws, [](const auto& one) { return one->GetReferenceCount() == 1; });
+    laws.push_back(law);
     TellSender(flow);
-    if (!known)
+    if (isNew)
     {
         Watch(m_network.GetNode(flow.from), [this, flow] { TellSender(flow); });
     }
@@ -115,9 +118,13 @@ LiveRoutes::TellSender(const FlowConfig& flow) const
     const auto hops = m_scenario.routing.protocol == "olsr"
                           ? m_network.LiveHops(flow.from, flow.to)
                           : std::nullopt;
-    if (hops)
+    if (!hops)
     {
-        m_senders.at(flow.name)->SetHops(std::max(*hops, 1U));
+        return;
+    }
+    for (const auto& law : m_senders.at(flow.name))
+    {
+        law->SetHops(std::max(*hops, 1U));
     }
 }
 

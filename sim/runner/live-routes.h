@@ -53,9 +53,9 @@ class LiveRoutes
     void Tell(const std::string& name, Ptr<MeshpaceGateway> law);
 
     /**
-     * Tells a sender's law how far the gateway, or the receiver, is.
+     * Tells a sender's law how far the gateway, or the receiver, is, for as long as anybody else knows the law.
      * @param flow the flow
-     * @param law the law of its latest connection, null: none
+     * @param law the law of one of its connections, of which several may be open; null: none
      */
     void Tell(const FlowConfig& flow, Ptr<TcpMeshpace> law);
 
@@ -72,7 +72,7 @@ class LiveRoutes
     const std::vector<FlowConfig> m_traffic;
     const MeshNetwork& m_network;
     std::deque<std::function<void()>> m_watchers;  //!< where they stay
-    std::map<std::string, Ptr<TcpMeshpace>> m_senders; //!< by flow
+    std::map<std::string, std::vector<Ptr<TcpMeshpace>>> m_senders; //!< by flow
     std::map<std::string, std::string> m_gateways; //!< by client
     std::vector<Handover> m_handovers;
 };

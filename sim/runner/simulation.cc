@@ -109,6 +109,8 @@ Simulation::CreateFlow(const FlowConfig& config, uint16_t port)
             std::make_unique<FilesFlow>(config, ends, warmup, CreateSenderLaw(config));
         flow->SetEndCallback(
             [this, one = flow.get()](uint16_t senderPort) { KeepStatistics(one, senderPort); });
+        flow->SetLawCallback(
+            [this, &config](Ptr<TcpMeshpace> law) { m_routes->Tell(config, law); });
         return flow;
     }
     if (config.opaque)

@@ -5,6 +5,7 @@
 #include "same-run-test-case.h"
 #include "test-scenarios.h"
 
+#include "../runner/files-flow.h"
 #include "../runner/result.h"
 #include "../runner/simulation.h"
 
@@ -12,6 +13,7 @@
 #include "ns3/rng-seed-manager.h"
 #include "ns3/simulator.h"
 #include "ns3/test.h"
+#include "ns3/uinteger.h"
 
 using namespace ns3;
 
@@ -257,6 +259,120 @@ class StallsTestCase : public TestCase
     }
 };
 
+/** Who has nothing to deliver does not stall. */
+class RestsTestCase : public TestCase
+{
+  public:
+    RestsTestCase()
+        : TestCase("A flow that rests does not stall")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        DeliveryMeter meter(Seconds(0), Seconds(1));
+        const auto at = [&meter](double atS, void (DeliveryMeter::*does)()) {
+            Simulator::Schedule(Seconds(atS), does, &meter);
+        };
+        for (const double countS : {1.5, 2.0, 6.5})
+        {
+            Simulator::Schedule(Seconds(countS), [&meter] { meter.Count(100); });
+        }
+        at(2.0, &DeliveryMeter::Rests);
+        at(4.5, &DeliveryMeter::Begins);
+        at(6.5, &DeliveryMeter::Rests);
+        Simulator::Run();
+        const auto stalls = meter.Stalls(Seconds(0), Seconds(9));
+        NS_TEST_ASSERT_MSG_EQ(stalls.size(), 2, "while something was to be delivered");
+        NS_TEST_EXPECT_MSG_EQ(stalls[0].length, Seconds(1.5), "the first byte");
+        NS_TEST_EXPECT_MSG_EQ(stalls[1].begin, Seconds(4.5), "not before it begins");
+        NS_TEST_EXPECT_MSG_EQ(stalls[1].length, Seconds(2), "to the next byte");
+        Simulator::Destroy();
+    }
+};
+
+/** @return two cells with OLSR, a client that uploads files */
+Scenario
+FilesUp(double durationS)
+{
+    auto scenario = TwoCells("off", durationS);
+    AddClient(scenario, 2);
+    scenario.flows = {FtpFlow("C", "B")};
+    scenario.flows[0].law = "gap";
+    return scenario;
+}
+
+/** Laws of connections that are under way together all know what OLSR knows. */
+class LawsTestCase : public TestCase
+{
+  public:
+    LawsTestCase()
+        : TestCase("Every living law is told its hops")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const auto scenario = FilesUp(CONVERGED_S);
+        Simulation simulation(scenario, 1);
+        LiveRoutes routes(scenario, simulation.Network());
+        std::vector<Ptr<TcpMeshpace>> laws;
+        for (int i = 0; i < 2; i++)
+        {
+            laws.push_back(CreateObjectWithAttributes<TcpMeshpace>("Hops", UintegerValue(9)));
+            routes.Tell(scenario.flows[0], laws.back());
+        }
+        simulation.Run();
+        const auto hops = simulation.Network().LiveHops("C", "B");
+        NS_TEST_ASSERT_MSG_EQ(hops.has_value(), true, "a route");
+        for (const auto& law : laws)
+        {
+            NS_TEST_EXPECT_MSG_EQ(law->Path().hops, *hops, "its hops");
+        }
+    }
+};
+
+/** Each file has a connection, each connection a law: that of the latest is told, when OLSR knows something else. */
+class FilesLawTestCase : public TestCase
+{
+  public:
+    FilesLawTestCase()
+        : TestCase("The law of a later file is told its hops")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        auto scenario = FilesUp(CONVERGED_S + 25);
+        scenario.clients[0].speed_mps = 20;
+        auto& flow = scenario.flows[0];
+        flow.traffic = "files";
+        flow.file_bytes = 3000;
+        flow.pause_s = 0.5;
+        flow.start_s = 5;
+        Simulation simulation(scenario, 1);
+        uint32_t others = 0;
+        uint32_t looks = 0;
+        for (double atS = CONVERGED_S; atS < scenario.duration_s; atS += 0.5)
+        {
+            Simulator::Schedule(Seconds(atS), [&] {
+                const auto hops = simulation.Network().LiveHops("C", "B");
+                const auto law = dynamic_cast<const TcpFlow&>(*simulation.Flows()[0]).Control();
+                looks += hops.has_value();
+                others += hops && law->Path().hops != *hops;
+            });
+        }
+        simulation.Run();
+        const auto& files = dynamic_cast<const FilesFlow&>(*simulation.Flows()[0]);
+        NS_TEST_EXPECT_MSG_GT(files.Transfers().size(), 10, "files");
+        NS_TEST_EXPECT_MSG_GT(looks, 20, "with a route");
+        NS_TEST_EXPECT_MSG_EQ(others, 0, "the law knows what OLSR knows");
+    }
+};
+
 /** @return a short run with a client, one flow down */
 Scenario
 ShortWalk()
@@ -279,6 +395,9 @@ class OlsrTestSuite : public TestSuite
         AddTestCase(new EarlyStartTestCase, Duration::QUICK);
         AddTestCase(new RoamingTestCase, Duration::QUICK);
         AddTestCase(new StallsTestCase, Duration::QUICK);
+        AddTestCase(new RestsTestCase, Duration::QUICK);
+        AddTestCase(new LawsTestCase, Duration::QUICK);
+        AddTestCase(new FilesLawTestCase, Duration::QUICK);
         AddTestCase(new SameRunTestCase(ShortWalk()), Duration::QUICK);
     }
 };
