@@ -26,6 +26,41 @@ namespace
 {
 
 /**
+ * @param device a device
+ * @return which it is, for who reads of it
+ */
+std::string
+Named(Ptr<const NetDevice> device)
+{
+    return "device " + std::to_string(device->GetIfIndex()) + " of node " +
+           std::to_string(device->GetNode()->GetId());
+}
+
+/** Ends the program where a law cannot be put on these devices, and says why. */
+void
+CheckDevices(const NetDeviceContainer& mesh, Ptr<NetDevice> wired)
+{
+    NS_ABORT_MSG_UNLESS(wired,
+                        "MeshpaceHelper::Install without an uplink: give it the gateway's device "
+                        "towards the Internet");
+    NS_ABORT_MSG_IF(mesh.GetN() == 0,
+                    "MeshpaceHelper::Install with no radio: give it the radios of node "
+                        << wired->GetNode()->GetId());
+    for (uint32_t radio = 0; radio < mesh.GetN(); radio++)
+    {
+        const auto device = mesh.Get(radio);
+        NS_ABORT_MSG_IF(device == wired,
+                        "MeshpaceHelper::Install: the uplink, "
+                            << Named(wired) << ", is a radio of the mesh, too;"
+                            << " give it the device towards the Internet");
+        NS_ABORT_MSG_IF(device->GetNode() != wired->GetNode(),
+                        "MeshpaceHelper::Install: the uplink is "
+                            << Named(wired) << ", and " << Named(device)
+                            << " is of another node; give it devices of one gateway");
+    }
+}
+
+/**
  * Puts a queue disc on a device, in place of the one that it has, such as that of the address helper.
  * @param device the device
  * @param disc the queue disc
@@ -34,8 +69,18 @@ void
 SetRootQueueDisc(Ptr<NetDevice> device, Ptr<QueueDisc> disc)
 {
     auto layer = device->GetNode()->GetObject<TrafficControlLayer>();
-    NS_ABORT_MSG_UNLESS(layer, "no traffic control: install the internet stack on the gateway first");
-    if (layer->GetRootQueueDiscOnDevice(device))
+    NS_ABORT_MSG_UNLESS(layer,
+                        "MeshpaceHelper::Install: "
+                            << Named(device)
+                            << " has no traffic control; install the internet stack on its node first");
+    NS_ABORT_MSG_IF(layer->IsInitialized(),
+                    "MeshpaceHelper::Install: the simulation of " << Named(device)
+                        << " has begun; install before Simulator::Run()");
+    const auto before = layer->GetRootQueueDiscOnDevice(device);
+    NS_ABORT_MSG_IF(DynamicCast<MeshpaceMeshQueueDisc>(before) || DynamicCast<MeshpaceWiredQueueDisc>(before),
+                    "MeshpaceHelper::Install: " << Named(device)
+                        << " has a law already. Install each gateway once, with all its radios");
+    if (before)
     {
         layer->DeleteRootQueueDiscOnDevice(device);
     }
@@ -55,9 +100,9 @@ OlsrOf(Ptr<Node> node)
     return olsr;
 }
 
-/** OLSR has computed a gateway's routes anew. */
+/** OLSR, whose the callback is, has computed a gateway's routes anew. */
 void
-TellHops(Ptr<MeshpaceGateway> gateway, Ptr<olsr::RoutingProtocol> olsr, uint32_t /* size */)
+TellHops(Ptr<MeshpaceGateway> gateway, olsr::RoutingProtocol* olsr, uint32_t /* size */)
 {
     for (const auto& entry : olsr->GetRoutingTableEntries())
     {
@@ -91,6 +136,7 @@ MeshpaceHelper::Install(Ptr<MeshpaceGateway> gateway,
                         const NetDeviceContainer& mesh,
                         Ptr<NetDevice> wired)
 {
+    CheckDevices(mesh, wired);
     for (uint32_t radio = 0; radio < mesh.GetN(); radio++)
     {
         auto disc = CreateObject<MeshpaceMeshQueueDisc>();
@@ -112,9 +158,10 @@ MeshpaceHelper::Install(Ptr<MeshpaceGateway> gateway,
 void
 MeshpaceHelper::FollowOlsr(Ptr<MeshpaceGateway> gateway, Ptr<Node> node)
 {
-    auto olsr = OlsrOf(node);
+    const auto olsr = OlsrOf(node);
+    TellHops(gateway, PeekPointer(olsr), 0); // it may have its routes, which then do not change
     olsr->TraceConnectWithoutContext("RoutingTableChanged",
-                                     MakeBoundCallback(&TellHops, gateway, olsr));
+                                     MakeBoundCallback(&TellHops, gateway, PeekPointer(olsr)));
 }
 
 Ptr<TcpMeshpace>

@@ -48,12 +48,16 @@ HostEcho::Answered(Ipv4Address host, uint16_t sequence)
         return;
     }
     auto& open = found->second.open;
-    if (const auto asked = open.find(sequence); asked != open.end())
+    const auto asked = open.find(sequence);
+    if (asked == open.end())
     {
-        const auto rtt = Simulator::Now() - asked->second;
-        open.erase(asked);
-        m_answered(host.Get(), rtt);
+        return; // a second time, or behind a later one's
     }
+    const auto rtt = Simulator::Now() - asked->second;
+    std::erase_if(open, [sequence](const auto& one) {
+        return static_cast<int16_t>(one.first - sequence) <= 0;
+    });
+    m_answered(host.Get(), rtt);
 }
 
 } // namespace ns3

@@ -21,7 +21,8 @@ namespace ns3
 /**
  * @ingroup meshpace
  *
- * Asks hosts of the mesh for an answer (ICMP echo, RFC 792), and tells how long it took.
+ * Asks hosts of the mesh for an answer (ICMP echo, RFC 792), and tells how long it took. An answer that comes behind that
+ * to a later ask does not count, as at the kernel's gateway.
  */
 class HostEcho
 {

@@ -78,7 +78,9 @@ MeshpaceAir::HearsOpaque(uint32_t address, const mp_opaque& opaque, uint64_t now
 void
 MeshpaceAir::KnowHops(uint32_t address, uint32_t hops)
 {
-    if (const auto found = m_hosts.find(address); found != m_hosts.end())
+    const auto found = m_hosts.find(address);
+    // One whose packets go another way is as far as it was: it may come back.
+    if (found != m_hosts.end() && hops > 0)
     {
         found->second.air.hops = hops;
     }

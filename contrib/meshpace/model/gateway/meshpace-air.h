@@ -67,7 +67,7 @@ class MeshpaceAir
     /**
      * What is known of the path to a host, of which there may be no connection, before each step.
      * @param address the host
-     * @param hops how many
+     * @param hops how many; 0: its packets go another way, and nothing is known
      */
     void KnowHops(uint32_t address, uint32_t hops);
 

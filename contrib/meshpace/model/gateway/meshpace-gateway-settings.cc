@@ -6,12 +6,22 @@
 
 #include "meshpace-gateway.h"
 
+#include "ns3/abort.h"
 #include "ns3/boolean.h"
 #include "ns3/enum.h"
 #include "ns3/uinteger.h"
 
 namespace ns3
 {
+
+namespace
+{
+
+// A host's weight: as the daemon has it (gateway.toml), and core/.
+constexpr double LEAST_WEIGHT = 0.01;
+constexpr double MOST_WEIGHT = static_cast<double>(MP_AIR_WEIGHT_MAX_Q16) / MP_ONE_Q16;
+
+} // namespace
 
 NS_OBJECT_ENSURE_REGISTERED(MeshpaceGateway);
 
@@ -164,6 +174,12 @@ void
 MeshpaceGateway::NotifyConstructionCompleted()
 {
     Object::NotifyConstructionCompleted();
+    BuildLaw();
+}
+
+void
+MeshpaceGateway::BuildLaw()
+{
     switch (m_lawName)
     {
     case GAP:
@@ -174,12 +190,6 @@ MeshpaceGateway::NotifyConstructionCompleted()
         break;
     case MAP:
         m_settings.law = mp_law_map();
-    BuildLaw();
-}
-
-void
-MeshpaceGateway::BuildLaw()
-{
         break;
     case SHAPER: // the interval is of a connection's own packets
         m_settings.law = mp_law_shaper(0, m_bucket);
@@ -210,6 +220,10 @@ MeshpaceGateway::SetFairness(mp_fairness fairness)
 void
 MeshpaceGateway::SetRights(Ipv4Address host, double weight, uint64_t leastBytesPerS)
 {
+    NS_ABORT_MSG_UNLESS(weight >= LEAST_WEIGHT && weight <= MOST_WEIGHT,
+                        "MeshpaceGateway::SetRights: a weight of "
+                            << weight << " for " << host << "; state " << LEAST_WEIGHT << " to " << MOST_WEIGHT
+                            << ", 1 as one host");
     m_hostShares.SetRights(host.Get(), weight, leastBytesPerS);
 }
 

@@ -33,9 +33,14 @@ bool
 MeshpaceGateway::IsDatagramForMesh(Ptr<const QueueDiscItem> item) const
 {
     const auto ipv4 = DynamicCast<const Ipv4QueueDiscItem>(item);
-    return ipv4 && ipv4->GetHeader().GetProtocol() == UdpL4Protocol::PROT_NUMBER &&
-           InMesh(ipv4->GetHeader().GetDestination()) && !InMesh(ipv4->GetHeader().GetSource()) &&
-           m_foreign.count(ipv4->GetHeader().GetSource().Get()) == 0;
+    if (!ipv4)
+    {
+        return false;
+    }
+    const auto from = ipv4->GetHeader().GetSource();
+    const auto to = ipv4->GetHeader().GetDestination();
+    return InMesh(to) && !to.IsSubnetDirectedBroadcast(m_meshMask) && !InMesh(from) &&
+           m_foreign.count(from.Get()) == 0;
 }
 
 MeshpaceGateway::ToMeshVerdict
@@ -66,14 +71,14 @@ void
 MeshpaceGateway::DatagramToWired(Ptr<const QueueDiscItem> item)
 {
     const auto ipv4 = DynamicCast<const Ipv4QueueDiscItem>(item);
-    if (!ipv4 || ipv4->GetHeader().GetProtocol() != UdpL4Protocol::PROT_NUMBER ||
-        !InMesh(ipv4->GetHeader().GetSource()))
+    if (!ipv4 || !InMesh(ipv4->GetHeader().GetSource()))
     {
         return;
     }
     const auto host = ipv4->GetHeader().GetSource().Get();
     m_hostShares.DatagramToWired(host, item->GetSize());
-    if (m_hostShares.DatagramBegins(item, host, NowNs()))
+    if (ipv4->GetHeader().GetProtocol() == UdpL4Protocol::PROT_NUMBER &&
+        m_hostShares.DatagramBegins(item, host, NowNs()))
     {
         Begins(host);
     }
@@ -126,12 +131,12 @@ MeshpaceGateway::ToMeshVerdict
 MeshpaceGateway::Hold(const MeshpaceKey& key,
                       MeshpaceConnection& connection,
                       Ptr<QueueDiscItem> item,
+                      uint32_t radio,
                       uint32_t ackedBytes)
 {
     const bool data = ackedBytes == 0;
     const auto capIntervalNs = CapIntervalNs(key, connection);
     const bool beyond = data && connection.WaitsBeyond(capIntervalNs);
-                      uint32_t radio,
     if (beyond ||
         (data && connection.WaitsTooLong(capIntervalNs, NowNs()) && !MarkIfCapable(item)))
     {

@@ -259,7 +259,7 @@ class MeshpaceGateway : public Object
         }
     };
 
-    /** @param item from the mesh, no TCP: where a flow begins, the busy ones are silent for a moment */
+    /** @param item from the mesh, no TCP: where a flow of UDP begins, the busy ones are silent for a moment */
     void DatagramToWired(Ptr<const QueueDiscItem> item);
     /** @param host whose flow begins: the busy ones are silent for a moment */
     void Begins(uint32_t host);
@@ -274,13 +274,14 @@ class MeshpaceGateway : public Object
     MeshpaceConnection* FindOrCreate(const MeshpaceKey& key, const TcpSegment& segment);
     bool SharesHosts() const;
     void SetFairness(mp_fairness fairness);
+    /** @return whether a packet that is not read as TCP is for a host of the mesh, from the wires @param item the packet */
     bool IsDatagramForMesh(Ptr<const QueueDiscItem> item) const;
     ToMeshVerdict DatagramToMesh(Ptr<QueueDiscItem> item, uint32_t radio);
     ToMeshVerdict Hold(const MeshpaceKey& key,
                        MeshpaceConnection& connection,
                        Ptr<QueueDiscItem> item,
-                       uint32_t ackedBytes);
                        uint32_t radio,
+                       uint32_t ackedBytes);
     /** @return flows of a host that wait for its turn alone: their heads are ready */
     uint32_t InLineTo(uint32_t address) const;
     uint64_t HeadTag(const MeshpaceKey& key, MeshpaceConnection& connection) const;
@@ -335,9 +336,9 @@ class MeshpaceGateway : public Object
     void ScheduleGoodputStep();
     /** Sends what the latest ACK from the mesh asked for, as far as its host has earned copies. */
     void SendCopies(const MeshpaceKey& key, MeshpaceConnection& connection);
-    bool RemoveEnded();
     /** A packet that was sent before is sent again, by the latest way to its host. */
     void SendNow(uint32_t host, Ptr<const QueueDiscItem> item);
+    bool RemoveEnded();
     std::vector<mp_goodput_flow> GoodputEntries();
     void ApplyGoodputEntries(const std::vector<mp_goodput_flow>& entries);
 
@@ -357,7 +358,6 @@ class MeshpaceGateway : public Object
     uint32_t m_bufferPackets{0}; //!< when so many wait, new connections go unpaced
     MeshpaceSettings m_settings;
 
-    std::map<uint32_t, uint32_t> m_hops; //!< by host address
     /** By where a host is reached. */
     struct Way
     {
@@ -366,6 +366,7 @@ class MeshpaceGateway : public Object
     };
 
     std::map<uint32_t, Way> m_ways;      //!< as of the latest packet, by host address
+    std::map<uint32_t, uint32_t> m_hops; //!< by host address
     std::set<uint32_t> m_foreign;        //!< wired hosts behind other gateways
     std::map<uint32_t, mp_link> m_links; //!< by host address
     std::map<uint32_t, std::vector<uint32_t>> m_linkRates; //!< kbit/s, by host address

@@ -9,6 +9,7 @@
 #include "ns3/ipv4-queue-disc-item.h"
 #include "ns3/packet.h"
 #include "ns3/udp-header.h"
+#include "ns3/udp-l4-protocol.h"
 
 #include <algorithm>
 #include <limits>
@@ -19,13 +20,13 @@ namespace ns3
 namespace
 {
 
-/** @return the bucket of a datagram's flow @param item the datagram @param toMesh from the wires */
+/** @return the bucket of a datagram's flow, without ports of what has none @param item the datagram @param toMesh from the wires */
 uint32_t
 BucketOf(Ptr<const QueueDiscItem> item, bool toMesh)
 {
     const auto ip = DynamicCast<const Ipv4QueueDiscItem>(item)->GetHeader();
     UdpHeader udp;
-    if (ip.GetFragmentOffset() == 0)
+    if (ip.GetProtocol() == UdpL4Protocol::PROT_NUMBER && ip.GetFragmentOffset() == 0)
     {
         item->GetPacket()->PeekHeader(udp);
     }
@@ -279,7 +280,6 @@ MeshpaceHosts::Departed(const Key& key,
 }
 
 void
-void
 MeshpaceHosts::Count(Host& host, uint32_t bytes)
 {
     host.datagramBytes += bytes;
@@ -292,6 +292,7 @@ MeshpaceHosts::DatagramToMesh(uint32_t address, uint32_t bytes)
     Count(m_hosts[{address, true}], bytes);
 }
 
+void
 MeshpaceHosts::DatagramToWired(uint32_t address, uint32_t bytes)
 {
     const auto found = m_hosts.find({address, true});
@@ -388,7 +389,6 @@ MeshpaceHosts::Release(uint32_t address, uint64_t nowNs)
     return item;
 }
 
-uint64_t
 std::optional<uint32_t>
 MeshpaceHosts::HeadRadio(uint32_t address) const
 {
@@ -397,6 +397,7 @@ MeshpaceHosts::HeadRadio(uint32_t address) const
     return waits ? std::optional(found->second.datagrams.begin()->second.radio) : std::nullopt;
 }
 
+uint64_t
 MeshpaceHosts::NextNs(uint32_t radio, uint64_t nowNs) const
 {
     auto nextNs = std::numeric_limits<uint64_t>::max();

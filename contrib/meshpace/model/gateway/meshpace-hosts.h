@@ -211,7 +211,7 @@ class MeshpaceHosts
     bool Exceeds(const Key& key, uint32_t bytes, uint64_t nowNs);
 
     /**
-     * A datagram for a host comes: nobody acknowledges it here, and whether its sender wants more it
+     * A datagram for a host comes, or whatever is not TCP: nobody acknowledges it here, and whether its sender wants more it
      * does not tell.
      * @param item the packet
      * @param radio by which it leaves
