@@ -166,6 +166,35 @@ class AstrayTestCase : public DiscTestCase
     const MeshpaceRelease m_release;
 };
 
+/** More than a window went past unread: the flow is seen again from where its receiver has room. */
+class UnreadTestCase : public DiscTestCase
+{
+  public:
+    UnreadTestCase()
+        : DiscTestCase("A flow of which much went past unread goes on")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        constexpr uint32_t AHEAD = 1000 * PAYLOAD; // of 64000 bytes
+        SetUpDisc();
+        m_gateway->SetAttribute("Paces", BooleanValue(false));
+        ToWired(Segment(false, 0, 0, 0, TcpHeader::SYN)); // of unscaled windows
+        Simulator::Schedule(Seconds(1), &UnreadTestCase::ToMesh, this, Data(1));
+        Simulator::Schedule(Seconds(1.04), &UnreadTestCase::ToWired, this, Ack(1 + PAYLOAD));
+        Simulator::Schedule(Seconds(2), &UnreadTestCase::ToWired, this, Ack(AHEAD));
+        Simulator::Schedule(Seconds(2.1), &UnreadTestCase::ToMesh, this, Data(AHEAD));
+        Simulator::Schedule(Seconds(2.14), &UnreadTestCase::ToWired, this, Ack(AHEAD + PAYLOAD));
+        Simulator::Stop(Seconds(3));
+        Simulator::Run();
+        NS_TEST_EXPECT_MSG_EQ(m_gateway->Find(KEY)->DownBytes(), 2 * PAYLOAD, "what was seen");
+        NS_TEST_EXPECT_MSG_EQ(m_gateway->Find(KEY)->Statistics().samples, 2, "samples");
+        TearDownDisc();
+    }
+};
+
 /** The gateway's own connections into the wired network are no flows of the mesh. */
 class OwnTestCase : public DiscTestCase
 {
@@ -306,6 +335,7 @@ class GatewayFlowsTestSuite : public TestSuite
         add(new ScaleTestCase(std::nullopt));
         add(new AstrayTestCase(MeshpaceRelease::IN_CLASS));
         add(new AstrayTestCase(MeshpaceRelease::ON_ARRIVAL));
+        add(new UnreadTestCase);
         add(new OwnTestCase);
         add(new OverdueTestCase);
         add(new MarkedTestCase);

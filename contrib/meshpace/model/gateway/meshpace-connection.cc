@@ -266,10 +266,20 @@ MeshpaceConnection::Release(uint64_t nowNs)
     if (segment->payloadBytes > 0)
     {
         m_heldData--;
+        Judge(segment->At(nowNs));
         Record(*segment, item, nowNs, nowNs); // before the interval, which may go by the largest segment
         Departed(sinceNs, nowNs);
     }
     return {item, m_upload.Tell(*segment, nowNs)};
+}
+
+void
+MeshpaceConnection::Judge(const mp_segment& segment)
+{
+    if (!mp_endpoint_down_passes(&m_down, &segment))
+    {
+        mp_endpoint_down_judge(&m_down, &segment); // nothing of it is lost here, where all hosts answer
+    }
 }
 
 void

@@ -347,6 +347,8 @@ class MeshpaceConnection
 
     /** A packet that was ready since then leaves. */
     void Departed(uint64_t readyNs, uint64_t nowNs);
+    /** Data is about to count: it may begin the flow anew. */
+    void Judge(const mp_segment& segment);
     /** Data counts as sent at its departure. */
     void Record(const TcpSegment& segment, Ptr<const QueueDiscItem> item, uint64_t departureNs, uint64_t nowNs);
     /** A SYN, or the answer to one: the ports may be another connection's now. */

@@ -23,10 +23,7 @@ MeshpaceConnection::DataOnArrival(const TcpSegment& segment,
 {
     const bool holds = m_settings.release == MeshpaceRelease::ON_ARRIVAL;
     const auto at = segment.At(nowNs);
-    if (!mp_endpoint_down_passes(&m_down, &at))
-    {
-        mp_endpoint_down_judge(&m_down, &at); // nothing of it is lost here, where all hosts answer
-    }
+    Judge(at);
     auto departureNs = m_settings.law.constant ? DueNs(readyNs) : 0;
     if (m_settings.law.constant)
     {
