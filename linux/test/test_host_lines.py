@@ -27,8 +27,8 @@ SETTLING_S, SAMPLES = 6.0, 10
 TARGET_PACKETS, FIRST_BYTE_S = 64, 1.0
 # struct mp_class: its lock, its number, then struct mp_hold, of which the counts follow five times.
 CAME = struct.Struct("=8x40xII")
-# Half of the radio takes a second for them.
 UDP_PORT, UDP_FLOWS = 9, 8
+# Half of the radio takes a second for them.
 BURST, BURST_BYTES, SOON_NS = 250, 1200, 300_000_000
 
 
