@@ -247,14 +247,15 @@ def settings_map() -> int:
     return number
 
 
-def test_what_another_version_has_installed_is_replaced(mesh: net.Network, sender: Sender) -> None:
-    """As before an upgrade: else the old programs go on by settings that they may not understand."""
+def test_what_another_version_has_installed_is_replaced(sender: Sender) -> None:
+    """As before an upgrade: else old programs go on by settings that they may not understand."""
     sender.on(HOPS, MBPS)
     (own,) = PINS.glob("object-*")
     before = settings_map()
     own.rename(own.with_name("object-0123456789abcdef"))
     sender.on(HOPS, MBPS)
-    assert own.exists() and settings_map() != before
+    assert own.exists()
+    assert settings_map() != before
     assert sender.status()["on"]
     after = settings_map()
     sender.on(HOPS, MBPS)

@@ -142,6 +142,8 @@ fn a_host_with_a_cap_takes_turns() {
 #[test]
 fn a_host_that_is_found_to_be_another_s_address_goes_on() {
     let mut pacer = capped(intf::mp_direction_MP_DOWN, 25_000);
+    let flow = pacer.world.flows.get_mut(&key(1)).unwrap();
+    flow.at.interval_ns = 0; // its host's cap alone has it wait
     for id in 0..4 {
         pacer.arrive(id, segment(1, 1000).as_ref(), START);
     }
