@@ -350,7 +350,7 @@ MeshpaceGateway::NextDeparture(uint32_t radio) const
     const auto nowNs = NowNs();
     if (const auto first = FirstStamped(radio); first != m_stamped.end())
     {
-        return NanoSeconds(std::max(first->first, nowNs)); // it may be overdue: the device was busy
+        return Max(NanoSeconds(first->first), Simulator::Now()); // it may be overdue: the device was busy
     }
     auto nextNs = m_hostShares.NextNs(radio, nowNs);
     for (const auto& [key, connection] : m_connections)
