@@ -267,23 +267,26 @@ MP_INLINE struct mp_class *mp_other_at(struct mp_flow_key *key, enum mp_line lin
 }
 
 /*
- * The line of what is not TCP, of two: that where something of its bucket waits, or it would pass that; else the shorter one,
- * so that who sends seldom does not stand behind a flood. Nothing begins to wait until there are both.
+ * The line of what is not TCP, by fq_codel's rule (RFC 8290): sparse is of whose bucket nothing waits. HTB serves that line
+ * before all others of its host, so that the second of a bucket, which waits with the others, leaves after the first. But each
+ * line has a packet a minute for which HTB asks no host (a byte a second is the least rate of its own): nobody is sparse while
+ * nothing waits with the others, or that packet might be a second one. Nothing begins to wait until there are both lines.
  */
 MP_INLINE struct mp_class *mp_other_line(struct mp_packet *p, struct mp_flow_key *key, bool follows)
 {
-	struct mp_class *first = mp_other_at(key, MP_LINE_FIRST, follows);
-	struct mp_class *second = mp_other_at(key, MP_LINE_SECOND, follows);
+	struct mp_class *sparse = mp_other_at(key, MP_LINE_SPARSE, follows);
+	struct mp_class *bulk = mp_other_at(key, MP_LINE_BULK, follows);
+	bool first, others;
 
-	p->line = MP_LINE_FIRST;
-	if (!second)
-		return first && mp_hold_waiting(&first->hold) ? first : NULL;
-	if (first && mp_has_bucket(first, p))
-		return first;
-	if (first && !mp_has_bucket(second, p) && mp_hold_waiting(&first->hold) <= mp_hold_waiting(&second->hold))
-		return first;
-	p->line = MP_LINE_SECOND;
-	return first || mp_hold_waiting(&second->hold) ? second : NULL;
+	p->line = MP_LINE_BULK;
+	if (!sparse)
+		return bulk && mp_hold_waiting(&bulk->hold) ? bulk : NULL;
+	first = mp_has_bucket(sparse, p);
+	others = bulk && mp_has_bucket(bulk, p);
+	if (bulk && (others || !mp_hold_waiting(&bulk->hold) || first) && !(follows && first && !others))
+		return bulk;
+	p->line = MP_LINE_SPARSE;
+	return bulk || mp_hold_waiting(&sparse->hold) ? sparse : NULL;
 }
 
 /* What is not TCP, likewise. drains: as above. */
@@ -296,7 +299,7 @@ __attribute__((noinline)) int mp_hold_datagram(struct mp_packet *p, uint32_t dra
 
 	if (!p || !mp_settings.host_lines)
 		return MP_HOLD_PASSES;
-	p->line = MP_LINE_FIRST;
+	p->line = MP_LINE_SPARSE;
 	p->held_bytes_per_s = mp_held_of(p);
 	follows = drains || !p->held_bytes_per_s;
 	mp_line_key(p, &key);

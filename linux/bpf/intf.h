@@ -200,8 +200,8 @@ struct mp_settings {
 enum mp_line {
 	MP_LINE_FLOW,   /* a flow's data to the mesh, and what must not overtake it */
 	MP_LINE_NEW,    /* a host's: data of flows that nobody has answered */
-	MP_LINE_FIRST,  /* a host's: what is not TCP, each bucket in one of two lines */
-	MP_LINE_SECOND, /* likewise */
+	MP_LINE_SPARSE, /* a host's: what is not TCP, of buckets of which nothing waits; served first */
+	MP_LINE_BULK,   /* likewise, of the others */
 	MP_LINE_ACKS,   /* a host's: acknowledgements of its own data */
 };
 

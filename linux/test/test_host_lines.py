@@ -28,6 +28,8 @@ TARGET_PACKETS, FIRST_BYTE_S = 64, 1.0
 # struct mp_class: its lock, its number, then struct mp_hold, of which the counts follow five times.
 CAME = struct.Struct("=8x40xII")
 UDP_PORT, UDP_FLOWS = 9, 8
+# Of a call, and of two floods; by these ports each is in a bucket of its own.
+CALL_PORTS = (40_001, 40_002, 40_003)
 # Half of the radio takes a second for them.
 BURST, BURST_BYTES, SOON_NS = 250, 1200, 300_000_000
 
@@ -134,6 +136,51 @@ def test_a_syn_with_data_waits_as_data_does(start: StartGateway) -> None:
     soon = sum(at < left[0] + SOON_NS for at in left)
     print(f"{len(left)} of {BURST} left, {soon} of them soon")
     assert soon < BURST // 2
+
+
+def waits_ms(before: Capture, after: Capture) -> dict[int, list[float]]:
+    """Of datagrams, by the port that they come from: how long each was between the two captures."""
+    came: dict[tuple[int, bytes], int] = {}
+    waits: dict[int, list[float]] = {}
+    for frame in before.frames + after.frames:
+        if frame.data[12:14] != b"\x08\x00" or frame.data[23] != socket.IPPROTO_UDP:
+            continue
+        key = int.from_bytes(frame.data[34:36], "big"), frame.data[42:46]
+        if key in came:
+            waits.setdefault(key[0], []).append((frame.time_ns - came[key]) / 1e6)
+        came.setdefault(key, frame.time_ns)
+    return waits
+
+
+def test_a_call_passes_floods_of_its_host(start: StartGateway) -> None:
+    """By fq_codel's rule what sends seldom goes first: else it stands behind one of two floods."""
+    with (
+        two_capped(start) as (network, _),
+        network.host.socket(socket.AF_INET, socket.SOCK_DGRAM) as into,
+        contextlib.ExitStack() as stack,
+    ):
+        into.bind((net.host4(0), UDP_PORT))
+        flows = [
+            stack.enter_context(network.wired.socket(socket.AF_INET, socket.SOCK_DGRAM))
+            for _ in CALL_PORTS
+        ]
+        for flow, port in zip(flows, CALL_PORTS, strict=True):
+            flow.bind((net.WIRED4, port))
+        with (
+            Capture(network.wired, "eth0", snap=160) as before,
+            Capture(network.gateway, "mesh0", snap=160) as after,
+        ):
+            for turn in range(400):
+                for flow in flows[1:]:
+                    flow.sendto(struct.pack("!I", turn) * 300, (net.host4(0), UDP_PORT))
+                if turn % 4 == 0:
+                    flows[0].sendto(struct.pack("!I", turn) * 40, (net.host4(0), UDP_PORT))
+                time.sleep(0.005)
+        waits = waits_ms(before, after)
+    call, *floods = (statistics.median(waits[port][len(waits[port]) // 4 :]) for port in CALL_PORTS)
+    print(f"a call waits for {call:.1f} ms, floods for {floods}")
+    assert len(waits[CALL_PORTS[0]]) > 90, "of a call nothing is lost"
+    assert all(call < flood / 4 for flood in floods)
 
 
 def test_datagrams_of_a_flow_stay_in_order(start: StartGateway) -> None:

@@ -163,6 +163,8 @@ pub struct Rate {
     pub saved_ns: u64,
     /// the class has nothing of its own, and gets all from its parent
     pub borrows: bool,
+    /// of the classes that may send it is served before others
+    pub first: bool,
 }
 
 impl Rate {
@@ -175,7 +177,8 @@ impl Rate {
             ceil
         };
         let saved = (self.saved_ns / TICK_NS).min(u64::from(u32::MAX)) as u32;
-        let tail = fields!(saved, saved, frame_bytes, 0_u32, 0_u32);
+        let priority = u32::from(!self.first);
+        let tail = fields!(saved, saved, frame_bytes, 0_u32, priority);
         let options = [
             ratespec(own, self.least_bytes),
             ratespec(ceil, self.least_bytes),
@@ -329,6 +332,7 @@ mod tests {
             least_bytes,
             saved_ns: 51_200,
             borrows,
+            first: false,
         };
         ask(host.make(&at_most(1_250_000_000, 0, false))).unwrap();
         ask(flow.make(&at_most(125_000, 1514, true))).unwrap();

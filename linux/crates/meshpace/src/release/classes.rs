@@ -101,6 +101,7 @@ impl Classes {
             least_bytes: self.slot_bytes,
             saved_ns: law::hold_saved_ns(interval_ns),
             borrows,
+            first: false,
         }
     }
 
@@ -112,6 +113,7 @@ impl Classes {
             least_bytes: 0,
             saved_ns: law::hold_saved_ns(slot_ns),
             borrows: false,
+            first: false,
         }
     }
 
@@ -124,8 +126,9 @@ impl Classes {
         match line_of(key) {
             intf::mp_line_MP_LINE_FLOW => self.slots(interval_ns, true),
             intf::mp_line_MP_LINE_ACKS => self.slots(interval_ns, false),
-            _ => Rate {
+            line => Rate {
                 least_bytes: 0,
+                first: line == intf::mp_line_MP_LINE_SPARSE,
                 ..self.slots(0, true)
             },
         }

@@ -167,7 +167,7 @@ fn acknowledgements_stand_by_themselves() {
     let acks = line(HOST, intf::mp_line_MP_LINE_ACKS);
     classes.make(&acks, MS, HOST, 0, &mut out);
     classes.make(
-        &line(HOST, intf::mp_line_MP_LINE_SECOND),
+        &line(HOST, intf::mp_line_MP_LINE_BULK),
         0,
         HOST,
         1000,
