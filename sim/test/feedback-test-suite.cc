@@ -31,8 +31,8 @@ class TurnsTestCase : public TestCase
   private:
     static constexpr uint32_t BYTES = 1000;
 
-    /** @return a segment as read @param seq its first byte @param ack what it acknowledges @param bytes payload */
-    static TcpSegment Segment(uint32_t seq, uint32_t ack, uint32_t bytes)
+    /** @return a packet @param seq its first byte @param ack what it acknowledges @param bytes payload */
+    static Ptr<QueueDiscItem> Item(uint32_t seq, uint32_t ack, uint32_t bytes)
     {
         TcpHeader tcp;
         tcp.SetSequenceNumber(SequenceNumber32(seq));
@@ -43,7 +43,7 @@ class TurnsTestCase : public TestCase
         Ipv4Header ip;
         ip.SetProtocol(6);
         ip.SetPayloadSize(packet->GetSize());
-        return *TcpSegment::Read(Create<Ipv4QueueDiscItem>(packet, Mac48Address(), 0x800, ip));
+        return Create<Ipv4QueueDiscItem>(packet, Mac48Address(), 0x800, ip);
     }
 
     /** @return of so many ACKs, those that tell what is shared @param connection theirs @param acks how many */
@@ -53,9 +53,12 @@ class TurnsTestCase : public TestCase
         for (uint32_t i = 0; i < acks; i++, m_seq += BYTES)
         {
             m_nowNs += 1'000'000;
-            connection.Upload().DataToWired(Segment(m_seq, 1, BYTES), m_nowNs);
+            auto& upload = connection.Upload();
+            upload.DataToWired(*TcpSegment::Read(Item(m_seq, 1, BYTES)), m_nowNs);
             m_nowNs += 240'000'000;
-            const auto feedback = connection.Upload().Tell(Segment(1, m_seq + BYTES, 0), m_nowNs);
+            const auto ack = Item(1, m_seq + BYTES, 0);
+            upload.AckFromWired(*TcpSegment::Read(ack), ack, m_nowNs);
+            const auto feedback = upload.Tell(*TcpSegment::Read(ack), m_nowNs);
             NS_TEST_EXPECT_MSG_EQ(feedback.has_value(), true, "each ACK tells something");
             mp_feedback heard{};
             uint32_t rttWiredUs = 0;

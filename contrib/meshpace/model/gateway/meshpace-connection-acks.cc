@@ -12,12 +12,16 @@ namespace ns3
 mp_ack_verdict
 MeshpaceConnection::AckFromMesh(const TcpSegment& segment, uint64_t nowNs)
 {
+    m_meshWindow = segment.Window();
+    if (!m_down.progress.seen)
+    {
+        return MP_ACK_FORWARD; // of no data there is: at the kernel's gateway, of no flow
+    }
     const auto ack = segment.Ack();
     const auto at = segment.At(nowNs);
     const bool bare = segment.IsPureAck() &&
                       !(mp_dupack_repeats(&m_down.dupack, ack) && segment.HasMessage());
     mp_acked acked{};
-    m_meshWindow = segment.Window();
     const bool stored = !m_cache.Empty() && mp_endpoint_has(&m_down, ack, nowNs);
     m_sack = segment.Sack();
     const auto top = mp_sack_top(m_sack.option, m_sack.bytes, ack);

@@ -43,6 +43,10 @@ MeshpaceUpload::AckFromWired(const TcpSegment& segment,
                              Ptr<const QueueDiscItem> item,
                              uint64_t nowNs)
 {
+    if (!m_up.progress.seen)
+    {
+        return; // of no data there is: at the kernel's gateway, of no flow
+    }
     const auto at = segment.At(nowNs);
     if (mp_endpoint_ack(&m_up, &at) && segment.IsPureAck())
     {
