@@ -273,6 +273,22 @@ static void test_follows(void)
 	CHECK_NEAR(run(&model, 10, 0, &delay_ms), 1, 0.05, 0);
 }
 
+/* A route gets longer: T stays, and where its hops are told D* has room for the difference. */
+static void test_a_route_gets_longer(void)
+{
+	struct model model;
+	double delay_ms;
+
+	begin(&model, 1, 8 * MS, 8 * MS);
+	run(&model, 30, 0, &delay_ms);
+	model.idle_ns = 64 * MS;
+	model.service_ns = 20 * MS;
+	path.hops = 8;
+	run(&model, 30, 0, &delay_ms);
+	CHECK_NEAR(run(&model, 30, 0, &delay_ms), 1, 0.05, 0);
+	CHECK(estimate.search.base_ns < 20 * MS, "T of another path");
+}
+
 /* Delay of others' making: the flow keeps some packets on the path, more where they are short. */
 static void test_yields_not_everything(void)
 {
@@ -324,6 +340,7 @@ int main(int argc, char **argv)
 	test_idle_senders();
 	test_little_while_shared();
 	test_follows();
+	test_a_route_gets_longer();
 	test_yields_not_everything();
 	test_anything();
 	return check_end();
