@@ -17,7 +17,6 @@
 #ifndef MESHPACE_ECHO_H
 #define MESHPACE_ECHO_H
 
-#include "../arith/least.h"
 #include "../arith/seq.h"
 #include "option.h"
 #include "sack.h"
@@ -35,9 +34,7 @@ struct mp_echo {
 	uint64_t asked_ns; /* when the acknowledgement left that is timed; 0: none is */
 	uint32_t asked;    /* its TSval */
 	uint32_t latest;   /* TSval of the latest that left */
-	uint64_t base_ns;  /* the least sample lately (mp_least_window); 0: none yet */
-	uint64_t latest_base_ns;
-	uint64_t base_since_ns;
+	uint64_t base_ns;  /* the least sample; 0: none yet */
 	uint64_t rtt_ns;   /* of the latest, how long the round trip was at least; at most twice the one before */
 	uint64_t heard_ns; /* when that was */
 };
@@ -89,7 +86,7 @@ MP_INLINE void mp_echo_answer(struct mp_echo *echo, uint32_t stamp, uint64_t bef
 	echo->asked_ns = 0;
 	if (sample_ns > MP_ECHO_LOST_NS)
 		return;
-	mp_least_add(&echo->base_ns, &echo->latest_base_ns, &echo->base_since_ns, sample_ns, now_ns);
+	echo->base_ns = echo->base_ns ? mp_min_u64(echo->base_ns, sample_ns) : sample_ns;
 	/* Data that came before the answer could bounds the round trip by nothing: of an application that pauses, as chats do. */
 	if (2 * least_ns < echo->base_ns)
 		return;
