@@ -62,7 +62,7 @@ pub struct Classes {
 }
 
 /// A host's lines bear their number where a flow has its port.
-fn line_of(key: &mp_flow_key) -> u32 {
+pub fn line_of(key: &mp_flow_key) -> u32 {
     match key.wired {
         [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0] => u32::from(key.mesh_port),
         _ => intf::mp_line_MP_LINE_FLOW,

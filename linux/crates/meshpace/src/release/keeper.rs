@@ -15,7 +15,7 @@ use crate::base::errors::{words, Result};
 use crate::hosts::identity::Address;
 use crate::kernel::intf::{self, mp_class, mp_flow_key};
 use crate::kernel::law;
-use crate::release::classes::Classes;
+use crate::release::classes::{line_of, Classes};
 use crate::release::held::Held;
 use crate::release::liveness;
 use crate::release::pacer::Control;
@@ -26,6 +26,16 @@ const TELL_AGAIN: Duration = Duration::from_secs(60);
 
 /// Which class each line has, as the BPF programs find it, and its number.
 pub type Entries = Vec<(mp_flow_key, mp_class)>;
+
+/// Packets that wait in a line, whatever its units are.
+fn packets((key, class): &(mp_flow_key, mp_class)) -> u64 {
+    let units = u64::from(law::hold_waiting(&class.hold));
+    match line_of(key) {
+        intf::mp_line_MP_LINE_FLOW | intf::mp_line_MP_LINE_ACKS => units,
+        _ if units == 0 => 0,
+        _ => class.of_bucket.iter().map(|count| u64::from(*count)).sum(),
+    }
+}
 
 /// Who has the classes, and the table of the lines that have one.
 pub trait World {
@@ -235,8 +245,7 @@ impl<W: World> Keeper<W> {
         let Some(entries) = self.look() else {
             return;
         };
-        let waiting = |(_, class): &(_, mp_class)| u64::from(law::hold_waiting(&class.hold));
-        let waiting = entries.iter().map(waiting).sum();
+        let waiting = entries.iter().map(packets).sum();
         self.control.waiting.store(waiting, Ordering::Relaxed);
         self.set_held(&entries);
         let came: HashMap<_, _> = entries.into_iter().collect();

@@ -155,6 +155,25 @@ fn a_table_that_cannot_be_read_is_as_it_was() {
     assert_eq!(keeper.control.waiting.load(Ordering::Relaxed), 7);
 }
 
+/// Else one datagram is fifteen hundred packets to whoever reads the status.
+#[test]
+fn packets_are_counted_and_not_bytes() {
+    let mut class = mp_class::default();
+    (class.hold.came, class.hold.left) = (5000, 2000);
+    (class.of_bucket[3], class.of_bucket[7]) = (1, 2);
+    let line = |number: u32| mp_flow_key {
+        wired: [0; 16],
+        ..flow(number as u16)
+    };
+    let of = |key| packets(&(key, class));
+    assert_eq!(of(line(intf::mp_line_MP_LINE_BULK)), 3);
+    assert_eq!(of(line(intf::mp_line_MP_LINE_ACKS)), 3000);
+    assert_eq!(of(flow(1)), 3000);
+    class.hold.left = 5000;
+    let of = |key| packets(&(key, class));
+    assert_eq!(of(line(intf::mp_line_MP_LINE_BULK)), 0, "nothing waits");
+}
+
 /// Else lines find numbers that other lines' classes have by then.
 #[test]
 fn behind_a_new_ifb_no_class_is_made_before_the_old_ones_are_forgotten() {
