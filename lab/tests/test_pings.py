@@ -112,13 +112,14 @@ def test_pings_beside_a_download(
     result = json.loads(capsys.readouterr().out)
     assert len(result["flows"]) == 1
     (ping,) = result["pings"]
-    assert ping["sent"] == {"mean": 50.0, "ci95": 0.0}
+    sent = ping["sent"]["mean"]
+    assert 45 <= sent < 50, "of 50; some are under way at the end"
     assert ping["lost"]["mean"] < 5
     assert 240 < ping["rtt_ms"]["mean"]["mean"] < 2000
     assert cli.main(["run", file, "--seeds", "2"]) == cli.DONE
     out = capsys.readouterr().out
     assert "ping B1 > A: " in out
-    assert "of 50 lost" in out
+    assert f"of {sent:g} lost" in out
 
 
 @pytest.mark.usefixtures("real")
