@@ -6,7 +6,7 @@ import socket
 import statistics
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 from conftest import StartGateway
@@ -152,20 +152,28 @@ def waits_ms(before: Capture, after: Capture) -> dict[int, list[float]]:
     return waits
 
 
-def test_a_call_passes_floods_of_its_host(start: StartGateway) -> None:
-    """By fq_codel's rule what sends seldom goes first: else it stands behind one of two floods."""
+@contextlib.contextmanager
+def datagrams(
+    start: StartGateway, ports: Sequence[int]
+) -> Iterator[tuple[net.Network, list[socket.socket]]]:
+    """Sockets from which datagrams go to UDP_PORT of a capped host; port 0: any."""
     with (
         two_capped(start) as (network, _),
         network.host.socket(socket.AF_INET, socket.SOCK_DGRAM) as into,
         contextlib.ExitStack() as stack,
     ):
         into.bind((net.host4(0), UDP_PORT))
-        flows = [
-            stack.enter_context(network.wired.socket(socket.AF_INET, socket.SOCK_DGRAM))
-            for _ in CALL_PORTS
-        ]
-        for flow, port in zip(flows, CALL_PORTS, strict=True):
-            flow.bind((net.WIRED4, port))
+        flows = []
+        for port in ports:
+            flow = network.wired.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            stack.enter_context(flow).bind((net.WIRED4, port))
+            flows.append(flow)
+        yield network, flows
+
+
+def test_a_call_passes_floods_of_its_host(start: StartGateway) -> None:
+    """By fq_codel's rule what sends seldom goes first: else it stands behind one of two floods."""
+    with datagrams(start, CALL_PORTS) as (network, flows):
         with (
             Capture(network.wired, "eth0", snap=160) as before,
             Capture(network.gateway, "mesh0", snap=160) as after,
@@ -185,16 +193,7 @@ def test_a_call_passes_floods_of_its_host(start: StartGateway) -> None:
 
 def test_datagrams_of_a_flow_stay_in_order(start: StartGateway) -> None:
     """Else the second of a burst passes the first, which waits behind others' first ones."""
-    with (
-        two_capped(start) as (network, _),
-        network.host.socket(socket.AF_INET, socket.SOCK_DGRAM) as into,
-        contextlib.ExitStack() as stack,
-    ):
-        into.bind((net.host4(0), UDP_PORT))
-        flows = [
-            stack.enter_context(network.wired.socket(socket.AF_INET, socket.SOCK_DGRAM))
-            for _ in range(UDP_FLOWS)
-        ]
+    with datagrams(start, [0] * UDP_FLOWS) as (network, flows):
         with Capture(network.gateway, "mesh0", snap=160) as after:
             for burst in range(20):
                 for n in range(UDP_FLOWS + 2):

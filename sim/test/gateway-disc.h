@@ -11,6 +11,7 @@
 #include "ns3/simulator.h"
 #include "ns3/tcp-header.h"
 #include "ns3/test.h"
+#include "ns3/udp-header.h"
 
 #include <functional>
 #include <vector>
@@ -71,6 +72,15 @@ inline Ptr<Ipv4QueueDiscItem>
 Ack(uint32_t ack)
 {
     return Segment(false, 1, ack, 0);
+}
+
+/** Between the same two hosts, of UDP. */
+inline Ptr<Ipv4QueueDiscItem>
+Datagram(bool down)
+{
+    auto packet = Create<Packet>(PAYLOAD);
+    packet->AddHeader(UdpHeader());
+    return MakeItem(packet, down ? HOST : MESH_HOST, down ? MESH_HOST : HOST, 17);
 }
 
 /** Feeds a queue disc and notes what leaves it, and when. */

@@ -296,13 +296,6 @@ class StampedDatagramTestCase : public DiscTestCase
     }
 
   private:
-    static Ptr<Ipv4QueueDiscItem> Datagram(bool down)
-    {
-        auto packet = Create<Packet>(PAYLOAD);
-        packet->AddHeader(UdpHeader());
-        return MakeItem(packet, down ? HOST : MESH_HOST, down ? MESH_HOST : HOST, 17);
-    }
-
     void DoRun() override
     {
         SetUpDisc(MeshpaceGateway::EVEN);
