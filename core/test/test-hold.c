@@ -213,6 +213,43 @@ static void test_verdicts(void)
 	CHECK_EQUAL(mp_hold_waits_for(&hold, flow, false, 10 * MS).turn_ns, 0);
 }
 
+/*
+ * Beside so many who always wait, one who sends a packet each time that he may go first gets as much as each of those: of a
+ * line whose others have all of the rest, wherever the count stands.
+ */
+static void test_who_goes_first_gets_no_more(void)
+{
+	uint32_t who;
+
+	for (who = 1; who <= MP_UDP_BUCKETS; who++) {
+		struct mp_hold others = { .left = 0u - 50000 };
+		uint32_t ends = others.left, first = 0, sent = 0;
+
+		while (sent < 1000 * who) {
+			if (!mp_hold_has_turn(&others, ends)) {
+				ends = mp_hold_turn_ends(&others, 300, who);
+				first++;
+			}
+			others.left += 1500;
+			sent++;
+		}
+		CHECK(first >= 1000 && first * 300 <= 1000 * 1500, "%u beside %u", first, who);
+	}
+}
+
+/* Whoever had a turn so long ago that the count has come round meanwhile does not wait for it again. */
+static void test_a_turn_is_forgotten(void)
+{
+	struct mp_hold others = { 0 };
+	uint32_t ends = mp_hold_turn_ends(&others, 65535, MP_UDP_BUCKETS);
+	uint64_t passed, in_turn = 0;
+
+	CHECK_EQUAL(mp_hold_has_turn(&others, others.left), false);
+	for (passed = 0; passed < 1ull << 32; passed += 4096, others.left += 4096)
+		in_turn += mp_hold_has_turn(&others, ends);
+	CHECK(in_turn * 4096 < 2ull * MP_HOLD_TURN_MOST, "%" PRIu64, in_turn);
+}
+
 /* A line of its own is where a flow belongs: with the new ones nothing of it stays for longer than a round trip. */
 static void test_followers(void)
 {
@@ -270,6 +307,8 @@ int main(int argc, char **argv)
 	test_a_class_that_works_is_not_stuck();
 	test_room();
 	test_verdicts();
+	test_who_goes_first_gets_no_more();
+	test_a_turn_is_forgotten();
 	test_followers();
 	test_idle();
 	test_acks();

@@ -266,11 +266,34 @@ MP_INLINE struct mp_class *mp_other_at(struct mp_flow_key *key, enum mp_line lin
 	return class;
 }
 
+/* How many buckets have something waiting in a line. */
+MP_INLINE uint32_t mp_buckets(const struct mp_class *class)
+{
+	uint32_t bucket, buckets = 0;
+
+#pragma clang loop unroll(disable) vectorize(disable)
+	for (bucket = 0; bucket < MP_UDP_BUCKETS; bucket++)
+		buckets += class->of_bucket[bucket] != 0;
+	return buckets;
+}
+
+/* Whether a packet may go first, before those that wait in bulk; if so, its bucket has its turn with that. */
+MP_INLINE bool mp_may_go_first(struct mp_class *sparse, const struct mp_class *bulk, const struct mp_packet *p)
+{
+	uint32_t *ends = &sparse->turn_ends[mp_bucket_in_bounds(p)];
+
+	if (mp_hold_has_turn(&bulk->hold, *ends))
+		return false;
+	*ends = mp_hold_turn_ends(&bulk->hold, mp_units(p), mp_buckets(bulk));
+	return true;
+}
+
 /*
- * The line of what is not TCP, by fq_codel's rule (RFC 8290): sparse is of whose bucket nothing waits. HTB serves that line
- * before all others of its host, so that the second of a bucket, which waits with the others, leaves after the first. But each
- * line has a packet a minute for which HTB asks no host (a byte a second is the least rate of its own): nobody is sparse while
- * nothing waits with the others, or that packet might be a second one. Nothing begins to wait until there are both lines.
+ * The line of what is not TCP, by fq_codel's rule (RFC 8290): sparse is of whose bucket nothing waits, and who has had no turn
+ * of late. HTB serves that line before all others of its host, so that the second of a bucket, which waits with the others,
+ * leaves after the first. But each line has a packet a minute for which HTB asks no host (a byte a second is the least rate of
+ * its own): nobody is sparse while nothing waits with the others, or that packet might be a second one. Nothing begins to
+ * wait until there are both lines.
  */
 MP_INLINE struct mp_class *mp_other_line(struct mp_packet *p, struct mp_flow_key *key, bool follows)
 {
@@ -284,6 +307,8 @@ MP_INLINE struct mp_class *mp_other_line(struct mp_packet *p, struct mp_flow_key
 	first = mp_has_bucket(sparse, p);
 	others = bulk && mp_has_bucket(bulk, p);
 	if (bulk && (others || !mp_hold_waiting(&bulk->hold) || first) && !(follows && first && !others))
+		return bulk;
+	if (bulk && !follows && !mp_may_go_first(sparse, bulk, p))
 		return bulk;
 	p->line = MP_LINE_SPARSE;
 	return bulk || mp_hold_waiting(&sparse->hold) ? sparse : NULL;

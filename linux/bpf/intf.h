@@ -200,7 +200,7 @@ struct mp_settings {
 enum mp_line {
 	MP_LINE_FLOW,   /* a flow's data to the mesh, and what must not overtake it */
 	MP_LINE_NEW,    /* a host's: data of flows that nobody has answered */
-	MP_LINE_SPARSE, /* a host's: what is not TCP, of buckets of which nothing waits; served first */
+	MP_LINE_SPARSE, /* a host's: what is not TCP, of buckets of which nothing waits and that had no turn; served first */
 	MP_LINE_BULK,   /* likewise, of the others */
 	MP_LINE_ACKS,   /* a host's: acknowledgements of its own data */
 };
@@ -215,6 +215,7 @@ struct mp_class {
 	struct mp_hold hold;
 	struct mp_hold_told told;            /* what the daemon was told last */
 	uint32_t of_bucket[MP_UDP_BUCKETS];  /* of a host's lines: packets that wait */
+	uint32_t turn_ends[MP_UDP_BUCKETS];  /* of the sparse line: when who went first may go first again */
 };
 
 /* Ring buffer: a line needs a class, or its class another rate. */

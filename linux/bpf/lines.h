@@ -34,14 +34,19 @@ struct {
 	__uint(max_entries, 256 << 10);
 } mp_lines SEC(".maps");
 
-/* How many packets of a packet's bucket wait in a host's line. */
-MP_INLINE uint32_t *mp_of_bucket(struct mp_class *class, const struct mp_packet *p)
+/* A packet's bucket in bounds. The compiler knows them already and would drop what the verifier needs. */
+MP_INLINE uint32_t mp_bucket_in_bounds(const struct mp_packet *p)
 {
 	uint32_t bucket = p->bucket;
 
-	/* The compiler knows the bounds already and would drop what the verifier needs. */
 	asm volatile("" : "+r"(bucket));
-	return &class->of_bucket[bucket & (MP_UDP_BUCKETS - 1)];
+	return bucket & (MP_UDP_BUCKETS - 1);
+}
+
+/* How many packets of a packet's bucket wait in a host's line. */
+MP_INLINE uint32_t *mp_of_bucket(struct mp_class *class, const struct mp_packet *p)
+{
+	return &class->of_bucket[mp_bucket_in_bounds(p)];
 }
 
 /* Tells the daemon that a line needs a class, or its class another rate. False: there was no room to tell it. */

@@ -270,6 +270,25 @@ MP_INLINE enum mp_hold_verdict mp_hold_judge_datagram(struct mp_hold *hold, uint
 }
 
 /*
+ * Who went first has had his turn until each of those that wait with the others has had as much: until so many units have
+ * left their line, ever, by as many who wait there. So who goes first gets no more than who waits does (start-time fair
+ * queueing, turn.h), and one who paces himself to find nothing of his own waiting does not have the host to himself.
+ */
+MP_INLINE uint32_t mp_hold_turn_ends(const struct mp_hold *others, uint32_t units, uint32_t who)
+{
+	return others->left + units * who;
+}
+
+/* Of the largest packet (64 KiB, of which each part has headers) by each bucket; farther ahead the count has come round. */
+#define MP_HOLD_TURN_MOST (MP_UDP_BUCKETS << 17)
+
+/* Whether a turn that ends there is not over. */
+MP_INLINE bool mp_hold_has_turn(const struct mp_hold *others, uint32_t ends)
+{
+	return ends - others->left - 1 < MP_HOLD_TURN_MOST;
+}
+
+/*
  * What an ACK acknowledges on average, with one that acknowledges so much more; 0: none is known. Over eight, as TCP
  * averages round trips (RFC 6298).
  */
