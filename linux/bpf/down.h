@@ -52,6 +52,8 @@ static __attribute__((noinline)) int mp_down_data(struct __sk_buff *skb, struct 
 		mp_count(MP_COUNT_CACHED);
 	if (copies && !stored)
 		mp_count(MP_COUNT_CACHE_MISSED);
+	if (answered)
+		mp_asks_for_line(flow, &key, p->segment.now_ns);
 	return true;
 }
 

@@ -445,7 +445,7 @@ static __attribute__((noinline)) int mp_hold(struct __sk_buff *skb, struct mp_pa
 
 	if (!p->back) {
 		skb->cb[MP_KEPT_MAGIC] = 0;
-		if (!mp_may_wait(skb, p, tcp))
+		if (mp_has_no_line() || !mp_may_wait(skb, p, tcp))
 			return MP_HOLD_PASSES;
 	}
 	if (mp_settings.host_lines || p->back)

@@ -19,6 +19,9 @@ struct {
 	__type(value, struct mp_class);
 } mp_classes SEC(".maps");
 
+/* Whether there are classes at all; set by the daemon. */
+uint32_t mp_has_lines SEC(".data.lined");
+
 /* Of each class, by its whole number, which its packets bear as skb->priority: its line. Likewise. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -33,6 +36,12 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 256 << 10);
 } mp_lines SEC(".maps");
+
+/* Whether nothing more is to wait than must not overtake: pacing ends, or the daemon hangs. */
+MP_INLINE bool mp_hold_drains(uint64_t now_ns)
+{
+	return !mp_settings.pace || mp_settings.holds != MP_HOLDS_ALL || !mp_alive(now_ns);
+}
 
 /* A packet's bucket in bounds. The compiler knows them already and would drop what the verifier needs. */
 MP_INLINE uint32_t mp_bucket_in_bounds(const struct mp_packet *p)
@@ -60,6 +69,22 @@ MP_INLINE bool mp_tell_line(const struct mp_flow_key *key, uint64_t interval_ns)
 	news->interval_ns = interval_ns;
 	bpf_ringbuf_submit(news, 0);
 	return true;
+}
+
+/*
+ * Whether a packet need not look for its line: there is none, and no host has a cap for which it would have to wait. A flow
+ * that has an interval asks for its line where it is known (mp_asks_for_line).
+ */
+MP_INLINE bool mp_has_no_line(void)
+{
+	return !mp_has_lines && !mp_settings.host_lines;
+}
+
+/* The first of all lines is asked for by the flow that has an interval, when its data passes. */
+MP_INLINE void mp_asks_for_line(const struct mp_flow *flow, const struct mp_flow_key *key, uint64_t now_ns)
+{
+	if (flow->at.interval_ns && mp_settings.held_at && mp_has_no_line() && !mp_hold_drains(now_ns))
+		mp_tell_line(key, flow->at.interval_ns);
 }
 
 /* A class's rate is to follow this interval from now on. */

@@ -11,12 +11,6 @@ uint64_t mp_returned_ns;
 /* Until when none may come back, since busy hosts are silent (core's silence.h). Set by the daemon. */
 uint64_t mp_silent_ns SEC(".data.silent");
 
-/* Whether nothing more is to wait than must not overtake: pacing ends, or the daemon hangs. */
-MP_INLINE bool mp_hold_drains(uint64_t now_ns)
-{
-	return !mp_settings.pace || mp_settings.holds != MP_HOLDS_ALL || !mp_alive(now_ns);
-}
-
 /* Whether its class lets anything go, under the class's lock. If not, the packet does not wait there, and is counted. */
 MP_INLINE bool mp_lets_go(struct mp_class *class, struct mp_packet *p)
 {

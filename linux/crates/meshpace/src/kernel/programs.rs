@@ -113,6 +113,7 @@ impl Programs {
             settings: self.map(".data.settings")?,
             beat: self.map(".data.beat")?,
             silent: self.map(".data.silent")?,
+            lined: self.map(".data.lined")?,
             events: self.map("mp_events")?,
             unsent: self.map("mp_unsent")?,
             begun: self.map("mp_begun")?,
@@ -214,6 +215,7 @@ pub struct Maps {
     settings: MapHandle,
     beat: MapHandle,
     silent: MapHandle,
+    lined: MapHandle,
     events: MapHandle,
     begun: MapHandle,
     pub(super) classes: MapHandle,
@@ -311,6 +313,13 @@ impl Maps {
         self.silent
             .update(&FIRST, &until_ns.to_ne_bytes(), MapFlags::ANY)
             .context("silence")
+    }
+
+    /// Whether lines have classes at all: else no packet looks for its own.
+    pub fn set_lined(&self, lined: bool) -> Result<()> {
+        self.lined
+            .update(&FIRST, &u32::from(lined).to_ne_bytes(), MapFlags::ANY)
+            .context("lines")
     }
 
     pub fn flow(&self, key: &mp_flow_key) -> Option<mp_flow> {

@@ -346,6 +346,11 @@ impl Classes {
         out.push(self.changed(&key, &self.lines[&key]));
     }
 
+    /// Whether a packet may find a line.
+    pub fn has_lines(&self) -> bool {
+        !self.lines.is_empty()
+    }
+
     /// Whether packets may wait in lines that are no flow's.
     pub fn has_host_lines(&self) -> bool {
         let of_host = |key: &mp_flow_key| line_of(key) != intf::mp_line_MP_LINE_FLOW;

@@ -98,6 +98,10 @@ impl World for Kernel {
         self.maps.waits_in_class(key)
     }
 
+    fn set_lined(&self, lined: bool) -> Result<()> {
+        self.maps.set_lined(lined)
+    }
+
     fn set_silent(&self, until_ns: u64) {
         // Who is not silent for a moment costs others no more than that.
         let _ = self.maps.set_silent(until_ns);

@@ -46,6 +46,8 @@ pub trait World {
     fn remove(&self, key: &mp_flow_key);
     fn forget_all(&self) -> Result<()>;
     fn has_waiting(&self, key: &mp_flow_key) -> bool;
+    /// Whether lines have classes at all: else no packet looks for its own.
+    fn set_lined(&self, lined: bool) -> Result<()>;
     /// Until when nothing that waits may leave.
     fn set_silent(&self, until_ns: u64);
 }
@@ -59,6 +61,8 @@ pub struct Keeper<W> {
     index: i32,
     classes: Classes,
     held: Held,
+    /// packets look for their lines
+    lined: bool,
     /// hosts that are silent, and when their rates are set again
     silent: Option<(u64, Vec<Address>)>,
     orders: Vec<Request>,
@@ -76,6 +80,7 @@ impl<W: World> Keeper<W> {
             classes: Classes::default(),
             ifb,
             held: Held::default(),
+            lined: false,
             silent: None,
             orders: Vec::new(),
             told: HashMap::new(),
@@ -178,10 +183,20 @@ impl<W: World> Keeper<W> {
         if !made {
             return;
         }
-        if let Err(error) = self.world.enter(key, minor, interval_ns) {
+        let entered = self.world.enter(key, minor, interval_ns);
+        if let Err(error) = entered.and_then(|()| self.set_lined(true)) {
             self.classes.take_back(key);
             self.tell("a line passes, having no class", words(error));
         }
+    }
+
+    /// Packets look for their lines only while there are some.
+    fn set_lined(&mut self, lined: bool) -> Result<()> {
+        if lined != self.lined {
+            self.world.set_lined(lined)?;
+            self.lined = lined;
+        }
+        Ok(())
     }
 
     fn is_silent(&self, host: &Address) -> bool {
@@ -256,6 +271,9 @@ impl<W: World> Keeper<W> {
         };
         for key in self.classes.tidy(now, came, &mut self.orders) {
             self.world.remove(&key);
+        }
+        if !self.classes.has_lines() {
+            let _ = self.set_lined(false); // they go on looking, for nothing
         }
         let host_lines = self.classes.has_host_lines();
         self.control.host_lines.store(host_lines, Ordering::Relaxed);

@@ -22,6 +22,8 @@ struct Fake {
     /// orders that came to netlink, whatever became of them
     orders: usize,
     entries: RefCell<HashMap<mp_flow_key, mp_class>>,
+    /// packets look for them
+    lined: Cell<bool>,
 }
 
 fn fails(fault: &Cell<bool>, errno: i32) -> io::Result<()> {
@@ -66,6 +68,12 @@ impl World for Fake {
 
     fn has_waiting(&self, _: &mp_flow_key) -> bool {
         false
+    }
+
+    fn set_lined(&self, lined: bool) -> Result<()> {
+        fails(&self.faults.entering, libc::E2BIG).map_err(|error| anyhow!(error))?;
+        self.lined.set(lined);
+        Ok(())
     }
 
     fn set_silent(&self, _: u64) {}
@@ -136,6 +144,29 @@ fn a_line_that_cannot_be_entered_passes_and_is_tried_again() {
     keeper.tidy(0);
     keeper.tidy(MS);
     assert_eq!(keeper.world.orders, orders + 1, "no packet finds it");
+}
+
+/// Else a packet that waits nowhere is looked for in three tables, or one whose line is there passes by it.
+#[test]
+fn packets_look_for_their_lines_while_there_are_some() {
+    let (mut keeper, faults) = keeper();
+    assert!(!keeper.world.lined.get());
+    keeper.serve(&flow(1), MS);
+    assert!(keeper.world.lined.get());
+    keeper.tidy(0);
+    assert!(keeper.world.lined.get(), "its packet may come yet");
+    let (hour, day) = (3600 * 1000 * MS, 24 * 3600 * 1000 * MS);
+    keeper.tidy(hour);
+    keeper.tidy(day);
+    keeper.tidy(day + hour);
+    assert!(!keeper.world.lined.get());
+    keeper.serve(&flow(1), MS);
+    assert!(keeper.world.lined.get());
+    faults.entering.set(true);
+    keeper.tidy(2 * day);
+    keeper.tidy(3 * day);
+    keeper.tidy(4 * day);
+    assert!(keeper.world.lined.get(), "they look for nothing, no more");
 }
 
 /// Else what cannot be read for once is the end of the gateway, or of all classes.
