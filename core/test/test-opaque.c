@@ -439,6 +439,17 @@ static void test_least(void)
 	CHECK_NEAR(means.most, least, 0, 1); /* and it is not taken for one who gets few */
 }
 
+/* Who had more than it got keeps that for three seconds, for a share lets go of what waited. */
+static void test_who_has_more(void)
+{
+	struct mp_opaque opaque = { 0 };
+
+	CHECK_EQUAL(mp_opaque_has_more(&opaque, false, MP_NS_PER_S), false);
+	CHECK_EQUAL(mp_opaque_has_more(&opaque, true, MP_NS_PER_S), true);
+	CHECK_EQUAL(mp_opaque_has_more(&opaque, false, 4 * MP_NS_PER_S - 1), true);
+	CHECK_EQUAL(mp_opaque_has_more(&opaque, false, 4 * MP_NS_PER_S), false);
+}
+
 /* Whatever comes: no overflow, and a rate within bounds. */
 static void test_anything(void)
 {
@@ -493,6 +504,7 @@ int main(int argc, char **argv)
 	test_an_outlier();
 	test_what_is_told_to_the_shares();
 	test_least();
+	test_who_has_more();
 	test_anything();
 	return check_end();
 }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include <meshpace/endpoint/police.h>
+#include <meshpace/endpoint/hostpace.h>
 #include <meshpace/law/air.h>
 
 #define MOST 8
@@ -179,6 +179,93 @@ static void test_who_is_told(void)
 	CHECK_EQUAL(mp_police_notifies(&notified, &progress, 13000, 13000, 1000), true);
 }
 
+/* A second of datagrams that come as fast as this, whatever is lost; returns what passes, bytes/s. */
+static double flood(double bytes_per_s, uint32_t bytes, bool ecn, uint32_t *marked)
+{
+	uint64_t end_ns = now_ns + MP_NS_PER_S;
+	double passed = 0;
+
+	while (now_ns < end_ns) {
+		enum mp_hold_verdict verdict = mp_police_datagram(&police, CAP_BYTES_PER_S, bytes, ecn, now_ns);
+
+		passed += verdict == MP_HOLD_LOSES ? 0 : bytes;
+		*marked += verdict == MP_HOLD_MARKS;
+		now_ns += (uint64_t)(bytes / bytes_per_s * 1e9);
+	}
+	return passed;
+}
+
+/* Datagrams of who heeds nothing pass at the cap; of who keeps to it, all; and marks come before losses. */
+static void test_datagrams_keep_to_the_cap(void)
+{
+	double held_bytes_per_s = (double)mp_police_bytes_per_s(CAP_BYTES_PER_S);
+	uint32_t i, bytes, marked = 0;
+
+	for (bytes = 100; bytes <= 64000; bytes *= 2) {
+		double passed = 0;
+
+		begin(0, 0);
+		flood(3e6, bytes, false, &marked); /* what waits at first may */
+		for (i = 0; i < 20; i++)
+			passed += flood(3e6, bytes, false, &marked) / 20;
+		CHECK(passed > 0.9 * held_bytes_per_s && passed < 1.01 * held_bytes_per_s, "%u: %.0f", bytes, passed);
+		CHECK_EQUAL(marked, 0);
+		now_ns += MP_NS_PER_S;
+		passed = 0;
+		for (i = 0; i < 20; i++)
+			passed += flood(CAP_BYTES_PER_S, bytes, false, &marked) / 20;
+		CHECK(passed > CAP_BYTES_PER_S * 0.999, "%u: %.0f", bytes, passed);
+	}
+	begin(0, 0);
+	flood(1.2 * held_bytes_per_s, 1200, true, &marked);
+	CHECK(marked > 0, "%u", marked);
+}
+
+/*
+ * A sender of datagrams that answers a loss as QUIC does gets its cap, and half of it beside TCP that has more, which then has
+ * the other half; of round trips up to those that CoDel reckons with (RFC 8289).
+ */
+static void test_datagrams_beside_tcp(void)
+{
+	static const uint64_t rounds[] = { 60 * MS, 120 * MS };
+	double held_bytes_per_s = (double)mp_police_bytes_per_s(CAP_BYTES_PER_S);
+	uint32_t beside, r;
+
+	for (r = 0; r < 2; r++)
+		for (beside = 0; beside < 2; beside++) {
+			double window = 40, next_ns, datagrams = 0, tcp = 0;
+			uint64_t hears_ns = 0, end_ns;
+
+			begin(beside, 20);
+			next_ns = (double)now_ns;
+			end_ns = now_ns + 80 * MP_NS_PER_S;
+			while (now_ns < end_ns) {
+				if (beside && connection[0].next_ns < next_ns) {
+					now_ns = mp_max_u64(now_ns, (uint64_t)connection[0].next_ns);
+					come(&connection[0], 120 * MS);
+					tcp += now_ns > end_ns - 60 * MP_NS_PER_S ? BYTES / 60.0 : 0;
+					continue;
+				}
+				now_ns = mp_max_u64(now_ns, (uint64_t)next_ns);
+				if (hears_ns && now_ns >= hears_ns) {
+					window = fmax(2, window * 0.7);
+					hears_ns = 0;
+				}
+				if (mp_police_datagram(&police, CAP_BYTES_PER_S, BYTES, false, now_ns) != MP_HOLD_LOSES)
+					datagrams += now_ns > end_ns - 60 * MP_NS_PER_S ? BYTES / 60.0 : 0;
+				else if (!hears_ns)
+					hears_ns = now_ns + rounds[r];
+				window += 1 / window;
+				next_ns = (double)now_ns + (double)rounds[r] / window;
+			}
+			CHECK(datagrams + tcp > 0.85 * held_bytes_per_s && datagrams + tcp < 1.05 * held_bytes_per_s,
+			      "%u: %.0f and %.0f", beside, datagrams, tcp);
+			if (beside)
+				CHECK(datagrams > 0.35 * held_bytes_per_s && tcp > 0.35 * held_bytes_per_s,
+				      "%.0f and %.0f", datagrams, tcp);
+		}
+}
+
 int main(int argc, char **argv)
 {
 	check_begin(argc, argv);
@@ -187,5 +274,7 @@ int main(int argc, char **argv)
 	test_forgets();
 	test_notified_once();
 	test_who_is_told();
+	test_datagrams_keep_to_the_cap();
+	test_datagrams_beside_tcp();
 	return check_end();
 }

@@ -165,8 +165,7 @@ int mp_from_mesh(struct __sk_buff *skb)
 		return TC_ACT_UNSPEC;
 	if (!mp_read_packet(skb, &p, false)) {
 		mp_record(skb, &p, MP_UP, false);
-		mp_other_from_mesh(skb, &p);
-		return TC_ACT_UNSPEC;
+		return mp_other_from_mesh(skb, &p) ? TC_ACT_UNSPEC : TC_ACT_SHOT;
 	}
 	mp_record(skb, &p, MP_UP, true);
 	if (mp_settings.option == MP_OPTION_ASKED)

@@ -234,6 +234,32 @@ def test_udp_to_one_host_leaves_the_other_its_share(start: StartGateway) -> None
 
 
 @pytest.mark.measured
+@pytest.mark.parametrize("ecn", [0, ECN_ECT0], ids=["loss", "ecn"])
+def test_datagrams_from_a_host_keep_to_its_cap(start: StartGateway, ecn: int) -> None:
+    """Else uploads by QUIC have all the air that they can get, and those who yield have the rest."""
+    with net.over_radio(RADIO, hosts=2) as network:
+        gateway = begin(start, network)
+        flood = Flood(network.hosts[0], network.wired, net.WIRED4, 4000, ecn)
+        with flood, downloads(network, 0, 1):
+            time.sleep(SETTLING_S)
+            began, before = time.monotonic(), flood.received
+            limits = []
+            while time.monotonic() < began + MEASURED_S:
+                time.sleep(1)
+                shown = {h["address"]: h["cap_up_kbps"] for h in gateway.status()["hosts"]}
+                limits.append(shown[net.host4(0)])
+            passed = (flood.received - before) * 8e-3 / (time.monotonic() - began)
+            marked, counters = flood.marked, gateway.status()["counters"]
+    told = {name: counters[name] for name in ("up_dropped", "up_marked")}
+    print(f"{passed:.0f} kbit/s pass, by caps {limits}; {marked} came marked, {told}")
+    assert all(limits), "it has a part"
+    # Of 1200 bytes with headers, and a sixteenth more than the cap.
+    assert 0.6 * max(limits) <= passed <= 1.1 * max(limits)
+    assert told["up_dropped"] > 0, "who heeds nothing loses"
+    assert (marked > 0, told["up_marked"] > 0) == (bool(ecn), bool(ecn))
+
+
+@pytest.mark.measured
 def test_a_flood_leaves_its_own_host_s_download_a_part(start: StartGateway) -> None:
     """Else what a host may have is its datagrams' alone."""
     with net.over_radio(RADIO, hosts=2) as network:

@@ -41,11 +41,11 @@ struct Outcome
     double heldMute{0};       //!< likewise, from 4 s after it fell mute on
 };
 
-/** @return a download by QUIC */
+/** @return a transfer by QUIC */
 FlowConfig
-Quic(const std::string& to, const std::string& variant)
+Quic(const std::string& from, const std::string& to, const std::string& variant)
 {
-    auto flow = FtpFlow("B", to);
+    auto flow = FtpFlow(from, to);
     flow.variant = variant;
     flow.initial_window = 10;
     flow.advertised_window = 1400;
@@ -53,6 +53,13 @@ Quic(const std::string& to, const std::string& variant)
     flow.opaque = true;
     flow.rack = true;
     return flow;
+}
+
+/** @return a download by QUIC */
+FlowConfig
+Quic(const std::string& to, const std::string& variant)
+{
+    return Quic("B", to, variant);
 }
 
 /** @return four hops of today's radio, whose gateway paces */
@@ -208,6 +215,30 @@ class NearFarTestCase : public TestCase
     const std::string m_variant;
 };
 
+/** A far download beside a near upload, both by QUIC: the upload keeps to its part, too. */
+class UploadTestCase : public TestCase
+{
+  public:
+    explicit UploadTestCase(const std::string& variant)
+        : TestCase("A far download beside a near upload by QUIC, " + variant),
+          m_variant(variant)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        auto scenario = FarAlone("bbr", "");
+        const auto alone = Watched(scenario).Of().kbps[0];
+        scenario.flows = {Quic("RL3", "B2", m_variant), Quic("A", "bbr")};
+        const auto both = Watched(scenario).Of();
+        NS_TEST_EXPECT_MSG_GT(both.kbps[1], 0.75 * alone / 2, "the far one");
+        NS_TEST_EXPECT_MSG_GT(both.kbps[0], 8500, "the near one");
+    }
+
+    const std::string m_variant;
+};
+
 /** Who answers no ICMP any more is asked, and held to nothing. */
 class MuteTestCase : public TestCase
 {
@@ -242,6 +273,8 @@ class OpaqueTestSuite : public TestSuite
     {
         AddTestCase(new AloneTestCase, Duration::QUICK);
         AddTestCase(new NearFarTestCase("cubic"), Duration::QUICK);
+        AddTestCase(new UploadTestCase("cubic"), Duration::QUICK);
+        AddTestCase(new UploadTestCase("bbr"), Duration::QUICK);
         AddTestCase(new MuteTestCase, Duration::QUICK);
     }
 };

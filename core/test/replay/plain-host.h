@@ -129,6 +129,18 @@ static inline uint64_t cap_departure(struct cap *cap, bool up, uint64_t ready_ns
 				    then);
 }
 
+static inline bool datagram_passes(const struct packet *p, struct replay_outcome *outcome)
+{
+	struct cap *cap = &standing_host(&p->in->flow)->cap[1];
+	enum mp_hold_verdict verdict;
+
+	if (!p->settings->pace || !is_even(p) || !cap->set)
+		return true;
+	verdict = mp_police_datagram(&cap->police, cap->cap_bytes_per_s, p->ip_bytes, p->in->ecn != 0, p->now_ns);
+	outcome->marked = verdict == MP_HOLD_MARKS && p->in->ecn != 3;
+	return verdict != MP_HOLD_LOSES;
+}
+
 static inline bool police_passes(const struct packet *p, struct replay_outcome *outcome)
 {
 	struct cap *cap = &standing_host(&p->in->flow)->cap[1];

@@ -99,6 +99,8 @@ static void from_mesh(struct packet *p, struct replay_outcome *outcome)
 		hear(p);
 		host = host_of(p->in->flow.v6, p->in->flow.host);
 		host->other_bytes[1] += host->other_bytes[0] ? p->ip_bytes : 0;
+		if (!datagram_passes(p, outcome))
+			outcome->verdict = REPLAY_DROPPED;
 		return;
 	}
 	p->asks = p->settings->option == 1 && p->in->asks && !p->in->has_signature;

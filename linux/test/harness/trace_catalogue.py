@@ -49,6 +49,15 @@ CATALOGUE = {
         udp=24,
         extra=((500, "cap 1 down 3000 0"), (1500, "cap 1 down 0 0")),
     ),
+    "datagrams-capped": Setting(
+        settings=EVEN,
+        hops=(2,),
+        down=0,
+        up=1,
+        packets=12,
+        udp=60,
+        extra=((100, "cap 1 up 3000 3000"), (1500, "cap 1 up 0 0")),
+    ),
     "host-leaves": Setting(
         settings=f"{EVEN} unanswered=20000", hops=(3, 3), down=2, packets=26, leaves_ms=250
     ),

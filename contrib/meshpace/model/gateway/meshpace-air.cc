@@ -67,9 +67,11 @@ MeshpaceAir::Hears(uint32_t address,
 }
 
 void
-MeshpaceAir::HearsOpaque(uint32_t address, const mp_opaque& opaque, uint64_t nowNs)
+MeshpaceAir::HearsOpaque(uint32_t address, const mp_opaque& opaque, bool held, uint64_t nowNs)
 {
-    mp_queueing_add(&m_hosts[address].queueing[MP_AIR_DOWN],
+    auto& host = m_hosts[address];
+    host.held = host.held || held;
+    mp_queueing_add(&host.queueing[MP_AIR_DOWN],
                     mp_opaque_waits_ns(&opaque),
                     mp_opaque_heard_ns(&opaque),
                     nowNs);

@@ -60,9 +60,10 @@ class MeshpaceAir
      * Likewise what answers tell of the path of a host that gets many datagrams.
      * @param address the host
      * @param opaque what is known of them
+     * @param held whether datagrams for it wait at the gateway, or did a moment ago
      * @param nowNs now, ns
      */
-    void HearsOpaque(uint32_t address, const mp_opaque& opaque, uint64_t nowNs);
+    void HearsOpaque(uint32_t address, const mp_opaque& opaque, bool held, uint64_t nowNs);
 
     /**
      * What is known of the path to a host, of which there may be no connection, before each step.

@@ -67,21 +67,23 @@ MeshpaceGateway::DatagramToMesh(Ptr<QueueDiscItem> item, uint32_t radio)
     return {Verdict::PASS, {}};
 }
 
-void
-MeshpaceGateway::DatagramToWired(Ptr<const QueueDiscItem> item)
+bool
+MeshpaceGateway::DatagramToWired(Ptr<QueueDiscItem> item)
 {
     const auto ipv4 = DynamicCast<const Ipv4QueueDiscItem>(item);
     if (!ipv4 || !InMesh(ipv4->GetHeader().GetSource()))
     {
-        return;
+        return false;
     }
     const auto host = ipv4->GetHeader().GetSource().Get();
+    // What is lost here has used the air, and counts.
     m_hostShares.DatagramToWired(host, item->GetSize());
     if (ipv4->GetHeader().GetProtocol() == UdpL4Protocol::PROT_NUMBER &&
         m_hostShares.DatagramBegins(item, host, NowNs()))
     {
         Begins(host);
     }
+    return PolicesDatagram(item, host);
 }
 
 void

@@ -191,8 +191,7 @@ MeshpaceGateway::ToWired(Ptr<QueueDiscItem> item)
     const auto segment = TcpSegment::Read(item);
     if (!segment)
     {
-        DatagramToWired(item);
-        return Verdict::PASS;
+        return DatagramToWired(item) ? Verdict::WITHHELD : Verdict::PASS;
     }
     const auto& header = StaticCast<const Ipv4QueueDiscItem>(item)->GetHeader();
     if (!IsBetween(header.GetDestination(), header.GetSource()))

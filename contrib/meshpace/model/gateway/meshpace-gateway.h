@@ -259,8 +259,14 @@ class MeshpaceGateway : public Object
         }
     };
 
-    /** @param item from the mesh, no TCP: where a flow of UDP begins, the busy ones are silent for a moment */
-    void DatagramToWired(Ptr<const QueueDiscItem> item);
+    /**
+     * Where a flow of UDP begins, the busy ones are silent for a moment.
+     * @param item from the mesh, no TCP
+     * @return whether its host has sent too much with it, and it is lost
+     */
+    bool DatagramToWired(Ptr<QueueDiscItem> item);
+    /** @return whether it is too much for its host, and lost @param item likewise @param host its host */
+    bool PolicesDatagram(Ptr<QueueDiscItem> item, uint32_t host);
     /** @param host whose flow begins: the busy ones are silent for a moment */
     void Begins(uint32_t host);
     /**

@@ -150,7 +150,8 @@ MeshpaceHosts::OpaqueStep(uint32_t address, uint32_t hops, uint64_t nowNs)
     {
         host.share.flows++;
         host.share.wanting_flows += mp_opaque_wants(&host.opaque, host.opaqueWaitNs);
-        m_air.HearsOpaque(address, host.opaque, nowNs);
+        const auto held = mp_opaque_has_more(&host.opaque, !host.datagrams.empty(), nowNs);
+        m_air.HearsOpaque(address, host.opaque, held, nowNs);
     }
     return asks;
 }

@@ -211,6 +211,16 @@ class MeshpaceHosts
     bool Exceeds(const Key& key, uint32_t bytes, uint64_t nowNs);
 
     /**
+     * A packet that is not TCP comes from a host.
+     * @param key the host
+     * @param bytes of it
+     * @param capable of being marked
+     * @param nowNs now, ns
+     * @return what becomes of it by the host's cap
+     */
+    mp_hold_verdict DatagramFrom(const Key& key, uint32_t bytes, bool capable, uint64_t nowNs);
+
+    /**
      * A datagram for a host comes, or whatever is not TCP: nobody acknowledges it here, and whether its sender wants more it
      * does not tell.
      * @param item the packet

@@ -151,6 +151,23 @@ MP_INLINE enum mp_hold_verdict mp_datagram_judge(struct mp_wait *wait, uint64_t 
 	return ecn ? MP_HOLD_MARKS : MP_HOLD_LOSES;
 }
 
+/*
+ * What becomes of so many bytes, not TCP, that a host with this cap has sent, and that come by here: nothing waits, but they
+ * are judged as if they did, in the host's virtual queue (police.h). What is lost was none of it.
+ */
+MP_INLINE enum mp_hold_verdict mp_police_datagram(struct mp_police *police, uint64_t cap_bytes_per_s, uint32_t bytes,
+						  bool ecn, uint64_t now_ns)
+{
+	uint64_t held_bytes_per_s = mp_police_bytes_per_s(cap_bytes_per_s);
+	uint64_t takes_ns = mp_police_takes_ns(held_bytes_per_s, bytes, police->empty_ns, now_ns);
+	uint64_t queue_ns = mp_max_u64(police->datagrams_empty_ns, now_ns) - now_ns;
+	enum mp_hold_verdict verdict = mp_datagram_judge(&police->wait, queue_ns, takes_ns, ecn, now_ns);
+
+	if (verdict != MP_HOLD_LOSES)
+		police->datagrams_empty_ns = now_ns + queue_ns + takes_ns;
+	return verdict;
+}
+
 /* The bucket of a UDP flow, by its wired IPv4 address, or the end of its IPv6 address, and its ports. */
 MP_INLINE uint32_t mp_udp_bucket(uint32_t wired, uint16_t wired_port, uint16_t mesh_port)
 {

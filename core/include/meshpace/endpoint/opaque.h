@@ -54,6 +54,7 @@ struct mp_opaque {
 	uint64_t heard_ns;         /* the latest answer */
 	uint32_t unanswered;       /* asks in a row, so far */
 	uint64_t mute_ns;          /* since when they are MP_OPAQUE_MUTE; 0: they are not */
+	uint64_t waited_ns;        /* when datagrams for it waited here last; 0: never */
 	uint32_t few;              /* steps in a row in which few came */
 	bool many;                 /* datagrams enough to fill the path */
 };
@@ -147,6 +148,18 @@ MP_INLINE int64_t mp_opaque_error_q16(const struct mp_opaque *opaque, uint64_t w
 MP_INLINE bool mp_opaque_wants(const struct mp_opaque *opaque, uint64_t wait_ns)
 {
 	return opaque->many && mp_opaque_error_q16(opaque, wait_ns, opaque->mean_ns) < (int64_t)(MP_ONE_Q16 / 2);
+}
+
+/*
+ * Whether the host has more than it gets, now that datagrams for it wait here or not: where they do, or did as lately as makes
+ * a host present. What it is held to by its answers lets go of it as soon as it has a share, and nothing waits for that then,
+ * though others still have the air.
+ */
+MP_INLINE bool mp_opaque_has_more(struct mp_opaque *opaque, bool waits, uint64_t now_ns)
+{
+	if (waits)
+		opaque->waited_ns = now_ns;
+	return opaque->waited_ns && now_ns < opaque->waited_ns + MP_AIR_PRESENT * MP_AIR_STEP_NS;
 }
 
 /* rate (1 + e / 16), of a rate of at most MP_AIR_MAX_BYTES_PER_S. */

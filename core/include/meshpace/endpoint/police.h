@@ -6,6 +6,9 @@
  * the rate of the cap (AVQ: Kunniyur and Srikant 2001). While it is long, each connection is notified once:
  * not again before what it was told with is acknowledged, for a window must not be cut twice.
  *
+ * Of what is not TCP nobody reads answers. It has a virtual queue of its own, by which datagrams are lost or marked as
+ * those to a host are that wait here (hostpace.h, mp_police_datagram). While something is in both, each empties half as fast.
+ *
  * A sender of ours keeps to its part of the cap by itself (feedback.h). So that it loses nothing for being
  * a little early, others are held to a sixteenth more.
  */
@@ -13,6 +16,7 @@
 #define MESHPACE_POLICE_H
 
 #include "progress.h"
+#include "wait.h"
 
 /* So long a queue is too much, and so many bytes: a slow path's window comes at once now and then. */
 #define MP_POLICE_DEPTH_NS (MP_NS_PER_S / 10)
@@ -23,9 +27,11 @@
  */
 #define MP_POLICE_OWED_NS (MP_NS_PER_S * 2 / 5)
 
-/* A host's virtual queue. */
+/* A host's virtual queues. */
 struct mp_police {
-	uint64_t empty_ns; /* when nothing will be in it */
+	uint64_t empty_ns;           /* when nothing will be in that of TCP */
+	uint64_t datagrams_empty_ns; /* likewise of all else */
+	struct mp_wait wait;         /* of that */
 };
 
 /* One of its connections. */
@@ -52,14 +58,20 @@ MP_INLINE uint64_t mp_police_depth_ns(uint64_t cap_bytes_per_s)
 	return mp_max_u64(MP_POLICE_DEPTH_NS, mp_rate_interval_ns(cap_bytes_per_s, MP_POLICE_DEPTH_BYTES));
 }
 
-/* Whether it is too much that comes at now_ns. */
+/* How long bytes are in one of a host's virtual queues, which empty at this; beside the other, until it is empty then. */
+MP_INLINE uint64_t mp_police_takes_ns(uint64_t held_bytes_per_s, uint32_t bytes, uint64_t other_empty_ns, uint64_t now_ns)
+{
+	return mp_rate_interval_ns(held_bytes_per_s, bytes) << (other_empty_ns > now_ns);
+}
+
+/* Whether it is too much TCP that comes at now_ns. */
 MP_INLINE bool mp_police_exceeds(struct mp_police *police, uint64_t cap_bytes_per_s, uint32_t bytes,
 				 uint64_t now_ns)
 {
 	uint64_t held_bytes_per_s = mp_police_bytes_per_s(cap_bytes_per_s);
 	uint64_t depth_ns = mp_police_depth_ns(held_bytes_per_s);
 	uint64_t queue_ns = mp_max_u64(police->empty_ns, now_ns) - now_ns;
-	uint64_t longer_ns = queue_ns + mp_rate_interval_ns(held_bytes_per_s, bytes);
+	uint64_t longer_ns = queue_ns + mp_police_takes_ns(held_bytes_per_s, bytes, police->datagrams_empty_ns, now_ns);
 
 	police->empty_ns = now_ns + mp_min_u64(longer_ns, depth_ns + MP_POLICE_OWED_NS);
 	return queue_ns >= depth_ns;

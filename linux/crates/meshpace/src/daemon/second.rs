@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a running gateway does once a second: it reads the table, shares out, and says how things stand; and between
 //! seconds, where the air is shared.
+use std::collections::HashSet;
+
 use super::{report, Gateway};
 use crate::base::errors::Result;
 use crate::base::system::now_ns;
 use crate::config::Law;
 use crate::hosts::registry::Seen;
 use crate::kernel::flow_state::{FlowState, Table};
-use crate::kernel::intf::{mp_direction_MP_DOWN, mp_host_key};
+use crate::kernel::intf::{mp_direction_MP_DOWN, mp_flow_key, mp_host_key};
 use crate::policy::compare::Look;
 use crate::policy::Sharing;
 use crate::release::cache::{Acked, Round};
@@ -33,7 +35,7 @@ impl Gateway {
             let way = |address: &_| self.hosts.neighbour_to(address);
             self.policy.wake(&self.maps, &table, way, now);
         }
-        self.hear_opaque(&others);
+        self.hear_opaque(&others, &held);
         let look = Look {
             table: &table,
             ended: &ended,
@@ -98,7 +100,7 @@ impl Gateway {
         self.holding.ask_held();
         let config = self.task.config();
         let mut seen = self.hosts.glance(&self.maps, config, &held)?;
-        self.hear_opaque(&seen.others);
+        self.hear_opaque(&seen.others, &held);
         seen.others.extend(seen.ended);
         self.share(&seen.table, &seen.others, false, now_ns());
         Ok(())
@@ -114,11 +116,13 @@ impl Gateway {
         }
     }
 
-    /// What hosts that get many datagrams tell of their paths; `others`: bytes so far of what is not read as TCP.
-    fn hear_opaque(&mut self, others: &[(mp_host_key, u64)]) {
+    /// What hosts that get many datagrams tell of their paths; `others`: bytes so far of what is not read as TCP; `held`: lines
+    /// of which something waits here.
+    fn hear_opaque(&mut self, others: &[(mp_host_key, u64)], held: &HashSet<mp_flow_key>) {
         let config = self.task.config();
         let asks = config.ask_hosts && config.fairness().is_some() && self.machine.holds();
-        self.policy.hear_opaque(asks.then_some(others), now_ns());
+        let others = asks.then_some(others);
+        self.policy.hear_opaque(others, held, now_ns());
     }
 
     /// Sets what hosts may get; the threads that hold packets hear of it. `regrouped`: other addresses are one host.

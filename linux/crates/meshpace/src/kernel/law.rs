@@ -111,6 +111,7 @@ safe! {
     opaque_answered = mp_opaque_answered(opaque: &mut mp_opaque, wait_ns: u64, rtt_ns: u64, now_ns: u64);
     opaque_heard_ns = mp_opaque_heard_ns(opaque: &mp_opaque) -> u64;
     opaque_waits_ns = mp_opaque_waits_ns(opaque: &mp_opaque) -> u64;
+    opaque_has_more = mp_opaque_has_more(opaque: &mut mp_opaque, waits: bool, now_ns: u64) -> bool;
     opaque_wants = mp_opaque_wants(opaque: &mp_opaque, wait_ns: u64) -> bool;
     opaque_cap = mp_opaque_cap(opaque: &mp_opaque, share_bytes_per_s: u64) -> u64;
     unanswered_step = mp_unanswered_step(rate: &mut mp_unanswered_rate, active_bytes_per_s: u64) -> u64;

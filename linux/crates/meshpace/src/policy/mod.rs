@@ -11,6 +11,7 @@ pub mod shares;
 pub mod strangers;
 pub mod wake_ups;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use meshpace_paths::Mac;
@@ -20,7 +21,7 @@ use crate::config::{Fairness, Rights};
 use crate::hosts::flows;
 use crate::hosts::identity::{Address, Aliases};
 use crate::kernel::flow_state::Table;
-use crate::kernel::intf::mp_host_key;
+use crate::kernel::intf::{mp_flow_key, mp_host_key};
 use crate::kernel::port::Port;
 use crate::kernel::programs::Maps;
 use goodput::GoodputControl;
@@ -120,9 +121,14 @@ impl Policy {
     }
 
     /// What hosts that get many datagrams tell of their paths, before they get their shares. `others`: bytes so far of what is
-    /// not read as TCP; None: nobody is asked.
-    pub fn hear_opaque(&mut self, others: Option<&[(mp_host_key, u64)]>, now_ns: u64) {
-        self.shares.hear_opaque(others, now_ns);
+    /// not read as TCP; None: nobody is asked. `held`: lines of which something waits here.
+    pub fn hear_opaque(
+        &mut self,
+        others: Option<&[(mp_host_key, u64)]>,
+        held: &HashSet<mp_flow_key>,
+        now_ns: u64,
+    ) {
+        self.shares.hear_opaque(others, held, now_ns);
     }
 
     /// Sets what hosts may get; not held: nobody has a cap any more. `sums`: bytes so far of what is not

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A host around core/'s opaque.h: hosts of the mesh that get many datagrams, of which nothing that passes tells what waits
 //! on their paths, are asked, and held by what they answer.
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::hosts::identity::{Address, Aliases};
 use crate::kernel::echo::{Answer, Echo};
 use crate::kernel::intf::{
-    mp_direction_MP_DOWN as DOWN, mp_host_key, mp_opaque, MP_OPAQUE_PATH_NS,
+    mp_direction_MP_DOWN as DOWN, mp_flow_key, mp_host_key, mp_opaque, MP_OPAQUE_PATH_NS,
 };
 use crate::kernel::law;
 use crate::policy::asks::Asks;
@@ -80,6 +80,8 @@ pub struct Opaque {
     /// open while somebody gets datagrams: the kernel then notes when packets come
     echo: Option<Echo>,
     pub asked: u64,
+    /// hosts of which datagrams wait here, as of the latest step
+    waiting: HashSet<Address>,
 }
 
 /// What the caller knows of a host that is there.
@@ -91,6 +93,12 @@ pub struct Known {
 }
 
 impl Opaque {
+    /// Of these lines something waits here: those of datagrams are their hosts'.
+    pub fn set_waiting(&mut self, lines: &HashSet<mp_flow_key>, aliases: &Aliases) {
+        let of_hosts = lines.iter().filter(|key| key.wired == [0; 16]);
+        self.waiting = of_hosts.map(|key| aliases.standing(key.mesh)).collect();
+    }
+
     /// Some time has passed. `others`: bytes so far of what is not read as TCP; `known`: of a host, None of one that is not there.
     pub fn step(
         &mut self,
@@ -168,11 +176,14 @@ impl Opaque {
     }
 
     /// What answers tell of hosts' downloads, beside what flows do.
-    pub fn tell(&self, news: &mut AllNews, now_ns: u64) {
-        for (address, host) in self.hosts.iter().filter(|(_, host)| host.state.many) {
+    pub fn tell(&mut self, news: &mut AllNews, now_ns: u64) {
+        let hosts = self.hosts.iter_mut();
+        for (address, host) in hosts.filter(|(_, host)| host.state.many) {
             let news: &mut News = news.entry((*address, DOWN)).or_default();
             news.flows += 1;
             news.wanting_flows += u32::from(law::opaque_wants(&host.state, host.wait_ns));
+            let waits = self.waiting.contains(address);
+            news.held |= law::opaque_has_more(&mut host.state, waits, now_ns);
             let waits_ns = law::opaque_waits_ns(&host.state);
             let heard_ns = law::opaque_heard_ns(&host.state);
             law::queueing_add(&mut news.queueing, waits_ns, heard_ns, now_ns);

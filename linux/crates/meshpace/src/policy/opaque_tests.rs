@@ -82,6 +82,43 @@ fn who_gets_few_is_asked_once() {
     assert_eq!(gateway.held(), None);
 }
 
+/// Else who is held to the little that it gets seems to want no more.
+#[test]
+fn of_whose_datagrams_some_wait_here_has_more() {
+    let mut gateway = Gateway::default();
+    gateway.run(5, 500, 5);
+    gateway.run(30, 100_000, 100);
+    let line = mp_flow_key {
+        mesh: A,
+        mesh_port: 3,
+        ..Default::default()
+    };
+    let flow = mp_flow_key {
+        wired: [9; 16],
+        ..line
+    };
+    for (lines, held) in [
+        (vec![], false),
+        (vec![flow], false),
+        (vec![flow, line], true),
+    ] {
+        let lines = lines.into_iter().collect();
+        gateway.opaque.set_waiting(&lines, &gateway.aliases);
+        let mut news = AllNews::new();
+        gateway.opaque.tell(&mut news, gateway.now_ns);
+        assert_eq!(news[&(A, DOWN)].held, held);
+    }
+    gateway
+        .opaque
+        .set_waiting(&HashSet::new(), &gateway.aliases);
+    for (seconds, held) in [(2, true), (4, false)] {
+        let mut news = AllNews::new();
+        let now_ns = gateway.now_ns + seconds * 1000 * MS;
+        gateway.opaque.tell(&mut news, now_ns);
+        assert_eq!(news[&(A, DOWN)].held, held, "{seconds} s later");
+    }
+}
+
 #[test]
 fn who_fills_the_path_is_held() {
     let mut gateway = Gateway::default();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::config::{Fairness, Rights};
 use crate::hosts::identity::{Address, Aliases};
 use crate::kernel::flow_state::Table;
-use crate::kernel::intf::mp_host_key;
+use crate::kernel::intf::{mp_flow_key, mp_host_key};
 use crate::policy::airtime::{Airtime, Busy};
 pub use crate::policy::news::Member;
 use crate::policy::news::{AllNews, Delivered};
@@ -118,14 +118,20 @@ impl Shares {
     }
 
     /// What hosts tell that get many datagrams; see [`crate::policy::Policy::hear_opaque`].
-    pub fn hear_opaque(&mut self, others: Option<&[(mp_host_key, u64)]>, now_ns: u64) {
+    pub fn hear_opaque(
+        &mut self,
+        others: Option<&[(mp_host_key, u64)]>,
+        held: &HashSet<mp_flow_key>,
+        now_ns: u64,
+    ) {
         let Some(others) = others else {
             self.opaque.end();
             return;
         };
         let known = |address: &Address| self.air.known(address);
-        self.opaque
-            .step(others, self.delivered.aliases(), known, now_ns);
+        let aliases = self.delivered.aliases();
+        self.opaque.set_waiting(held, aliases);
+        self.opaque.step(others, aliases, known, now_ns);
     }
 
     pub fn hosts_asked(&self) -> u64 {

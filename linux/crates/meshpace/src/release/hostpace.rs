@@ -205,6 +205,16 @@ impl HostPaces {
         law::turn_interval_ns(self.held.bytes_per_s(member), bytes, in_line)
     }
 
+    /// Hosts of which datagrams wait.
+    pub fn with_datagrams(&self) -> impl Iterator<Item = Address> + '_ {
+        let waits = |host: &HostPace| {
+            let mut ready = host.ready.values();
+            ready.any(|one| matches!(one.who, Who::Datagram(..)))
+        };
+        let hosts = self.hosts.iter().filter(move |(_, host)| waits(host));
+        hosts.map(|((address, _), _)| *address)
+    }
+
     /// Puts somebody, who is ready since then, in line.
     pub fn wait(&mut self, member: Member, who: Who, bytes: u32, since_ns: u64) {
         let host = self.hosts.entry(member).or_default();

@@ -37,6 +37,11 @@ fn packets((key, class): &(mp_flow_key, mp_class)) -> u64 {
     }
 }
 
+/// Whether a host's line is of its datagrams.
+fn is_of_datagrams(line: u32) -> bool {
+    line == intf::mp_line_MP_LINE_SPARSE || line == intf::mp_line_MP_LINE_BULK
+}
+
 /// Who has the classes, and the table of the lines that have one.
 pub trait World {
     /// What is said of each order; an error: nobody knows which were carried out.
@@ -280,7 +285,7 @@ impl<W: World> Keeper<W> {
         self.send();
     }
 
-    /// Of which flows something waits: their senders have more than they get.
+    /// Of which flows, and of which hosts' datagrams, something waits: their senders have more than they get.
     pub fn tell_held(&mut self) {
         if let Some(entries) = self.look() {
             self.set_held(&entries);
@@ -289,8 +294,11 @@ impl<W: World> Keeper<W> {
 
     fn set_held(&self, entries: &Entries) {
         let held = entries.iter().filter(|(key, class)| {
-            let of_flow = key.wired != [0; 16];
-            of_flow && law::hold_waiting(&class.hold) > 0
+            let of_data = match line_of(key) {
+                intf::mp_line_MP_LINE_FLOW => true,
+                line => is_of_datagrams(line),
+            };
+            of_data && law::hold_waiting(&class.hold) > 0
         });
         let held: HashSet<_> = held.map(|(key, _)| *key).collect();
         self.control.set_held(held);

@@ -186,6 +186,30 @@ fn a_table_that_cannot_be_read_is_as_it_was() {
     assert_eq!(keeper.control.waiting.load(Ordering::Relaxed), 7);
 }
 
+/// Else a host whose datagrams wait here seems to want no more than it gets.
+#[test]
+fn what_waits_is_told_of_flows_and_of_datagrams() {
+    let (keeper, _) = keeper();
+    let line = |number: u32| mp_flow_key {
+        wired: [0; 16],
+        ..flow(number as u16)
+    };
+    let mut waits = mp_class::default();
+    waits.hold.came = 7;
+    let lines = [
+        flow(1),
+        line(intf::mp_line_MP_LINE_NEW),
+        line(intf::mp_line_MP_LINE_SPARSE),
+        line(intf::mp_line_MP_LINE_BULK),
+        line(intf::mp_line_MP_LINE_ACKS),
+    ];
+    let mut entries: Entries = lines.iter().map(|key| (*key, waits)).collect();
+    entries.push((flow(2), mp_class::default()));
+    keeper.set_held(&entries);
+    let told = HashSet::from([flow(1), lines[2], lines[3]]);
+    assert_eq!(keeper.control.held_flows(), told);
+}
+
 /// Else one datagram is fifteen hundred packets to whoever reads the status.
 #[test]
 fn packets_are_counted_and_not_bytes() {

@@ -174,10 +174,15 @@ impl<W: World> Pacer<W> {
         self.hosts.member(key.mesh, intf::mp_direction_MP_DOWN)
     }
 
-    /// Of which flows something waits: their senders have more than they get.
+    /// Of which flows, and of which hosts' datagrams, something waits: their senders have more than they get.
     pub fn tell_held(&self) {
         let held = self.flows.iter().filter(|(_, f)| !f.waiting.is_empty());
-        self.control.set_held(held.map(|(key, _)| *key).collect());
+        let flows = held.map(|(key, _)| *key);
+        let hosts = self.hosts.with_datagrams().map(|mesh| mp_flow_key {
+            mesh,
+            ..Default::default()
+        });
+        self.control.set_held(flows.chain(hosts).collect());
     }
 
     /// UDP waits for its host's turn alone.
