@@ -222,7 +222,7 @@ static void test_who_goes_first_gets_no_more(void)
 	uint32_t who;
 
 	for (who = 1; who <= MP_UDP_BUCKETS; who++) {
-		struct mp_hold others = { .left = 0u - 50000 };
+		struct mp_hold others = { .came = 0xffff0000, .left = 0xffff0000 };
 		uint32_t ends = others.left, first = 0, sent = 0;
 
 		while (sent < 1000 * who) {
@@ -230,7 +230,8 @@ static void test_who_goes_first_gets_no_more(void)
 				ends = mp_hold_turn_ends(&others, 300, who);
 				first++;
 			}
-			others.left += 1500;
+			mp_hold_comes(&others, 1500, 0, MS);
+			mp_hold_leaves(&others, 1500, 0, 0, MS, MS);
 			sent++;
 		}
 		CHECK(first >= 1000 && first * 300 <= 1000 * 1500, "%u beside %u", first, who);
@@ -245,8 +246,10 @@ static void test_a_turn_is_forgotten(void)
 	uint64_t passed, in_turn = 0;
 
 	CHECK_EQUAL(mp_hold_has_turn(&others, others.left), false);
-	for (passed = 0; passed < 1ull << 32; passed += 4096, others.left += 4096)
+	for (passed = 0; passed < 1ull << 32; passed += 4096) {
+		others.left = (uint32_t)passed;
 		in_turn += mp_hold_has_turn(&others, ends);
+	}
 	CHECK(in_turn * 4096 < 2ull * MP_HOLD_TURN_MOST, "%" PRIu64, in_turn);
 }
 

@@ -236,7 +236,7 @@ def test_udp_to_one_host_leaves_the_other_its_share(start: StartGateway) -> None
 @pytest.mark.measured
 @pytest.mark.parametrize("ecn", [0, ECN_ECT0], ids=["loss", "ecn"])
 def test_datagrams_from_a_host_keep_to_its_cap(start: StartGateway, ecn: int) -> None:
-    """Else uploads by QUIC have all the air that they can get, and those who yield have the rest."""
+    """Else uploads by QUIC have all the air that they can get, who yields has the rest."""
     with net.over_radio(RADIO, hosts=2) as network:
         gateway = begin(start, network)
         flood = Flood(network.hosts[0], network.wired, net.WIRED4, 4000, ecn)

@@ -230,9 +230,10 @@ class UploadTestCase : public TestCase
     {
         auto scenario = FarAlone("bbr", "");
         const auto alone = Watched(scenario).Of().kbps[0];
-        scenario.flows = {Quic("RL3", "B2", m_variant), Quic("A", "bbr")};
+        scenario.flows = {Quic("RL3", "B", m_variant), Quic("A", "bbr")};
         const auto both = Watched(scenario).Of();
-        NS_TEST_EXPECT_MSG_GT(both.kbps[1], 0.75 * alone / 2, "the far one");
+        // Both ways collide, so that each has .7 to .8 of its part; unheld, the upload left the far one a quarter of its own.
+        NS_TEST_EXPECT_MSG_GT(both.kbps[1], 0.6 * alone / 2, "the far one");
         NS_TEST_EXPECT_MSG_GT(both.kbps[0], 8500, "the near one");
     }
 
