@@ -75,6 +75,20 @@ fn who_takes_little_does_not_wait_for_who_takes_much() {
     assert_eq!(order, [1, 2, 3, 1, 1, 3, 2, 1]);
 }
 
+/// Else a host whose datagrams wait here seems to want no more than it gets.
+#[test]
+fn hosts_of_which_datagrams_wait_are_told() {
+    let mut paces = capped();
+    paces.wait(HOST, flow(1), 1000, 0);
+    assert_eq!(paces.with_datagrams().count(), 0);
+    paces.wait(HOST, Who::Datagram(key(3), 99), 1000, 0);
+    assert_eq!(paces.with_datagrams().collect::<Vec<_>>(), [HOST.0]);
+    for step in 0..4 {
+        paces.next(&HOST, step * 10 * MS);
+    }
+    assert_eq!(paces.with_datagrams().count(), 0);
+}
+
 /// Else a flood from ever new ports would fill the memory, and be first for ever.
 #[test]
 fn a_flood_from_ever_new_ports_is_sixteen_flows() {
