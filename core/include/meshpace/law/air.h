@@ -41,7 +41,7 @@ struct mp_air_way {
 	uint64_t excess_bytes;    /* of ACKs that no data asked for, so far (endpoint/excess.h) */
 	uint64_t waits_ns;        /* W (endpoint/queueing.h), if heard */
 	bool heard;
-	bool held;                /* something waits here for what the host is held to */
+	bool held;                /* something waits here for what the host is held to; of datagrams, or did (mp_opaque_has_more) */
 	/* The steps fill in: */
 	uint64_t part_bytes_per_s;  /* what it is held to in all */
 	uint64_t cap_bytes_per_s;   /* what is left of that for data; 0: it is held to nothing */
