@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 from conftest import StartGateway
-from harness import air, net
-from harness.gateway import Gateway, host
+from harness import air, hang, net
+from harness.gateway import PATIENCE_S, Gateway, host, until
 from harness.namespace import Namespace
 from harness.sender import NAME, Sender
 from harness.transfer import Transfer
@@ -257,6 +257,33 @@ def test_datagrams_from_a_host_keep_to_its_cap(start: StartGateway, ecn: int) ->
     assert 0.6 * max(limits) <= passed <= 1.1 * max(limits)
     assert told["up_dropped"] > 0, "who heeds nothing loses"
     assert (marked > 0, told["up_marked"] > 0) == (bool(ecn), bool(ecn))
+
+
+@pytest.mark.measured
+@pytest.mark.parametrize("how", ["stopped", "killed"])
+def test_a_dead_daemon_loses_no_datagrams_of_hosts(start: StartGateway, how: str) -> None:
+    """Else a cap that nobody follows any more takes uploads for good."""
+    with net.over_radio(RADIO, hosts=2) as network:
+        gateway = begin(start, network)
+        flood = Flood(network.hosts[0], network.wired, net.WIRED4, 3000)
+
+        def lost() -> int:
+            return int(gateway.fresh_status()["counters"]["up_dropped"])
+
+        with flood, downloads(network, 0, 1):
+            until(lambda: lost() > 0, PATIENCE_S, gateway)
+            with hang.stopped(gateway.pid) if how == "stopped" else contextlib.nullcontext():
+                if how == "killed":
+                    gateway.kill()
+                time.sleep(2)
+                before = flood.received
+                time.sleep(4)
+                kbps = (flood.received - before) * 8e-3 / 4
+            print(f"{kbps:.0f} kbit/s pass")
+            assert kbps > 0.85 * flood.kbps, "all that crosses the radio"
+            if how == "stopped":
+                held = lost()
+                until(lambda: lost() > held, PATIENCE_S, gateway)
 
 
 @pytest.mark.measured
