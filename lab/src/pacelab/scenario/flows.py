@@ -141,6 +141,17 @@ class Flow(Tcp, Files, Http, Idle, Receiver, Opaque, _Own):
         return {key: value for key, value in table.items() if key not in Http.model_fields}
 
 
+class Transfers(Model):
+    """``[transfers]``: hosts that load something at random, in a way and at times drawn for each."""
+
+    hosts: int = Field(
+        default=0, ge=0, le=1000, description="at most so many, at least 2; 0: there are none"
+    )
+    seed: int = Field(
+        default=0, ge=0, le=2**31 - 1, description="which of many; 0: as mesh.topology_seed"
+    )
+
+
 # Variants whose window grows by ACKs unless told otherwise.
 BYTE_COUNTING = ("newreno", "reno", "vegas", "westwood")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from pacelab.scenario.flows import Flow, Tcp
+from pacelab.scenario.flows import Flow, Tcp, Transfers
 from pacelab.scenario.gateway import Gateway, Map
 from pacelab.scenario.mesh import Client, Link, LinkRate, Mesh, Node
 from pacelab.scenario.people import Evening, Person, ResolvedPerson
@@ -44,6 +44,7 @@ class ScenarioFile(_Times):
     client: list[Client] = Field(default_factory=list)
     link: list[LinkRate] = Field(default_factory=list)
     flow: list[Flow] = Field(default_factory=list)
+    transfers: Transfers = Transfers()
     person: list[Person] = Field(default_factory=list)
     evening: Evening = Evening()
     ping: list[Ping] = Field(default_factory=list)

@@ -23,6 +23,7 @@ from pacelab.scenario.people_checks import completed_people, deaths
 from pacelab.scenario.pings import check_pings
 from pacelab.scenario.radio import PlacedRadio, completed_radio
 from pacelab.scenario.schema import Table, Where
+from pacelab.scenario.transfers import with_transfers
 
 
 def resolve(document: Table, file: str, *, emulated: bool = False) -> Scenario:
@@ -38,6 +39,7 @@ def resolve(document: Table, file: str, *, emulated: bool = False) -> Scenario:
         )
     radio = completed_radio(stated.radio, where.at("radio"))
     nodes = laid_out(stated, radio, where)
+    stated = with_transfers(stated, nodes, where)
     names = {node.name for node in nodes}
     roaming.check_olsr(stated, where)
     roaming.check_clients(stated, where)
