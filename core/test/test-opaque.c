@@ -1,142 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A host that gets many datagrams, on a model path: when it is asked, and what its answers hold it to. */
-#include "check.h"
-
-#include <meshpace/endpoint/budget.h>
-#include <meshpace/endpoint/opaque.h>
-#include <meshpace/law/law.h>
-
-#define MS (MP_NS_PER_S / 1000)
-#define HOPS 4u
-#define ALL 1e12          /* what a sender wants that wants all */
-#define FEW 20e3          /* bytes/s, which no path of two packets a round trip is so slow for */
-#define CARRIES 875e3     /* bytes/s, 7 Mbit/s: four hops of 802.11n */
-#define SMALL_WAIT_S .054 /* what a small packet waits when the path carries all it can */
-
-/* A path, and the host at its end. */
-struct model {
-	struct mp_opaque at;
-	struct mp_budget host, all;
-	uint64_t wait_ns;                   /* D* */
-	uint64_t now_ns;
-	uint64_t datagram_bytes, tcp_bytes; /* so far */
-	double carries;                     /* bytes/s */
-	double wants, tcp;                  /* bytes/s of datagrams, and beside them */
-	double full_s;                      /* what a small packet waits when the path is full */
-	double queue_s;                     /* where it waits behind large ones, the longest queue; 0: it does not */
-	double queued_s;                    /* and what waits in it */
-	uint64_t answers_ns;                /* after so long it answers in any case; 0: after what waits */
-	bool mute;
-	uint32_t asks;
-};
-
-static struct model new_model(double wants)
-{
-	return (struct model){
-		.wait_ns = mp_opaque_wait_ns(HOPS, mp_law_even().hop_wait_ns),
-		.now_ns = 1000 * MP_NS_PER_S,
-		.carries = CARRIES,
-		.wants = wants,
-		.full_s = SMALL_WAIT_S,
-	};
-}
-
-static double held(const struct model *model)
-{
-	return (double)model->at.held_bytes_per_s;
-}
-
-static double sends(const struct model *model)
-{
-	return fmin(model->wants + model->tcp, model->at.held_bytes_per_s ? held(model) : ALL);
-}
-
-/* By how much of what the path carries is used: of what waits when all is used, a third at four fifths. */
-static double waits_s(const struct model *model)
-{
-	double used = fmin(sends(model) / model->carries, 1);
-
-	return model->queue_s > 0 ? model->queued_s : model->full_s * used / (1 + 7 * (1 - used));
-}
-
-/* The host answers after the empty path's 4 ms, and half to three halves of what waits. */
-static void answers(struct model *model)
-{
-	double rtt_s = .004 + (.5 + random_unit()) * waits_s(model);
-	uint64_t rtt_ns = model->answers_ns ? model->answers_ns : (uint64_t)(rtt_s * 1e9);
-
-	if (!model->mute)
-		mp_opaque_answered(&model->at, model->wait_ns, rtt_ns, model->now_ns);
-}
-
-static void step(struct model *model)
-{
-	double step_s = (double)MP_AIR_STEP_NS / 1e9;
-	double bytes = fmin(sends(model), model->carries) * step_s;
-	double part = model->wants / fmax(model->wants + model->tcp, 1);
-
-	model->now_ns += MP_AIR_STEP_NS;
-	model->queued_s += (sends(model) / model->carries - 1) * step_s;
-	model->queued_s = fmin(fmax(model->queued_s, 0), model->queue_s);
-	model->datagram_bytes += (uint64_t)(bytes * part);
-	model->tcp_bytes += (uint64_t)(bytes * (1 - part));
-	if (mp_opaque_step(&model->at, model->datagram_bytes, model->datagram_bytes + model->tcp_bytes,
-			   model->wait_ns, model->now_ns) &&
-	    mp_ask_spend(&model->host, &model->all, model->now_ns)) {
-		model->asks++;
-		mp_opaque_asked(&model->at, model->wait_ns);
-		answers(model);
-	}
-}
-
-/* Means of some time. */
-struct means {
-	double used;    /* of what the path carries */
-	double waits_s; /* for a small packet */
-	double shown_s; /* D - T */
-	double late;    /* the part of the time in which a small packet waits for more than 3 D* */
-	double least, most; /* of what the host was held to, the extremes */
-};
-
-static struct means run(struct model *model, double seconds)
-{
-	uint32_t steps = (uint32_t)lround(seconds * MP_AIR_STEPS_PER_S), i;
-	struct means means = { .least = ALL };
-
-	for (i = 0; i < steps; i++) {
-		step(model);
-		means.used += fmin(sends(model) / model->carries, 1) / steps;
-		means.waits_s += waits_s(model) / steps;
-		means.late += (waits_s(model) > 3e-9 * (double)model->wait_ns) / (double)steps;
-		means.shown_s += ((double)model->at.mean_ns - (double)model->at.base_ns) / 1e9 / steps;
-		means.least = fmin(means.least, held(model));
-		means.most = fmax(means.most, held(model));
-	}
-	return means;
-}
-
-/* Steps until something is so, as many as there are in a minute at most. */
-#define UNTIL(model, condition)                                                      \
-	({                                                                           \
-		uint32_t until_steps = 0;                                            \
-		while (!(condition) && until_steps < 60 * MP_AIR_STEPS_PER_S) {      \
-			step(model);                                                 \
-			until_steps++;                                               \
-		}                                                                    \
-		until_steps;                                                         \
-	})
-
-/* A host that began with little, so that the empty path is known, and has wanted all for a minute. */
-static struct model settled(void)
-{
-	struct model model = new_model(CARRIES / 4);
-
-	run(&model, 10);
-	model.wants = ALL;
-	run(&model, 60);
-	CHECK(model.at.held_bytes_per_s, "it is held");
-	return model;
-}
+#include "opaque-model.h"
 
 /* Two packets in the time that a small one may wait: fewer do not fill the path, of which only T is asked. */
 static void test_who_gets_few_is_asked_once(void)
@@ -309,7 +173,7 @@ static void test_who_answers_no_more(void)
 	CHECK(held(&model) < .8 * before, "a queue that overflows: %.2f", held(&model) / before);
 	steps = UNTIL(&model, !model.at.held_bytes_per_s);
 	CHECK(steps > 30 && steps <= 45, "%u steps beyond 5.9 s", steps);
-	CHECK(!mp_opaque_wants(&model.at, model.wait_ns), "nothing is known");
+	CHECK(!mp_opaque_is_full(&model.at, model.wait_ns), "nothing is known");
 	CHECK_EQUAL(mp_opaque_waits_ns(&model.at), 0);
 	model.asks = 0;
 	run(&model, 60);
@@ -339,7 +203,7 @@ static void test_who_pauses(void)
 	uint32_t steps, asks;
 
 	model.wants = 0;
-	steps = UNTIL(&model, !model.at.many);
+	steps = UNTIL(&model, !model.at.way[MP_AIR_DOWN].many);
 	/* The mean of a second falls to an eighth of it within two. */
 	CHECK(steps >= MP_AIR_PRESENT && steps < MP_AIR_PRESENT + 30, "%u steps", steps);
 	CHECK_EQUAL(model.at.held_bytes_per_s, 0);
@@ -354,7 +218,7 @@ static void test_who_pauses(void)
 	run(&model, 1);
 	model.wants = ALL;
 	run(&model, 3);
-	CHECK(model.at.many && model.at.held_bytes_per_s, "after a second it is as it was");
+	CHECK(model.at.way[MP_AIR_DOWN].many && model.at.held_bytes_per_s, "after a second it is as it was");
 }
 
 /* What T was hours ago says nothing of a path that is another now, whether a few datagrams come all the time or none. */
@@ -380,7 +244,7 @@ static void test_an_old_path(bool pauses)
 	model.now_ns += 3 * MP_OPAQUE_PATH_NS;
 	model.mute = true;
 	step(&model);
-	CHECK(model.at.many && !model.at.held_bytes_per_s && !mp_opaque_wants(&model.at, model.wait_ns), "held by no T");
+	CHECK(model.at.way[MP_AIR_DOWN].many && !model.at.held_bytes_per_s && !mp_opaque_is_full(&model.at, model.wait_ns), "held by no T");
 }
 
 /* One answer, of whatever length, counts as one of twice the mean, and takes a sixteenth of the rate at most. */
@@ -399,32 +263,12 @@ static void test_an_outlier(void)
 		mp_opaque_answered(&opaque, wait_ns, MP_NS_PER_S, now_ns);
 	CHECK(opaque.mean_ns > 2 * mean_ns, "%.2f of the mean", (double)opaque.mean_ns / (double)mean_ns);
 	/* On an empty path two are no load either, and a third is. */
-	idle = (struct mp_opaque){ .many = true, .base_ns = 4 * MS, .base_since_ns = now_ns, .rate_bytes_per_s = 10000 };
+	idle = (struct mp_opaque){ .way = { { .many = true, .age = 10 } }, .base_ns = 4 * MS, .base_since_ns = now_ns, .rate_bytes_per_s = 10000 };
 	for (i = 0; i < 3; i++) {
 		CHECK_EQUAL(idle.held_bytes_per_s, 0);
 		mp_opaque_answered(&idle, wait_ns, MP_NS_PER_S, now_ns);
 	}
 	CHECK(idle.held_bytes_per_s, "three late answers");
-}
-
-/* Twice what a small packet waits; it wants more as soon as half of what may wait does; its share comes first. */
-static void test_what_is_told_to_the_shares(void)
-{
-	struct mp_opaque opaque = { .many = true, .base_ns = 5 * MS, .mean_ns = 20 * MS, .held_bytes_per_s = 1000 };
-
-	CHECK_EQUAL(mp_opaque_waits_ns(&opaque), 30 * MS);
-	CHECK(mp_opaque_wants(&opaque, 29 * MS), "more than half waits");
-	CHECK(!mp_opaque_wants(&opaque, 31 * MS), "less than half waits");
-	opaque.mean_ns = 0;
-	CHECK(!mp_opaque_wants(&opaque, 29 * MS) && mp_opaque_waits_ns(&opaque) == 0, "no answer yet");
-	opaque.mean_ns = 20 * MS;
-	opaque.many = false;
-	CHECK(!mp_opaque_wants(&opaque, 29 * MS), "few come");
-	CHECK_EQUAL(mp_opaque_cap(&opaque, 0), 1000);
-	CHECK_EQUAL(mp_opaque_cap(&opaque, 5000), 5000);
-	CHECK_EQUAL(mp_opaque_cap(&opaque, 500), 500);
-	CHECK(!mp_opaque_has_more(&opaque, false, MS) && mp_opaque_has_more(&opaque, true, MS), "while datagrams wait here");
-	CHECK(mp_opaque_has_more(&opaque, false, 3000 * MS) && !mp_opaque_has_more(&opaque, false, 3001 * MS), "3 s");
 }
 
 /* What waits may be of others' making: two packets are on the path all the same. */
@@ -439,6 +283,18 @@ static void test_least(void)
 	means = run(&model, 120);
 	CHECK_NEAR(means.least, least, 0, 1);
 	CHECK_NEAR(means.most, least, 0, 1); /* and it is not taken for one who gets few */
+}
+
+/* Counters that jump and shrink. */
+static bool steps_anyhow(struct mp_opaque *opaque, uint64_t wait_ns, uint64_t now_ns)
+{
+	struct mp_opaque_counts counts = {
+		.datagram_bytes = { random_extreme_u64(), random_extreme_u64() },
+		.delivered_bytes = random_extreme_u64(),
+		.shared = random_one_in(10),
+	};
+
+	return mp_opaque_step(opaque, &counts, wait_ns, now_ns);
 }
 
 /* Whatever comes: no overflow, and a rate within bounds. */
@@ -458,8 +314,7 @@ static void test_anything(void)
 			wait_ns = mp_opaque_wait_ns(hops, random_one_in(4) ? 0 : random_extreme_u64() >> 34);
 		now_ns += random_extreme_u64() >> 20;
 		now_ns = now_ns >> 63 ? 0 : now_ns;
-		/* Counters that jump and shrink. */
-		if (mp_opaque_step(&opaque, random_extreme_u64(), random_extreme_u64(), wait_ns, now_ns))
+		if (steps_anyhow(&opaque, wait_ns, now_ns))
 			mp_opaque_answered(&opaque, wait_ns, random_one_in(8) ? 0 : random_extreme_u64() >> random_below(40),
 					   now_ns);
 		if (random_one_in(3))
@@ -467,15 +322,22 @@ static void test_anything(void)
 		CHECK(opaque.held_bytes_per_s <= MP_AIR_MAX_BYTES_PER_S / 3 * 4ull + 2, "%" PRIu64, opaque.held_bytes_per_s);
 		CHECK(opaque.mean_ns <= MP_OPAQUE_MOST_NS, "%" PRIu64 " ns", opaque.mean_ns);
 		mp_opaque_waits_ns(&opaque);
-		mp_opaque_wants(&opaque, wait_ns);
+		mp_opaque_wants(&opaque, random_one_in(2) ? MP_AIR_UP : MP_AIR_DOWN, random_one_in(2), wait_ns);
 	}
-	/* Counters that shrink are no bytes. */
-	opaque = (struct mp_opaque){ .before_ns = 1, .datagram_bytes = 1000, .delivered_bytes = 1000 };
-	mp_opaque_step(&opaque, 10, 10, 0, MP_NS_PER_S);
-	CHECK_EQUAL(opaque.datagram_rate + opaque.rate_bytes_per_s, 0);
-	mp_opaque_step(&opaque, 1010, 2010, 0, MP_NS_PER_S + MP_AIR_STEP_NS);
-	CHECK_EQUAL(opaque.datagram_rate, 1000);
-	CHECK_EQUAL(opaque.rate_bytes_per_s, 2000);
+}
+
+/* Counters that shrink are no bytes. */
+static void test_counters_that_shrink(void)
+{
+	struct mp_opaque_counts counts = { .datagram_bytes = { 10, 10 }, .delivered_bytes = 10 };
+	struct mp_opaque opaque = { .before_ns = 1, .way = { { .bytes = 1000 }, { .bytes = 1000 } }, .delivered_bytes = 1000 };
+
+	mp_opaque_step(&opaque, &counts, 0, MP_NS_PER_S);
+	CHECK_EQUAL(opaque.way[0].bytes_per_s + opaque.way[1].bytes_per_s + opaque.rate_bytes_per_s, 0);
+	counts = (struct mp_opaque_counts){ .datagram_bytes = { 1010, 10 }, .delivered_bytes = 2010 };
+	mp_opaque_step(&opaque, &counts, 0, MP_NS_PER_S + MP_AIR_STEP_NS);
+	CHECK_EQUAL(opaque.way[0].bytes_per_s, 1000);
+	CHECK_EQUAL(opaque.latest_bytes_per_s, 20000);
 }
 
 int main(int argc, char **argv)
@@ -493,8 +355,8 @@ int main(int argc, char **argv)
 	test_an_old_path(false);
 	test_an_old_path(true);
 	test_an_outlier();
-	test_what_is_told_to_the_shares();
 	test_least();
 	test_anything();
+	test_counters_that_shrink();
 	return check_end();
 }

@@ -69,12 +69,18 @@ MeshpaceAir::Hears(uint32_t address,
 void
 MeshpaceAir::HearsOpaque(uint32_t address, const mp_opaque& opaque, bool held, uint64_t nowNs)
 {
-    auto& host = m_hosts[address];
-    host.held = host.held || held;
-    mp_queueing_add(&host.queueing[MP_AIR_DOWN],
-                    mp_opaque_waits_ns(&opaque),
-                    mp_opaque_heard_ns(&opaque),
-                    nowNs);
+    for (const auto way : {MP_AIR_DOWN, MP_AIR_UP})
+    {
+        if (opaque.way[way].many)
+        {
+            auto& host = m_hosts[address];
+            host.held = host.held || (held && way == MP_AIR_DOWN);
+            mp_queueing_add(&host.queueing[way],
+                            mp_opaque_waits_ns(&opaque),
+                            mp_opaque_heard_ns(&opaque),
+                            nowNs);
+        }
+    }
 }
 
 void

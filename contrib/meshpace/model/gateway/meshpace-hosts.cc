@@ -140,19 +140,20 @@ MeshpaceHosts::OpaqueStep(uint32_t address, uint32_t hops, uint64_t nowNs)
         return false;
     }
     auto& host = found->second;
+    auto& opaque = host.opaque;
+    auto& up = m_hosts[{address, false}];
     host.opaqueWaitNs = mp_opaque_wait_ns(hops, mp_law_even().hop_wait_ns);
-    const auto asks = mp_opaque_step(&host.opaque,
-                                     host.datagramBytes,
-                                     host.share.delivered_bytes,
-                                     host.opaqueWaitNs,
-                                     nowNs);
-    if (host.opaque.many)
+    const mp_opaque_counts counts{.datagram_bytes = {host.datagramBytes, up.datagramBytes},
+                                  .delivered_bytes = host.share.delivered_bytes,
+                                  .shared = m_air.CapBps(address, true) > 0};
+    const auto asks = mp_opaque_step(&opaque, &counts, host.opaqueWaitNs, nowNs);
+    const auto more = mp_opaque_has_more(&opaque, !host.datagrams.empty(), nowNs);
+    for (auto [way, of] : {std::pair{MP_AIR_DOWN, &host.share}, std::pair{MP_AIR_UP, &up.share}})
     {
-        host.share.flows++;
-        host.share.wanting_flows += mp_opaque_wants(&host.opaque, host.opaqueWaitNs);
-        const auto held = mp_opaque_has_more(&host.opaque, !host.datagrams.empty(), nowNs);
-        m_air.HearsOpaque(address, host.opaque, held, nowNs);
+        of->flows += opaque.way[way].many;
+        of->wanting_flows += mp_opaque_wants(&opaque, way, more, host.opaqueWaitNs);
     }
+    m_air.HearsOpaque(address, opaque, more, nowNs);
     return asks;
 }
 
@@ -299,7 +300,7 @@ MeshpaceHosts::DatagramToWired(uint32_t address, uint32_t bytes)
     const auto found = m_hosts.find({address, true});
     if (found != m_hosts.end() && found->second.datagramBytes > 0)
     {
-        Delivered({address, false}, bytes);
+        Count(m_hosts[{address, false}], bytes);
     }
 }
 

@@ -114,7 +114,7 @@ class MeshpaceHosts
     uint32_t Step(uint64_t nowNs);
 
     /**
-     * What hosts get that get many datagrams (opaque.h), before a step of the shares.
+     * What a host gets that gets or sends many datagrams (opaque.h), before a step of the shares.
      * @param address of the host
      * @param hops how many there are to it
      * @param nowNs now, ns

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A host that gets many datagrams, of which a gateway reads nothing but whom they are for: QUIC, most of all. Nothing that
- * passes tells what waits for them in the mesh. So the host is asked a few times a second, by a small packet that it answers
+ * A host that gets or sends many datagrams, of which a gateway reads nothing but whose they are: QUIC, most of all. Nothing
+ * that passes tells what waits for them in the mesh. So the host is asked a few times a second, by a small packet that it answers
  * at once (ICMP echo, RFC 792, RFC 4443):
  *
  *   T   the least round trip of the latest MP_OPAQUE_PATH_NS, of the empty path
@@ -12,13 +12,18 @@
  *   e = (T + D* - d) / D*, cut to [-1, 1]
  *   D   the mean of d over about MP_OPAQUE_MEAN answers, each cut to 2 D, or to T + D* where that is more; at first T
  *
- * As long as no share of the air bounds it (airtime.h), the host is held to a rate of its own. That begins once half of D*
- * has waited (D), at what the host gets then, and changes with each answer by e/16 of it. Where queues are of one flow each,
+ * As long as no share of the air bounds it (airtime.h), a host that gets them is held to a rate of its own. That begins once
+ * half of D* has waited (D), at what the host gets then, the more of its latest step and its latest second; not in its first
+ * second, for what it gets is not known before, and slow start hides what it could get. From then on the rate changes with
+ * each answer by e/16 of it. Where queues are of one flow each,
  * d answers a rate at once, and the rate comes to rest where e is 0 in the mean. Where a small packet waits behind large ones,
  * what waits gathers and d tells of it a quarter of a second later: meanwhile a rate that is a sixteenth too high has a
  * sixty-fourth of a second wait, hop_wait_ns, so d swings between nothing and what may wait for a large packet, and the path
  * is not empty for longer than it takes to be full. The rate grows only where it bounds the host, who then gets three
- * quarters of it.
+ * quarters of it. Where a share ends, D begins anew at T: what waited was of others, too, who have gone.
+ *
+ * A host that sends many is asked, too, for what its shares go by. Alone it is held to nothing meanwhile: uploads are not, and
+ * what waits may be of what it sends, by which it would have less and less of what it gets.
  */
 #ifndef MESHPACE_OPAQUE_H
 #define MESHPACE_OPAQUE_H
@@ -40,23 +45,38 @@
  */
 #define MP_OPAQUE_MUTE 40u
 
+/* What a caller knows of a host when it steps. */
+struct mp_opaque_counts {
+	uint64_t datagram_bytes[2]; /* so far, by enum mp_air_direction */
+	uint64_t delivered_bytes;   /* and all that the host got */
+	bool shared;                /* what it gets is bounded by its share of the air */
+};
+
+/* Datagrams to a host, or from it. */
+struct mp_opaque_way {
+	uint64_t bytes;       /* so far, as of the latest step */
+	uint64_t bytes_per_s; /* a mean over a second */
+	uint32_t few;         /* steps in a row in which few came */
+	uint32_t age;         /* steps since many come */
+	bool many;            /* enough to fill the path */
+};
+
 struct mp_opaque {
-	uint64_t before_ns;        /* the latest step; 0: none yet */
-	uint64_t datagram_bytes;   /* so far, as of the latest step */
-	uint64_t delivered_bytes;  /* and all that the host got */
-	uint64_t datagram_rate;    /* bytes/s, a mean over a second */
-	uint64_t rate_bytes_per_s; /* likewise of all */
-	uint64_t held_bytes_per_s; /* what the host is held to; 0: nothing */
-	uint64_t base_ns;          /* T; 0: nothing was answered lately */
-	uint64_t latest_base_ns;   /* the least since base_since_ns; 0: none */
+	uint64_t before_ns;          /* the latest step; 0: none yet */
+	struct mp_opaque_way way[2]; /* by enum mp_air_direction */
+	uint64_t delivered_bytes;    /* all that the host got, as of the latest step */
+	uint64_t rate_bytes_per_s;   /* of that, a mean over a second, or since many datagrams come */
+	uint64_t latest_bytes_per_s; /* in the latest step */
+	bool shared;                 /* a share of the air bounds it */
+	uint64_t held_bytes_per_s;   /* what the host is held to; 0: nothing */
+	uint64_t base_ns;            /* T; 0: nothing was answered lately */
+	uint64_t latest_base_ns;     /* the least since base_since_ns; 0: none */
 	uint64_t base_since_ns;
-	uint64_t mean_ns;          /* D; 0: no answer yet since many come */
-	uint64_t heard_ns;         /* the latest answer */
-	uint32_t unanswered;       /* asks in a row, so far */
-	uint64_t mute_ns;          /* since when they are MP_OPAQUE_MUTE; 0: they are not */
-	uint64_t waited_ns;        /* when datagrams for it waited here last; 0: never */
-	uint32_t few;              /* steps in a row in which few came */
-	bool many;                 /* datagrams enough to fill the path */
+	uint64_t mean_ns;            /* D; 0: no answer yet since many come, or since a share ended */
+	uint64_t heard_ns;           /* the latest answer */
+	uint32_t unanswered;         /* asks in a row, so far */
+	uint64_t mute_ns;            /* since when they are MP_OPAQUE_MUTE; 0: they are not */
+	uint64_t waited_ns;          /* when datagrams for it waited here last; 0: never */
 };
 
 /* D* of a small packet, in ns; hops 0: unknown, taken for 1. */
@@ -99,43 +119,81 @@ MP_INLINE void mp_opaque_window(struct mp_opaque *opaque, uint64_t now_ns)
 	mp_least_window(&opaque->base_ns, &opaque->latest_base_ns, &opaque->base_since_ns, now_ns);
 }
 
-/*
- * A step, MP_AIR_STEP_NS after the one before, or later: what the host got so far, of datagrams and in all.
- * Returns whether it is to be asked, as its budget allows (budget.h): with the first burst already, for when its mean shows
- * it the path is not empty any more; and with any datagram, as long as T is not known. Who gets few for as long as somebody
- * who is not there any more (MP_AIR_PRESENT), or does not answer any more, is held no longer, nor who
- * has no T any more; T is of the path, and stays as long as that may be as it was.
- */
-MP_INLINE bool mp_opaque_step(struct mp_opaque *opaque, uint64_t datagram_bytes, uint64_t delivered_bytes, uint64_t wait_ns,
-			      uint64_t now_ns)
+/* A step of one way; returns what came in it, bytes/s. */
+MP_INLINE uint64_t mp_opaque_way_step(struct mp_opaque_way *way, uint64_t bytes, uint64_t least, uint64_t elapsed_us)
 {
-	uint64_t elapsed_us = mp_max_u64((mp_max_u64(now_ns, opaque->before_ns) - opaque->before_ns) / MP_NS_PER_US, 1);
-	uint64_t least = mp_opaque_least_bytes_per_s(wait_ns), latest = 0;
+	uint64_t latest = mp_opaque_rate(way->bytes, bytes, elapsed_us);
 	uint32_t steps = mp_air_steps(elapsed_us);
 	bool enough;
 
-	if (opaque->before_ns) {
-		latest = mp_opaque_rate(opaque->datagram_bytes, datagram_bytes, elapsed_us);
-		opaque->datagram_rate = mp_air_smoothed(opaque->datagram_rate, latest, steps);
-		opaque->rate_bytes_per_s =
-			mp_air_smoothed(opaque->rate_bytes_per_s,
-					mp_opaque_rate(opaque->delivered_bytes, delivered_bytes, elapsed_us), steps);
+	way->bytes = bytes;
+	way->bytes_per_s = mp_air_smoothed(way->bytes_per_s, latest, steps);
+	/* Half keeps it: who is held to the least is not taken for one who gets few. */
+	enough = way->bytes_per_s >= (way->many ? least / 2 : least);
+	way->few = enough ? 0 : (uint32_t)mp_min_u64((uint64_t)way->few + steps, MP_AIR_PRESENT);
+	way->age = way->many ? (uint32_t)mp_min_u64((uint64_t)way->age + steps, MP_AIR_PRESENT) : 0;
+	way->many = enough || (way->many && way->few < MP_AIR_PRESENT);
+	return latest;
+}
+
+MP_INLINE bool mp_opaque_many(const struct mp_opaque *opaque)
+{
+	return opaque->way[MP_AIR_DOWN].many || opaque->way[MP_AIR_UP].many;
+}
+
+MP_INLINE bool mp_opaque_only_gets(const struct mp_opaque *opaque)
+{
+	return opaque->way[MP_AIR_DOWN].many && !opaque->way[MP_AIR_UP].many;
+}
+
+/* What the host got. */
+MP_INLINE void mp_opaque_got(struct mp_opaque *opaque, uint64_t delivered_bytes, uint64_t elapsed_us)
+{
+	opaque->latest_bytes_per_s = mp_opaque_rate(opaque->delivered_bytes, delivered_bytes, elapsed_us);
+	opaque->delivered_bytes = delivered_bytes;
+	opaque->rate_bytes_per_s = mp_air_mean(opaque->rate_bytes_per_s, opaque->latest_bytes_per_s,
+					       opaque->way[MP_AIR_DOWN].age, mp_air_steps(elapsed_us));
+}
+
+/* What is not known any more, or does not hold the host any more. */
+MP_INLINE void mp_opaque_forget(struct mp_opaque *opaque, bool shared)
+{
+	bool known = mp_opaque_many(opaque) && opaque->unanswered < MP_OPAQUE_MUTE && opaque->base_ns;
+
+	if (!known || (opaque->shared && !shared))
+		opaque->mean_ns = 0;
+	if (!known || shared || !mp_opaque_only_gets(opaque))
+		opaque->held_bytes_per_s = 0;
+	opaque->shared = shared;
+}
+
+/*
+ * A step, MP_AIR_STEP_NS after the one before, or later.
+ * Returns whether the host is to be asked, as its budget allows (budget.h): with the first burst already, for when its mean
+ * shows it the path is not empty any more; and with any datagram to it, as long as T is not known. Who gets few for as long as
+ * somebody who is not there any more (MP_AIR_PRESENT), or does not answer any more, is held no longer, nor who
+ * has no T any more; T is of the path, and stays as long as that may be as it was.
+ */
+MP_INLINE bool mp_opaque_step(struct mp_opaque *opaque, const struct mp_opaque_counts *counts, uint64_t wait_ns,
+			      uint64_t now_ns)
+{
+	uint64_t elapsed_us = mp_max_u64((mp_max_u64(now_ns, opaque->before_ns) - opaque->before_ns) / MP_NS_PER_US, 1);
+	uint64_t least = mp_opaque_least_bytes_per_s(wait_ns), down, up;
+
+	if (!opaque->before_ns) {
+		opaque->way[MP_AIR_DOWN].bytes = counts->datagram_bytes[MP_AIR_DOWN];
+		opaque->way[MP_AIR_UP].bytes = counts->datagram_bytes[MP_AIR_UP];
+		opaque->delivered_bytes = counts->delivered_bytes;
 	}
 	opaque->before_ns = now_ns;
-	opaque->datagram_bytes = datagram_bytes;
-	opaque->delivered_bytes = delivered_bytes;
-	/* Half keeps it: who is held to the least is not taken for one who gets few. */
-	enough = opaque->datagram_rate >= (opaque->many ? least / 2 : least);
-	opaque->few = enough ? 0 : (uint32_t)mp_min_u64((uint64_t)opaque->few + steps, MP_AIR_PRESENT);
-	opaque->many = enough || (opaque->many && opaque->few < MP_AIR_PRESENT);
+	down = mp_opaque_way_step(&opaque->way[MP_AIR_DOWN], counts->datagram_bytes[MP_AIR_DOWN], least, elapsed_us);
+	up = mp_opaque_way_step(&opaque->way[MP_AIR_UP], counts->datagram_bytes[MP_AIR_UP], least, elapsed_us);
+	mp_opaque_got(opaque, counts->delivered_bytes, elapsed_us);
 	mp_opaque_window(opaque, now_ns);
-	if (!opaque->many || opaque->unanswered >= MP_OPAQUE_MUTE || !opaque->base_ns) {
-		opaque->held_bytes_per_s = 0;
-		opaque->mean_ns = 0;
-	}
+	mp_opaque_forget(opaque, counts->shared);
 	if (mp_opaque_is_mute(opaque, now_ns))
 		return false;
-	return opaque->many || latest >= least || (latest && !opaque->base_ns);
+	return mp_opaque_many(opaque) || mp_max_u64(down, up) >= least || (down && !opaque->base_ns);
 }
 
 /* e of a round trip. */
@@ -144,22 +202,31 @@ MP_INLINE int64_t mp_opaque_error_q16(const struct mp_opaque *opaque, uint64_t w
 	return mp_search_error_q16(opaque->base_ns + wait_ns, rtt_ns, wait_ns);
 }
 
-/* Whether the host would get more if the mesh carried more: half of what may wait does. */
-MP_INLINE bool mp_opaque_wants(const struct mp_opaque *opaque, uint64_t wait_ns)
+/* Whether half of what may wait does, in the mean. */
+MP_INLINE bool mp_opaque_is_full(const struct mp_opaque *opaque, uint64_t wait_ns)
 {
-	return opaque->many && mp_opaque_error_q16(opaque, wait_ns, opaque->mean_ns) < (int64_t)(MP_ONE_Q16 / 2);
+	return opaque->mean_ns && mp_opaque_error_q16(opaque, wait_ns, opaque->mean_ns) < (int64_t)(MP_ONE_Q16 / 2);
 }
 
 /*
- * Whether the host has more than it gets, now that datagrams for it wait here or not: where they do, or did as lately as makes
- * a host present. What it is held to by its answers lets go of it as soon as it has a share, and nothing waits for that then,
- * though others still have the air.
+ * Whether there is more for a host than it gets, now that datagrams for it wait here or not: where they do, or did as lately as
+ * makes a host present. What it is held to by its answers lets go of it as soon as it has a share, and nothing waits for that
+ * then, though others still have the air.
  */
 MP_INLINE bool mp_opaque_has_more(struct mp_opaque *opaque, bool waits, uint64_t now_ns)
 {
 	if (waits)
 		opaque->waited_ns = now_ns;
 	return opaque->waited_ns && now_ns < opaque->waited_ns + MP_AIR_PRESENT * MP_AIR_STEP_NS;
+}
+
+/*
+ * Whether a way would get more if the mesh carried more: a download where it has_more, or half of what may wait does. What
+ * waits at a sender in the mesh is not seen, so an upload of many datagrams may always, as one by TCP (active.h).
+ */
+MP_INLINE bool mp_opaque_wants(const struct mp_opaque *opaque, enum mp_air_direction way, bool has_more, uint64_t wait_ns)
+{
+	return opaque->way[way].many && (way == MP_AIR_UP || has_more || mp_opaque_is_full(opaque, wait_ns));
 }
 
 /* rate (1 + e / 16), of a rate of at most MP_AIR_MAX_BYTES_PER_S. */
@@ -186,28 +253,39 @@ MP_INLINE uint64_t mp_opaque_mean(const struct mp_opaque *opaque, uint64_t wait_
 }
 
 /*
- * One round trip more: what the host is held to. Who gets less than that is bound by something else, and it falls to what
+ * What the host is held to by one round trip more. Who gets less than that is bound by something else, and it falls to what
  * he gets only where the mean says so.
  */
-MP_INLINE void mp_opaque_sample(struct mp_opaque *opaque, uint64_t wait_ns, uint64_t rtt_ns)
+MP_INLINE void mp_opaque_hold(struct mp_opaque *opaque, uint64_t wait_ns, uint64_t rtt_ns)
 {
 	uint64_t held = opaque->held_bytes_per_s, rate = opaque->rate_bytes_per_s;
 	bool binds = held && rate >= held / 4 * 3;
-	int64_t error_q16;
+	int64_t error_q16 = mp_opaque_error_q16(opaque, wait_ns, binds ? rtt_ns : opaque->mean_ns);
 
-	opaque->mean_ns = mp_opaque_mean(opaque, wait_ns, rtt_ns);
-	error_q16 = mp_opaque_error_q16(opaque, wait_ns, binds ? rtt_ns : opaque->mean_ns);
-	if (!binds && (held ? error_q16 >= 0 : !mp_opaque_wants(opaque, wait_ns)))
+	if (!held && (opaque->way[MP_AIR_DOWN].age < MP_AIR_STEPS_PER_S || !mp_opaque_is_full(opaque, wait_ns)))
 		return;
+	if (held && !binds && error_q16 >= 0)
+		return;
+	if (!held)
+		rate = mp_max_u64(rate, opaque->latest_bytes_per_s);
 	held = mp_opaque_changed(binds ? held : rate, error_q16);
 	opaque->held_bytes_per_s = mp_max_u64(held, mp_opaque_least_bytes_per_s(wait_ns));
+}
+
+/* One round trip more. */
+MP_INLINE void mp_opaque_sample(struct mp_opaque *opaque, uint64_t wait_ns, uint64_t rtt_ns)
+{
+	opaque->mean_ns = mp_opaque_mean(opaque, wait_ns, rtt_ns);
+	if (mp_opaque_only_gets(opaque) && !opaque->shared)
+		mp_opaque_hold(opaque, wait_ns, rtt_ns);
 }
 
 /* The host is asked once more. */
 MP_INLINE void mp_opaque_asked(struct mp_opaque *opaque, uint64_t wait_ns)
 {
 	opaque->unanswered = (uint32_t)mp_min_u64(opaque->unanswered + 1ull, MP_OPAQUE_MUTE);
-	if (opaque->many && opaque->base_ns && opaque->unanswered > MP_OPAQUE_MEAN && opaque->unanswered < MP_OPAQUE_MUTE)
+	if (mp_opaque_many(opaque) && opaque->base_ns && opaque->unanswered > MP_OPAQUE_MEAN &&
+	    opaque->unanswered < MP_OPAQUE_MUTE)
 		mp_opaque_sample(opaque, wait_ns, mp_min_u64(opaque->base_ns + 2 * wait_ns, MP_OPAQUE_MOST_NS));
 }
 
@@ -219,7 +297,7 @@ MP_INLINE void mp_opaque_answered(struct mp_opaque *opaque, uint64_t wait_ns, ui
 	mp_opaque_base(opaque, rtt_ns, now_ns);
 	opaque->unanswered = 0;
 	opaque->heard_ns = now_ns;
-	if (opaque->many)
+	if (mp_opaque_many(opaque))
 		mp_opaque_sample(opaque, wait_ns, rtt_ns);
 }
 

@@ -6,12 +6,12 @@
 //! index nothing but arrays of their own structs. A reference is a valid pointer for as long as the call
 //! lasts, and one that is `&mut` has no other.
 use crate::kernel::intf::{
-    self, mp_air, mp_air_host, mp_air_way, mp_budget, mp_credit, mp_demand, mp_device, mp_endpoint,
-    mp_estimate, mp_goodput, mp_goodput_bulk, mp_goodput_flow, mp_goodput_law, mp_hold,
-    mp_hold_verdict, mp_host_pace, mp_law, mp_opaque, mp_pacer, mp_path, mp_probe, mp_progress,
-    mp_queueing, mp_radio, mp_range, mp_reach, mp_retreat, mp_retreat_look, mp_retreat_window,
-    mp_sack, mp_silence, mp_too_long, mp_turn, mp_turns, mp_unanswered, mp_unanswered_rate,
-    mp_verdict, mp_wait, mp_waits_for, mp_window,
+    self, mp_air, mp_air_direction, mp_air_host, mp_air_way, mp_budget, mp_credit, mp_demand,
+    mp_device, mp_endpoint, mp_estimate, mp_goodput, mp_goodput_bulk, mp_goodput_flow,
+    mp_goodput_law, mp_hold, mp_hold_verdict, mp_host_pace, mp_law, mp_opaque, mp_opaque_counts,
+    mp_pacer, mp_path, mp_probe, mp_progress, mp_queueing, mp_radio, mp_range, mp_reach,
+    mp_retreat, mp_retreat_look, mp_retreat_window, mp_sack, mp_silence, mp_too_long, mp_turn,
+    mp_turns, mp_unanswered, mp_unanswered_rate, mp_verdict, mp_wait, mp_waits_for, mp_window,
 };
 
 /// `name = mp_name(arguments) -> result`: the function of the headers by references.
@@ -106,13 +106,13 @@ safe! {
     queueing_add = mp_queueing_add(queueing: &mut mp_queueing, waits_ns: u64, heard_ns: u64, now_ns: u64);
     queueing_tell = mp_queueing_tell(queueing: &mp_queueing, way: &mut mp_air_way);
     opaque_wait_ns = mp_opaque_wait_ns(hops: u32, hop_wait_ns: u64) -> u64;
-    opaque_step = mp_opaque_step(opaque: &mut mp_opaque, datagram_bytes: u64, delivered_bytes: u64, wait_ns: u64, now_ns: u64) -> bool;
+    opaque_step = mp_opaque_step(opaque: &mut mp_opaque, counts: &mp_opaque_counts, wait_ns: u64, now_ns: u64) -> bool;
     opaque_asked = mp_opaque_asked(opaque: &mut mp_opaque, wait_ns: u64);
     opaque_answered = mp_opaque_answered(opaque: &mut mp_opaque, wait_ns: u64, rtt_ns: u64, now_ns: u64);
     opaque_heard_ns = mp_opaque_heard_ns(opaque: &mp_opaque) -> u64;
     opaque_waits_ns = mp_opaque_waits_ns(opaque: &mp_opaque) -> u64;
     opaque_has_more = mp_opaque_has_more(opaque: &mut mp_opaque, waits: bool, now_ns: u64) -> bool;
-    opaque_wants = mp_opaque_wants(opaque: &mp_opaque, wait_ns: u64) -> bool;
+    opaque_wants = mp_opaque_wants(opaque: &mp_opaque, way: mp_air_direction, has_more: bool, wait_ns: u64) -> bool;
     opaque_cap = mp_opaque_cap(opaque: &mp_opaque, share_bytes_per_s: u64) -> u64;
     unanswered_step = mp_unanswered_step(rate: &mut mp_unanswered_rate, active_bytes_per_s: u64) -> u64;
     goodput_law_gap = mp_goodput_law_gap() -> mp_goodput_law;

@@ -221,9 +221,11 @@ impl Airtime {
     /// What is known of a host for what it is asked (opaque.rs).
     pub fn known(&self, address: &Address) -> Option<Known> {
         let host = self.hosts.get(address)?;
+        let down = &host.way[intf::mp_direction_MP_DOWN as usize];
         Some(Known {
             hops: host.hops,
-            delivered_bytes: host.way[intf::mp_direction_MP_DOWN as usize].delivered_bytes,
+            delivered_bytes: down.delivered_bytes,
+            shared: down.cap_bytes_per_s > 0,
         })
     }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A host around core/'s opaque.h: hosts of the mesh that get many datagrams, of which nothing that passes tells what waits
-//! on their paths, are asked, and held by what they answer.
+//! A host around core/'s opaque.h: hosts of the mesh that get or send many datagrams, of which nothing that passes tells what
+//! waits on their paths, are asked, and held by what they answer.
 use std::collections::{HashMap, HashSet};
 
 use crate::hosts::identity::{Address, Aliases};
 use crate::kernel::echo::{Answer, Echo};
 use crate::kernel::intf::{
-    mp_direction_MP_DOWN as DOWN, mp_flow_key, mp_host_key, mp_opaque, MP_OPAQUE_PATH_NS,
+    mp_direction_MP_DOWN as DOWN, mp_direction_MP_UP as UP, mp_flow_key, mp_host_key, mp_opaque,
+    mp_opaque_counts, MP_OPAQUE_PATH_NS,
 };
 use crate::kernel::law;
 use crate::policy::asks::Asks;
@@ -18,8 +19,8 @@ const REMEMBERED_NS: u64 = MP_OPAQUE_PATH_NS;
 #[derive(Default)]
 struct Host {
     state: mp_opaque,
-    /// what it got of datagrams so far, and which of its addresses got some last
-    datagrams: u64,
+    /// bytes of datagrams so far, by enum mp_direction, and which of its addresses got some last
+    datagrams: [u64; 2],
     latest: Option<Address>,
     came_ns: u64,
     asked_ns: u64,
@@ -31,8 +32,8 @@ struct Host {
 
 impl Host {
     /// So much more has come for one of its addresses.
-    fn count(&mut self, address: Address, bytes: u64, now_ns: u64) {
-        self.datagrams += bytes;
+    fn gets(&mut self, address: Address, bytes: u64, now_ns: u64) {
+        self.datagrams[DOWN as usize] += bytes;
         self.latest = Some(address);
         self.came_ns = now_ns;
     }
@@ -43,11 +44,15 @@ impl Host {
         let known = known.unwrap_or(Known {
             hops: 0,
             delivered_bytes: self.state.delivered_bytes,
+            shared: false,
         });
         self.wait_ns = law::opaque_wait_ns(known.hops, law::even().hop_wait_ns);
-        let delivered = known.delivered_bytes;
-        let state = &mut self.state;
-        law::opaque_step(state, self.datagrams, delivered, self.wait_ns, now_ns)
+        let counts = mp_opaque_counts {
+            datagram_bytes: self.datagrams,
+            delivered_bytes: known.delivered_bytes,
+            shared: known.shared,
+        };
+        law::opaque_step(&mut self.state, &counts, self.wait_ns, now_ns)
     }
 
     /// Whom to ask next, and by which number: an answer that comes twice, or behind a later one's, tells nothing.
@@ -72,8 +77,8 @@ impl Host {
 pub struct Opaque {
     /// by the address that stands for each
     hosts: HashMap<Address, Host>,
-    /// bytes so far, by each address, as they were: no more addresses than the kernel has room for
-    before: HashMap<Address, u64>,
+    /// bytes so far, as they were, by each address and direction: no more of them than the kernel has room for
+    before: HashMap<Member, u64>,
     asks: Asks,
     /// nobody was asked until now: what hosts have got meanwhile is not known
     rests: bool,
@@ -90,6 +95,8 @@ pub struct Known {
     pub hops: u32,
     /// what it got so far, of everything
     pub delivered_bytes: u64,
+    /// what it gets is bounded by its share of the air
+    pub shared: bool,
 }
 
 impl Opaque {
@@ -138,14 +145,14 @@ impl Opaque {
     ) -> Vec<Address> {
         let before = std::mem::take(&mut self.before);
         let rested = std::mem::take(&mut self.rests);
-        for (key, bytes) in others.iter().filter(|(key, _)| key.direction == DOWN) {
-            self.before.insert(key.address, *bytes);
+        for (key, bytes) in others {
+            let member = (key.address, key.direction);
+            self.before.insert(member, *bytes);
             // One that the kernel has forgotten meanwhile counts from 0.
-            let before = before.get(&key.address).filter(|before| *before <= bytes);
+            let before = before.get(&member).filter(|before| *before <= bytes);
             let more = bytes - before.unwrap_or(&0);
             if more > 0 && !rested {
-                let host = self.hosts.entry(aliases.standing(key.address)).or_default();
-                host.count(key.address, more, now_ns);
+                self.add(member, aliases.standing(key.address), more, now_ns);
             }
         }
         self.hosts.retain(|address, host| {
@@ -162,6 +169,16 @@ impl Opaque {
         due
     }
 
+    /// More has come of a member. Who has got nothing yet may be an address that somebody invents.
+    fn add(&mut self, (address, direction): Member, standing: Address, more: u64, now_ns: u64) {
+        if direction == DOWN {
+            let host = self.hosts.entry(standing).or_default();
+            host.gets(address, more, now_ns);
+        } else if let Some(host) = self.hosts.get_mut(&standing) {
+            host.datagrams[UP as usize] += more;
+        }
+    }
+
     fn ask(&mut self, due: &[Address], now_ns: u64) {
         for address in due {
             if !self.asks.spend(address, now_ns) {
@@ -175,18 +192,24 @@ impl Opaque {
         }
     }
 
-    /// What answers tell of hosts' downloads, beside what flows do.
+    /// What answers tell of hosts, beside what flows do.
     pub fn tell(&mut self, news: &mut AllNews, now_ns: u64) {
-        let hosts = self.hosts.iter_mut();
-        for (address, host) in hosts.filter(|(_, host)| host.state.many) {
-            let news: &mut News = news.entry((*address, DOWN)).or_default();
-            news.flows += 1;
-            news.wanting_flows += u32::from(law::opaque_wants(&host.state, host.wait_ns));
+        for (address, host) in &mut self.hosts {
             let waits = self.waiting.contains(address);
-            news.held |= law::opaque_has_more(&mut host.state, waits, now_ns);
+            let more = law::opaque_has_more(&mut host.state, waits, now_ns);
             let waits_ns = law::opaque_waits_ns(&host.state);
             let heard_ns = law::opaque_heard_ns(&host.state);
-            law::queueing_add(&mut news.queueing, waits_ns, heard_ns, now_ns);
+            for way in [DOWN, UP] {
+                if !host.state.way[way as usize].many {
+                    continue;
+                }
+                let news: &mut News = news.entry((*address, way)).or_default();
+                let wants = law::opaque_wants(&host.state, way, more, host.wait_ns);
+                news.flows += 1;
+                news.wanting_flows += u32::from(wants);
+                news.held |= more && way == DOWN;
+                law::queueing_add(&mut news.queueing, waits_ns, heard_ns, now_ns);
+            }
         }
     }
 

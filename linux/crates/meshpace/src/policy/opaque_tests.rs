@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use super::*;
-use crate::kernel::intf::{mp_direction_MP_UP as UP, MP_ASKS_PER_S};
+use crate::kernel::intf::MP_ASKS_PER_S;
 
 const MS: u64 = 1_000_000;
 const STEP_MS: u64 = 100;
@@ -12,6 +12,7 @@ struct Gateway {
     opaque: Opaque,
     aliases: Aliases,
     bytes: HashMap<Address, u64>,
+    up: HashMap<Address, u64>,
     now_ns: u64,
 }
 
@@ -27,13 +28,14 @@ impl Gateway {
             direction,
         };
         let down = self.bytes.iter().map(|(a, bytes)| (key(a, DOWN), *bytes));
-        let up = self.bytes.keys().map(|a| (key(a, UP), 1 << 40));
+        let up = self.up.iter().map(|(a, bytes)| (key(a, UP), *bytes));
         let others: Vec<_> = down.chain(up).collect();
         let known = |address: &Address| {
             let delivered_bytes = *self.bytes.get(address)?;
             Some(Known {
                 hops: 1,
                 delivered_bytes,
+                shared: false,
             })
         };
         let due = self
@@ -43,6 +45,12 @@ impl Gateway {
             .filter(|host| self.opaque.asks.spend(host, self.now_ns))
             .filter_map(|host| self.opaque.hosts.get_mut(host)?.next(self.now_ns))
             .collect()
+    }
+
+    /// As a step, in which one of them sends so many, too.
+    fn sends(&mut self, bytes: u64, address: Address, gets: u64) -> Vec<(Address, u16)> {
+        *self.up.entry(address).or_default() += bytes;
+        self.step(gets, &[address])
     }
 
     fn answer(&mut self, address: Address, number: u16, rtt_ms: u64) {
@@ -127,6 +135,7 @@ fn who_fills_the_path_is_held() {
     assert_eq!(gateway.held(), None, "nothing waits");
     let mut news = AllNews::new();
     gateway.opaque.tell(&mut news, gateway.now_ns);
+    assert!(!news.contains_key(&(A, UP)));
     assert_eq!(news[&(A, DOWN)].flows, 1);
     assert_eq!(news[&(A, DOWN)].wanting_flows, 0);
     gateway.run(30, 100_000, 100);
@@ -137,6 +146,40 @@ fn who_fills_the_path_is_held() {
     // Pauses for longer than who is still there.
     gateway.run(60, 0, 5);
     assert_eq!(gateway.held(), None);
+}
+
+/// Else of hosts that only send nothing would tell what waits, and who is near would have all of the air.
+#[test]
+fn who_sends_many_is_asked_and_held_to_nothing() {
+    let mut gateway = Gateway::default();
+    let mut asked = 0;
+    for _ in 0..60 {
+        for (address, number) in gateway.sends(100_000, A, 500) {
+            gateway.answer(address, number, if asked < 4 { 5 } else { 100 });
+            asked += 1;
+        }
+    }
+    assert!((20..30).contains(&asked), "{asked} asks in six seconds");
+    assert_eq!(gateway.held(), None);
+    let mut news = AllNews::new();
+    gateway.opaque.tell(&mut news, gateway.now_ns);
+    assert!(!news.contains_key(&(A, DOWN)));
+    let up = news[&(A, UP)];
+    assert_eq!((up.flows, up.wanting_flows, up.held), (1, 1, false));
+    let mut told = Default::default();
+    law::queueing_tell(&up.queueing, &mut told);
+    assert!(told.heard && told.waits_ns > 50 * MS, "{}", told.waits_ns);
+}
+
+/// Else whoever invents addresses would have them asked.
+#[test]
+fn who_has_got_nothing_is_not_asked_for_what_he_sends() {
+    let mut gateway = Gateway::default();
+    for _ in 0..30 {
+        gateway.up.insert(A, gateway.now_ns / 1000);
+        assert!(gateway.step(0, &[]).is_empty());
+    }
+    assert!(gateway.opaque.hosts.is_empty());
 }
 
 #[test]
@@ -210,7 +253,7 @@ fn no_more_is_kept_than_the_kernel_has() {
         gateway.step(300, &[other]);
     }
     assert_eq!(gateway.opaque.before.len(), 1);
-    assert_eq!(gateway.opaque.hosts[&A].datagrams, 300_000);
+    assert_eq!(gateway.opaque.hosts[&A].datagrams, [300_000, 0]);
 }
 
 /// Else all that hosts ever got is of one step, and each of them fills its path, when asks are switched on.
@@ -221,5 +264,5 @@ fn what_came_while_nobody_was_asked_is_not_of_the_first_step() {
     gateway.step(50_000_000, &[A]);
     assert!(gateway.opaque.hosts.is_empty());
     gateway.step(500, &[A]);
-    assert_eq!(gateway.opaque.hosts[&A].datagrams, 500);
+    assert_eq!(gateway.opaque.hosts[&A].datagrams, [500, 0]);
 }

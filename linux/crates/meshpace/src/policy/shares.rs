@@ -117,7 +117,7 @@ impl Shares {
         &self.air
     }
 
-    /// What hosts tell that get many datagrams; see [`crate::policy::Policy::hear_opaque`].
+    /// What hosts tell that get or send many datagrams; see [`crate::policy::Policy::hear_opaque`].
     pub fn hear_opaque(
         &mut self,
         others: Option<&[(mp_host_key, u64)]>,
