@@ -21,12 +21,12 @@ BAD = {
 
 
 @pytest.mark.parametrize(("text", "remedy"), BAD.values(), ids=BAD.keys())
-def test_bad_transfers_are_one_line(
-    text: str, remedy: str, refusal: Callable[[str], str]
-) -> None:
+def test_bad_transfers_are_one_line(text: str, remedy: str, refusal: Callable[[str], str]) -> None:
     """Else a mistake would end in a traceback, or draw something else."""
     error = refusal(text)
-    assert "transfers.hosts" in error and remedy in error and "\n" not in error.strip()
+    assert "transfers.hosts" in error
+    assert remedy in error
+    assert "\n" not in error.strip()
 
 
 def _drawn(seed: int, **more: Any) -> list[Flow]:
@@ -59,7 +59,8 @@ def test_what_the_file_states_stays_and_keeps_its_ends() -> None:
     """Else nobody could be put beside them, or would share the other end of one."""
     own = {"name": "own", "from": "B1", "to": "A"}
     flows = _drawn(3, flow=[own], ping=[{"from": "B2", "to": "A"}])
-    assert flows[0].name == "own" and len(flows) > 2
+    assert flows[0].name == "own"
+    assert len(flows) > 2
     drawn = [end for flow in flows[1:] for end in (flow.from_, flow.to)]
     assert not {"B1", "B2"} & set(drawn)
 
@@ -82,4 +83,5 @@ def test_all_kinds_are_drawn_as_often_as_documented() -> None:
         end_s = flow.stop_s or 100.0
         assert flow.start_s <= 40.0
         assert end_s - flow.start_s >= 20.0
-        assert not flow.idle_s or (flow.idle_at_s - flow.start_s >= 20.0 and flow.idle_at_s <= 70.0)
+        if flow.idle_s:
+            assert flow.start_s + 20.0 <= flow.idle_at_s <= 70.0

@@ -189,6 +189,32 @@ class AloneTestCase : public TestCase
     }
 };
 
+/** Who begins, alone, is held to no less than he had unheld: a path of two hops is full within a second. */
+class BeginTestCase : public TestCase
+{
+  public:
+    explicit BeginTestCase(const std::string& variant)
+        : TestCase("A download by QUIC begins, " + variant),
+          m_variant(variant)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const auto kbps = [this](const std::string& omit) {
+            auto scenario = Chain(5, omit);
+            scenario.warmup_s = 1;
+            scenario.flows = {Quic("RL2", m_variant)};
+            return Watched(scenario).Of().kbps[0];
+        };
+        // Held from half of D* on, to a mean that had begun at nothing, it had a third.
+        NS_TEST_EXPECT_MSG_GT(kbps(""), 0.8 * kbps("opaque"), "from its second second on");
+    }
+
+    const std::string m_variant;
+};
+
 /** Near and far, by QUIC both: the far one gets about half of what it has alone. */
 class NearFarTestCase : public TestCase
 {
@@ -240,6 +266,30 @@ class UploadTestCase : public TestCase
     const std::string m_variant;
 };
 
+/** Two uploads by QUIC, near and far: both answers tell what waits, and the near one leaves the far one its part. */
+class UploadsTestCase : public TestCase
+{
+  public:
+    UploadsTestCase()
+        : TestCase("Two uploads by QUIC, near and far")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        auto scenario = Chain(SECONDS, "");
+        scenario.warmup_s = WARMUP_S;
+        scenario.flows = {Quic("A", "B", "bbr")};
+        const auto alone = Watched(scenario).Of().kbps[0];
+        scenario.flows = {Quic("RL3", "B", "bbr"), Quic("A", "B", "bbr")};
+        const auto both = Watched(scenario).Of();
+        // Where nobody who sends is asked it has .15 of what it has alone, a third of its part.
+        NS_TEST_EXPECT_MSG_GT(both.kbps[1], 0.6 * alone / 2, "the far one");
+        NS_TEST_EXPECT_MSG_GT(both.kbps[0], 8500, "the near one");
+    }
+};
+
 /** Who answers no ICMP any more is asked, and held to nothing. */
 class MuteTestCase : public TestCase
 {
@@ -273,9 +323,12 @@ class OpaqueTestSuite : public TestSuite
         : TestSuite("meshpace-opaque", Type::SYSTEM)
     {
         AddTestCase(new AloneTestCase, Duration::QUICK);
+        AddTestCase(new BeginTestCase("cubic"), Duration::QUICK);
+        AddTestCase(new BeginTestCase("bbr"), Duration::QUICK);
         AddTestCase(new NearFarTestCase("cubic"), Duration::QUICK);
         AddTestCase(new UploadTestCase("cubic"), Duration::QUICK);
         AddTestCase(new UploadTestCase("bbr"), Duration::QUICK);
+        AddTestCase(new UploadsTestCase, Duration::QUICK);
         AddTestCase(new MuteTestCase, Duration::QUICK);
     }
 };

@@ -142,7 +142,7 @@ class Flow(Tcp, Files, Http, Idle, Receiver, Opaque, _Own):
 
 
 class Transfers(Model):
-    """``[transfers]``: hosts that load something at random, in a way and at times drawn for each."""
+    """``[transfers]``: hosts that load something at random; way and times are drawn for each."""
 
     hosts: int = Field(
         default=0, ge=0, le=1000, description="at most so many, at least 2; 0: there are none"

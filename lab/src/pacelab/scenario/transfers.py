@@ -41,8 +41,8 @@ def with_transfers(file: ScenarioFile, nodes: Sequence[Node], where: Where) -> S
         raise here.error("one host shares with nobody; give 2 or more, or 0")
     if len(places) < 2:
         raise here.error("the mesh has no two nodes beside gateways; give nodes")
-    stated = [*file.flow, *file.ping]
-    taken = {end for each in stated for end in (each.from_, each.to)}
+    taken = {end for flow in file.flow for end in (flow.from_, flow.to)}
+    taken |= {end for ping in file.ping for end in (ping.from_, ping.to)}
     taken |= {person.host for person in file.person}
     wired = (f"B{i}" for i in count(1) if f"B{i}" not in taken)
     draw = random.Random(file.transfers.seed or file.mesh.topology_seed)

@@ -7,6 +7,7 @@ use super::{report, Gateway};
 use crate::base::errors::Result;
 use crate::base::system::now_ns;
 use crate::config::Law;
+use crate::hosts::identity::Address;
 use crate::hosts::registry::Seen;
 use crate::kernel::flow_state::{FlowState, Table};
 use crate::kernel::intf::{mp_direction_MP_DOWN, mp_flow_key, mp_host_key};
@@ -55,12 +56,9 @@ impl Gateway {
         }
         self.share(&table, &sums, regrouped, now_ns());
         self.policy.judge(&table, &sums, now);
-        let capped = self.policy.shares().caps().keys();
-        let capped = capped.map(|(address, _)| *address);
-        // Who is there by datagrams alone has no flow, and is shown all the same.
-        let capped = capped.chain(self.policy.served().active());
         let config = self.task.config();
-        let paths = self.hosts.find_paths(&self.maps, config, &table, capped);
+        let others = self.without_flows().into_iter();
+        let paths = self.hosts.find_paths(&self.maps, config, &table, others);
         let known = paths.iter().filter(|(_, path)| path.is_known());
         let hops = known.map(|(address, path)| (*address, path.hops));
         self.policy.know_hops(hops);
@@ -71,6 +69,18 @@ impl Gateway {
         self.files
             .renew(|| report::status(self, &table, &paths, now));
         Ok(())
+    }
+
+    /// Who is there by datagrams alone has no flow, and is shown all the same, with all of its addresses in use.
+    fn without_flows(&self) -> HashSet<Address> {
+        let capped = self.policy.shares().caps().keys();
+        let capped = capped.map(|(address, _)| *address);
+        let mut all: HashSet<_> = capped.chain(self.policy.served().active()).collect();
+        let aliases = &self.policy.shares().aliases().0;
+        let others = aliases.iter().filter(|(_, of)| all.contains(*of));
+        let others: Vec<_> = others.map(|(address, _)| *address).collect();
+        all.extend(others);
+        all
     }
 
     /// For the retransmit cache.
