@@ -125,6 +125,29 @@ static void test_who_sends(void)
 	CHECK(!mp_opaque_many(&model.at) && mp_opaque_waits_ns(&model.at) == 0, "done");
 }
 
+/* Acknowledgements of a fast transfer are none, however many they are. */
+static void test_acknowledgements(void)
+{
+	struct model model = new_model(100 * CARRIES);
+
+	model.carries = 200 * CARRIES;
+	model.wait_ns = mp_opaque_wait_ns(1, mp_law_even().hop_wait_ns);
+	model.up = model.wants / 15;
+	run(&model, 30);
+	CHECK(model.up > (double)mp_opaque_least_bytes_per_s(model.wait_ns), "enough to fill a path");
+	CHECK(!model.at.way[MP_AIR_UP].many && model.at.way[MP_AIR_DOWN].many, "they are no upload");
+	model.up = model.wants / 7;
+	run(&model, 5);
+	CHECK(model.at.way[MP_AIR_UP].many, "an upload beside it");
+	/* The other way round. */
+	model = new_model(7 * CARRIES);
+	model.carries = 200 * CARRIES;
+	model.up = 100 * CARRIES;
+	run(&model, 30);
+	CHECK(model.at.way[MP_AIR_UP].many && !model.at.way[MP_AIR_DOWN].many, "they are no download");
+	CHECK(!wants(&model.at, 1), "nor want anything");
+}
+
 int main(int argc, char **argv)
 {
 	check_begin(argc, argv);
@@ -132,5 +155,6 @@ int main(int argc, char **argv)
 	test_who_begins();
 	test_shares_that_end();
 	test_who_sends();
+	test_acknowledgements();
 	return check_end();
 }

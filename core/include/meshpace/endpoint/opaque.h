@@ -45,6 +45,12 @@
  */
 #define MP_OPAQUE_MUTE 40u
 
+/*
+ * Acknowledgements are no transfer: of datagrams one for each takes a fifteenth of what they acknowledge (endpoint/excess.h),
+ * usually half of that. Who sends an eighth of what he gets, or gets an eighth of what he sends, does more than acknowledge.
+ */
+#define MP_OPAQUE_BESIDE 8u
+
 /* What a caller knows of a host when it steps. */
 struct mp_opaque_counts {
 	uint64_t datagram_bytes[2]; /* so far, by enum mp_air_direction */
@@ -58,7 +64,7 @@ struct mp_opaque_way {
 	uint64_t bytes_per_s; /* a mean over a second */
 	uint32_t few;         /* steps in a row in which few came */
 	uint32_t age;         /* steps since many come */
-	bool many;            /* enough to fill the path */
+	bool many;            /* enough to fill the path, and more than acknowledge the other way's */
 };
 
 struct mp_opaque {
@@ -119,21 +125,26 @@ MP_INLINE void mp_opaque_window(struct mp_opaque *opaque, uint64_t now_ns)
 	mp_least_window(&opaque->base_ns, &opaque->latest_base_ns, &opaque->base_since_ns, now_ns);
 }
 
-/* A step of one way; returns what came in it, bytes/s. */
-MP_INLINE uint64_t mp_opaque_way_step(struct mp_opaque_way *way, uint64_t bytes, uint64_t least, uint64_t elapsed_us)
+/* What has come one way; returns what came in this step, bytes/s. */
+MP_INLINE uint64_t mp_opaque_came(struct mp_opaque_way *way, uint64_t bytes, uint64_t elapsed_us)
 {
 	uint64_t latest = mp_opaque_rate(way->bytes, bytes, elapsed_us);
-	uint32_t steps = mp_air_steps(elapsed_us);
-	bool enough;
 
 	way->bytes = bytes;
-	way->bytes_per_s = mp_air_smoothed(way->bytes_per_s, latest, steps);
+	way->bytes_per_s = mp_air_smoothed(way->bytes_per_s, latest, mp_air_steps(elapsed_us));
+	return latest;
+}
+
+/* Whether many come one way, beside what goes the other way, where so many bytes/s fill the path. */
+MP_INLINE void mp_opaque_count(struct mp_opaque_way *way, const struct mp_opaque_way *beside, uint64_t least, uint32_t steps)
+{
 	/* Half keeps it: who is held to the least is not taken for one who gets few. */
-	enough = way->bytes_per_s >= (way->many ? least / 2 : least);
+	bool enough = way->bytes_per_s >= (way->many ? least / 2 : least) &&
+		      way->bytes_per_s >= beside->bytes_per_s / MP_OPAQUE_BESIDE;
+
 	way->few = enough ? 0 : (uint32_t)mp_min_u64((uint64_t)way->few + steps, MP_AIR_PRESENT);
 	way->age = way->many ? (uint32_t)mp_min_u64((uint64_t)way->age + steps, MP_AIR_PRESENT) : 0;
 	way->many = enough || (way->many && way->few < MP_AIR_PRESENT);
-	return latest;
 }
 
 MP_INLINE bool mp_opaque_many(const struct mp_opaque *opaque)
@@ -178,22 +189,25 @@ MP_INLINE bool mp_opaque_step(struct mp_opaque *opaque, const struct mp_opaque_c
 			      uint64_t now_ns)
 {
 	uint64_t elapsed_us = mp_max_u64((mp_max_u64(now_ns, opaque->before_ns) - opaque->before_ns) / MP_NS_PER_US, 1);
-	uint64_t least = mp_opaque_least_bytes_per_s(wait_ns), down, up;
+	uint64_t least = mp_opaque_least_bytes_per_s(wait_ns), latest[2];
+	struct mp_opaque_way *down = &opaque->way[MP_AIR_DOWN], *up = &opaque->way[MP_AIR_UP];
 
 	if (!opaque->before_ns) {
-		opaque->way[MP_AIR_DOWN].bytes = counts->datagram_bytes[MP_AIR_DOWN];
-		opaque->way[MP_AIR_UP].bytes = counts->datagram_bytes[MP_AIR_UP];
+		down->bytes = counts->datagram_bytes[MP_AIR_DOWN];
+		up->bytes = counts->datagram_bytes[MP_AIR_UP];
 		opaque->delivered_bytes = counts->delivered_bytes;
 	}
 	opaque->before_ns = now_ns;
-	down = mp_opaque_way_step(&opaque->way[MP_AIR_DOWN], counts->datagram_bytes[MP_AIR_DOWN], least, elapsed_us);
-	up = mp_opaque_way_step(&opaque->way[MP_AIR_UP], counts->datagram_bytes[MP_AIR_UP], least, elapsed_us);
+	latest[0] = mp_opaque_came(down, counts->datagram_bytes[MP_AIR_DOWN], elapsed_us);
+	latest[1] = mp_opaque_came(up, counts->datagram_bytes[MP_AIR_UP], elapsed_us);
+	mp_opaque_count(down, up, least, mp_air_steps(elapsed_us));
+	mp_opaque_count(up, down, least, mp_air_steps(elapsed_us));
 	mp_opaque_got(opaque, counts->delivered_bytes, elapsed_us);
 	mp_opaque_window(opaque, now_ns);
 	mp_opaque_forget(opaque, counts->shared);
 	if (mp_opaque_is_mute(opaque, now_ns))
 		return false;
-	return mp_opaque_many(opaque) || mp_max_u64(down, up) >= least || (down && !opaque->base_ns);
+	return mp_opaque_many(opaque) || mp_max_u64(latest[0], latest[1]) >= least || (latest[0] && !opaque->base_ns);
 }
 
 /* e of a round trip. */
