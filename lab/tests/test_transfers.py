@@ -1,87 +1,106 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Transfers at random: keys, and what they resolve to."""
+"""Traffic of files: keys, statistics, and the simulator's transfers."""
 
-from collections import Counter
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from pacelab.scenario import resolve
-from pacelab.scenario.flows import Flow
+from pacelab import cli
+from pacelab.results.transfers import flow_transfers, scenario_transfers
+from pacelab.scenario import load
 
-GATEWAY = '[[node]]\nname = "IG"\nx_m = 0\ny_m = 0\ngateway = true\n'
-ONE = f'{GATEWAY}[[node]]\nname = "A"\nx_m = 9\ny_m = 0\n'
+FLOW = '[[flow]]\nfrom = "B"\nto = "A"\ntraffic = "files"\n'
 
 BAD = {
-    "of one": ("[transfers]\nhosts = 1\n", "give 2 or more"),
-    "of fewer": ("[transfers]\nhosts = -1\n", "at least 0"),
-    "between nobody": (f'[mesh]\ntopology = "nodes"\n{ONE}[transfers]\nhosts = 2\n', "give nodes"),
+    "files of ftp": ('[[flow]]\nfrom = "B"\nto = "A"\nfile_bytes = 9.0\n', "file_bytes", '"files"'),
+    "pages of files": (f"{FLOW}objects = 3\n", "flow.0.objects", '"http"'),
+    "a pause of ftp": ('[[flow]]\nfrom = "B"\nto = "A"\npause_s = 1.0\n', "pause_s", '"files"'),
+    "a law without a mean": (f"{FLOW}pareto_shape = 1.0\n", "pareto_shape", "at least"),
+    "thick ACKs": (f'{FLOW}delayed_ack = "thick"\n', "flow.0.delayed_ack", 'or "thinning"'),
+    "bytes of cubic": (
+        f'{FLOW}variant = "cubic"\nbyte_counting = true\n',
+        "byte_counting",
+        "vegas",
+    ),
+    "reno with SACK": (f'{FLOW}variant = "reno"\n', "flow.0.variant", "sack = false"),
+    "RACK without SACK": (f"{FLOW}sack = false\nrack = true\n", "flow.0.rack", "remove it"),
 }
 
 
-@pytest.mark.parametrize(("text", "remedy"), BAD.values(), ids=BAD.keys())
-def test_bad_transfers_are_one_line(text: str, remedy: str, refusal: Callable[[str], str]) -> None:
-    """Else a mistake would end in a traceback, or draw something else."""
+@pytest.mark.parametrize(("text", "key", "remedy"), BAD.values(), ids=BAD.keys())
+def test_bad_keys_are_one_line(
+    text: str, key: str, remedy: str, refusal: Callable[[str], str]
+) -> None:
+    """Else a key without a meaning would be taken for one that has an effect."""
     error = refusal(text)
-    assert "transfers.hosts" in error
+    assert key in error
     assert remedy in error
-    assert "\n" not in error.strip()
 
 
-def _drawn(seed: int, **more: Any) -> list[Flow]:
-    document = {
-        "mesh": {"topology": "chain", "hops": 4},
-        "duration_s": 100.0,
-        "transfers": {"hosts": 4, "seed": seed},
-        **more,
-    }
-    return resolve(document, "test").flows
+def test_thinning_is_a_value_of_delayed_ack(write: Callable[[str], str]) -> None:
+    flow = load(write(f'[tcp]\ndelayed_ack = "thinning"\ndelayed_ack_s = 0.1\n{FLOW}')).flows[0]
+    assert (flow.delayed_ack, flow.delayed_ack_s) == ("thinning", 0.1)
 
 
-def test_they_are_the_same_for_every_system_and_others_of_another_seed() -> None:
-    """Else systems would be compared over different transfers, or these would be no random ones."""
-    assert _drawn(1) == _drawn(1, gateway={"law": "even"})
-    assert len({repr(_drawn(seed)) for seed in range(1, 21)}) == 20
+def test_statistics_of_transfers() -> None:
+    """Else the mean would be over bytes, or over seeds of unequal length, not over transfers."""
+    fast: Any = {"transfers": [[10_000, 1.0], [10_000, 0.5]], "unfinished": 1}  # 80, 160 kbit/s
+    slow: Any = {"transfers": [[10_000, 2.0]], "unfinished": 0}  # 40 kbit/s
+    none: Any = {"transfers": [], "unfinished": 1}
+    flow = flow_transfers([fast, slow])
+    assert flow["transfers"] == 3
+    assert flow["unfinished"] == 1
+    assert flow["transfer_kbps"]["mean"] == pytest.approx((120 + 40) / 2)
+    runs: Any = [{"flows": [fast, slow]}, {"flows": [fast, none]}, {"flows": [{}]}]
+    both = scenario_transfers(runs[:2])
+    assert both["transfer_kbps"]["mean"] == pytest.approx((160 + 120) / 2)
+    assert both["transfer_jain"]["mean"] == pytest.approx((0.8 + 0.5) / 2)
+    assert scenario_transfers(runs[2:]) == {}
 
 
-def test_each_has_a_node_and_a_wired_host_of_its_own() -> None:
-    """Else two that share them would be one host, and have one part."""
-    for seed in range(1, 51):
-        flows = _drawn(seed)
-        ends = [end for flow in flows for end in (flow.from_, flow.to)]
-        assert 2 <= len(flows) <= 4
-        assert len(set(ends)) == 2 * len(flows)
-        assert "IG" not in ends
+def test_batches_give_one_run_an_interval() -> None:
+    short: Any = {"transfers": [[1, 1.0]], "unfinished": 0}
+    steady: Any = {"transfers": [[10_000, 1.0]] * 30, "unfinished": 0}
+    assert flow_transfers([steady])["transfer_kbps"]["ci95"] == pytest.approx(0)
+    assert flow_transfers([short])["transfer_kbps"]["ci95"] is None
 
 
-def test_what_the_file_states_stays_and_keeps_its_ends() -> None:
-    """Else nobody could be put beside them, or would share the other end of one."""
-    own = {"name": "own", "from": "B1", "to": "A"}
-    flows = _drawn(3, flow=[own], ping=[{"from": "B2", "to": "A"}])
-    assert flows[0].name == "own"
-    assert len(flows) > 2
-    drawn = [end for flow in flows[1:] for end in (flow.from_, flow.to)]
-    assert not {"B1", "B2"} & set(drawn)
+@pytest.mark.usefixtures("double")
+def test_the_table_tells_of_transfers(
+    write: Callable[[str], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["run", write(FLOW * 2), "--seeds", "2"]) == cli.DONE
+    out = capsys.readouterr().out
+    assert "FILES 1: 240 ± 0 kbit/s a transfer, 4 transfers, 1 unfinished" in out
+    assert "transfers together: 420 ± 0 kbit/s, Jain 0.980 ± 0.000" in out
 
 
-def test_all_kinds_are_drawn_as_often_as_documented() -> None:
-    """Else what is rare would be tried by nobody."""
-    flows = [flow for seed in range(1, 1001) for flow in _drawn(seed)]
-    kinds = {
-        "up": Counter(flow.from_[0] != "B" for flow in flows),
-        "opaque": Counter(flow.opaque for flow in flows),
-        "bbr": Counter(flow.variant == "bbr" for flow in flows),
-        "late": Counter(flow.start_s > 0 for flow in flows),
-        "ends": Counter(flow.stop_s > 0 for flow in flows),
-        "pauses": Counter(flow.idle_s > 0 for flow in flows),
-    }
-    shares = {kind: counts[True] / len(flows) for kind, counts in kinds.items()}
-    wanted = {"up": 1 / 3, "opaque": 1 / 4, "bbr": 1 / 2, "late": 1 / 2, "ends": 1 / 3}
-    assert shares == pytest.approx({**wanted, "pauses": 1 / 3}, abs=0.05)
-    for flow in flows:
-        end_s = flow.stop_s or 100.0
-        assert flow.start_s <= 40.0
-        assert end_s - flow.start_s >= 20.0
-        if flow.idle_s:
-            assert flow.start_s + 20.0 <= flow.idle_at_s <= 70.0
+@pytest.mark.usefixtures("real")
+@pytest.mark.parametrize("one_connection", [False, True])
+def test_files_go_through_and_are_the_same_under_every_law(
+    one_connection: bool, write: Callable[[str], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Else systems would be compared over different files, or a law would lose them."""
+    sizes = []
+    for law in ("off", "gap"):
+        file = write(
+            f'duration_s = 40.0\nwarmup_s = 0.0\n[mesh]\nhops = 2\n[gateway]\nlaw = "{law}"\n'
+            f"[tcp]\ndelayed_ack = 2\n{FLOW}pause_s = 0.2\none_connection = "
+            f"{str(one_connection).lower()}\n"
+        )
+        assert cli.main(["run", file, "--json"]) == cli.DONE
+        result = json.loads(capsys.readouterr().out)
+        flow = result["runs"][0]["flows"][0]
+        done = sum(size for size, _ in flow["transfers"])
+        assert done == flow["goodput_bytes"] or (
+            flow["unfinished"] and done < flow["goodput_bytes"]
+        )
+        assert result["transfer_kbps"]["mean"] == result["flows"][0]["transfer_kbps"]["mean"]
+        sizes.append([size for size, _ in flow["transfers"]])
+        if law == "gap":
+            assert flow["pacing"]["samples"] > len(flow["transfers"])
+    count = min(map(len, sizes))
+    assert count > 10
+    assert sizes[0][:count] == sizes[1][:count]
