@@ -64,6 +64,20 @@ class Flood:
                     said = time.monotonic()
                     into.sendto(b"here", sender)
 
+    def passed_kbps(self, seconds: float) -> float:
+        """What comes through from now on."""
+        before, began = self.received, time.monotonic()
+        time.sleep(seconds)
+        return (self.received - before) * 8e-3 / (time.monotonic() - began)
+
+    def passed_without_kbps(self, gateway: Gateway, how: str) -> float:
+        """What comes through while the daemon is stopped, or once it is killed, from 2 s on."""
+        with hang.stopped(gateway.pid) if how == "stopped" else contextlib.nullcontext():
+            if how == "killed":
+                gateway.kill()
+            time.sleep(2)
+            return self.passed_kbps(4)
+
     def __enter__(self) -> "Flood":
         into = self.receiver.socket(socket.AF_INET, socket.SOCK_DGRAM)
         into.bind((self.address, UDP_PORT))
@@ -272,13 +286,7 @@ def test_a_dead_daemon_loses_no_datagrams_of_hosts(start: StartGateway, how: str
 
         with flood, downloads(network, 0, 1):
             until(lambda: lost() > 0, PATIENCE_S, gateway)
-            with hang.stopped(gateway.pid) if how == "stopped" else contextlib.nullcontext():
-                if how == "killed":
-                    gateway.kill()
-                time.sleep(2)
-                before = flood.received
-                time.sleep(4)
-                kbps = (flood.received - before) * 8e-3 / 4
+            kbps = flood.passed_without_kbps(gateway, how)
             print(f"{kbps:.0f} kbit/s pass")
             assert kbps > 0.85 * flood.kbps, "all that crosses the radio"
             if how == "stopped":
