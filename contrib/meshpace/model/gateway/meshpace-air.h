@@ -57,7 +57,7 @@ class MeshpaceAir
                uint64_t nowNs);
 
     /**
-     * Likewise what answers tell of the path of a host that gets many datagrams.
+     * Likewise what answers tell of the path of a host that gets or sends many datagrams.
      * @param address the host
      * @param opaque what is known of them
      * @param held whether datagrams for it wait at the gateway, or did a moment ago

@@ -393,7 +393,7 @@ class MeshpaceGateway : public Object
     std::map<uint32_t, Callback<void, Ptr<QueueDiscItem>>> m_urgent; //!< by radio
     std::map<uint32_t, Callback<void>> m_due; //!< by radio
     Callback<void, const MeshpaceKey&, uint32_t> m_wakeUp;
-    MeshpaceAsks m_echoes; //!< of hosts that get many datagrams
+    MeshpaceAsks m_echoes; //!< of hosts that get or send many datagrams
     Callback<void, uint32_t> m_ask;
 };
 

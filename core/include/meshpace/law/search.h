@@ -63,7 +63,7 @@ enum mp_omit {
 	MP_OMIT_WAITS = 1 << 6,     /* what waits to be paced is bounded by losses (wait.h): the hosts' */
 	MP_OMIT_SILENCE = 1 << 7,   /* a round with silence in it does not count */
 	MP_OMIT_PROBES = 1 << 8,    /* a stalled path is asked (probe.h): the hosts' */
-	MP_OMIT_OPAQUE = 1 << 9,    /* hosts that get many datagrams are asked, and held by their answers (opaque.h): the hosts' */
+	MP_OMIT_OPAQUE = 1 << 9,    /* hosts of many datagrams are asked, and held by their answers (opaque.h): the hosts' */
 	MP_OMIT_FEEDBACK = 1 << 10, /* senders are told their part of a cap (feedback.h): the hosts' */
 	MP_OMIT_SACK = 1 << 11,     /* all that SACK tells of is sent again, and the sender hears nothing (dupack.h) */
 	MP_OMIT_MOMENT = 1 << 12,   /* who is busy is silent for a moment when others begin (silence.h): the hosts' */

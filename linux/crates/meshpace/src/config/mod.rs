@@ -197,7 +197,7 @@ pub struct Config {
     /// shares of the air: of every host; 0: none
     pub least_kbps: f64,
     pub local_retransmission: bool,
-    /// law `even`: hosts that get many datagrams are asked (ICMP echo), and held by what they answer
+    /// law `even`: hosts that get or send many datagrams are asked (ICMP echo), and held by what they answer
     pub ask_hosts: bool,
     /// whose ACKs carry RTT_wired, of wireless-to-wired flows
     pub option: OptionPolicy,

@@ -126,7 +126,7 @@ impl Gateway {
         }
     }
 
-    /// What hosts that get many datagrams tell of their paths; `others`: bytes so far of what is not read as TCP; `held`: lines
+    /// What hosts that get or send many datagrams tell; `others`: bytes so far of what is not read as TCP; `held`: lines
     /// of which something waits here.
     fn hear_opaque(&mut self, others: &[(mp_host_key, u64)], held: &HashSet<mp_flow_key>) {
         let config = self.task.config();

@@ -120,7 +120,7 @@ impl Policy {
         self.shares.set_rights(rights);
     }
 
-    /// What hosts that get many datagrams tell of their paths, before they get their shares. `others`: bytes so far of what is
+    /// What hosts that get or send many datagrams tell, before they get their shares. `others`: bytes so far of what is
     /// not read as TCP; None: nobody is asked. `held`: lines of which something waits here.
     pub fn hear_opaque(
         &mut self,
