@@ -56,11 +56,16 @@ impl Source {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
     use super::*;
     use crate::config::Overrides;
 
     fn named(text: Option<&str>, mesh: Option<&str>) -> NamedMesh {
-        let name = format!("meshpace-mesh-{}.toml", std::process::id());
+        // Tests run beside each other: each file is of one call.
+        static CALLS: AtomicU32 = AtomicU32::new(0);
+        let call = CALLS.fetch_add(1, Ordering::Relaxed);
+        let name = format!("meshpace-mesh-{}-{call}.toml", std::process::id());
         let file = std::env::temp_dir().join(name);
         if let Some(text) = text {
             std::fs::write(&file, text).unwrap();
