@@ -221,6 +221,21 @@ static void test_datagrams_keep_to_the_cap(void)
 	CHECK(marked > 0, "%u", marked);
 }
 
+/* A cap that rises counts at once, also for what a datagram has left in the queue that took long at the low one. */
+static void test_datagrams_when_the_cap_rises(void)
+{
+	uint32_t bytes, marked = 0;
+
+	for (bytes = 1500; bytes <= 65000; bytes *= 6) {
+		begin(0, 0);
+		police = (struct mp_police){ 0 };
+		mp_police_datagram(&police, 1000, bytes, false, now_ns);
+		now_ns += 100 * MS;
+		CHECK(flood(CAP_BYTES_PER_S / 2.0, 1200, false, &marked) > 0.3 * CAP_BYTES_PER_S, "%u", bytes);
+		CHECK(flood(CAP_BYTES_PER_S / 2.0, 1200, false, &marked) > 0.49 * CAP_BYTES_PER_S, "%u", bytes);
+	}
+}
+
 /*
  * A sender of datagrams that answers a loss as QUIC does gets its cap, and half of it beside TCP that has more, which then has
  * the other half; of round trips up to those that CoDel reckons with (RFC 8289).
@@ -275,6 +290,7 @@ int main(int argc, char **argv)
 	test_notified_once();
 	test_who_is_told();
 	test_datagrams_keep_to_the_cap();
+	test_datagrams_when_the_cap_rises();
 	test_datagrams_beside_tcp();
 	return check_end();
 }

@@ -152,6 +152,22 @@ MP_INLINE enum mp_hold_verdict mp_datagram_judge(struct mp_wait *wait, uint64_t 
 }
 
 /*
+ * How long the virtual queue of what is not TCP is at a rate: the bytes in it stay when the cap changes, or who met a low one with
+ * a large datagram would lose all for as long as that one would have taken. At most an hour: products fit 64 bits.
+ */
+MP_INLINE uint64_t mp_police_queue_ns(struct mp_police *police, uint64_t held_bytes_per_s, uint64_t now_ns)
+{
+	uint64_t queue_ns = mp_max_u64(police->datagrams_empty_ns, now_ns) - now_ns;
+	uint64_t before_bytes_per_s = police->datagrams_bytes_per_s;
+
+	police->datagrams_bytes_per_s = held_bytes_per_s;
+	if (!queue_ns || held_bytes_per_s == before_bytes_per_s || !held_bytes_per_s)
+		return queue_ns;
+	queue_ns = mp_min_u64(queue_ns, 3600 * MP_NS_PER_S) / MP_NS_PER_US * before_bytes_per_s / held_bytes_per_s;
+	return mp_min_u64(queue_ns, 3600 * (MP_NS_PER_S / MP_NS_PER_US)) * MP_NS_PER_US;
+}
+
+/*
  * What becomes of so many bytes, not TCP, that a host with this cap has sent, and that come by here: nothing waits, but they
  * are judged as if they did, in the host's virtual queue (police.h). What is lost was none of it.
  */
@@ -160,11 +176,10 @@ MP_INLINE enum mp_hold_verdict mp_police_datagram(struct mp_police *police, uint
 {
 	uint64_t held_bytes_per_s = mp_police_bytes_per_s(cap_bytes_per_s);
 	uint64_t takes_ns = mp_police_takes_ns(held_bytes_per_s, bytes, police->empty_ns, now_ns);
-	uint64_t queue_ns = mp_max_u64(police->datagrams_empty_ns, now_ns) - now_ns;
+	uint64_t queue_ns = mp_police_queue_ns(police, held_bytes_per_s, now_ns);
 	enum mp_hold_verdict verdict = mp_datagram_judge(&police->wait, queue_ns, takes_ns, ecn, now_ns);
 
-	if (verdict != MP_HOLD_LOSES)
-		police->datagrams_empty_ns = now_ns + queue_ns + takes_ns;
+	police->datagrams_empty_ns = now_ns + queue_ns + (verdict == MP_HOLD_LOSES ? 0 : takes_ns);
 	return verdict;
 }
 

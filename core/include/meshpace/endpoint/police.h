@@ -30,7 +30,8 @@
 /* A host's virtual queues. */
 struct mp_police {
 	uint64_t empty_ns;           /* when nothing will be in that of TCP */
-	uint64_t datagrams_empty_ns; /* likewise of all else */
+	uint64_t datagrams_empty_ns; /* likewise of all else, */
+	uint64_t datagrams_bytes_per_s; /* at this rate: at another it is as many bytes */
 	struct mp_wait wait;         /* of that */
 };
 
