@@ -86,6 +86,8 @@ static void test_ahead(void)
 	acknowledges(&down, 1000, 30 * ms, &acked);
 	acknowledges(&down, 4001, 31 * ms, &acked);
 	CHECK(mp_endpoint_has(&down, 4000, 32 * ms), "as of anybody");
+	acknowledges(&down, 0x60000000, 32 * ms, &acked);
+	CHECK(!acked.counts && mp_endpoint_has(&down, 4000, 32 * ms), "somebody else, who knows the ports, has guessed");
 	acknowledges(&down, 4002, 32 * ms, &acked);
 	CHECK(!acked.counts, "it does not fit");
 	CHECK(!mp_endpoint_has(&down, 4000, 32 * ms), "it may lack nothing");

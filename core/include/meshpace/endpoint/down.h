@@ -237,11 +237,11 @@ MP_INLINE enum mp_ack_verdict mp_endpoint_down_ack(struct mp_endpoint *endpoint,
  * An ACK from the mesh did not count. Who acknowledges what has not left yet says nothing of what it lacks: copies for it
  * would take air beyond its host's part. It does so in each round trip, to seem near; the longest is that of a sender that
  * waits for its time-outs. Who is honest does so where data went past unread, until the next is read: such as while
- * somebody had removed the filter.
+ * somebody had removed the filter. A number astray is nobody's who has the connection: who only knows its ports has guessed it.
  */
 MP_INLINE void mp_endpoint_down_unfit(struct mp_endpoint *endpoint, uint32_t ack, uint64_t now_ns)
 {
-	if (mp_progress_is_ahead(&endpoint->progress, endpoint->sent.max_end, ack))
+	if (mp_progress_is_ahead(&endpoint->progress, endpoint->sent.max_end, ack) && !mp_endpoint_strays(endpoint, ack))
 		endpoint->ahead_ns = now_ns + MP_UNANSWERED_NS;
 }
 
