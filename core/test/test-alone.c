@@ -181,6 +181,30 @@ static void who_is_guessed_flaps(uint32_t hops)
 	CHECK_NEAR(host[1].way[0].alone_bytes_per_s, knew_bytes_per_s, 0.001, 0);
 }
 
+/*
+ * Four who want all; the last is four hops away and shows another number of hops in nine steps of ten, as who sets the TTL of its
+ * packets can. What was learnt of it stays.
+ */
+static void who_shows_other_hops(uint32_t shown)
+{
+	double mean[HOSTS], sum[HOSTS] = { 0 };
+	uint32_t i, k;
+
+	begin();
+	for (i = 0; i < 4; i++) {
+		place(i, i < 3 ? 1 : 4, i < 3 ? one_hop : one_hop / 4);
+		wants[i] = ALL;
+	}
+	run(4, 60, mean);
+	for (k = 0; k < 1200; k++) {
+		host[3].hops = k % 10 < 9 ? shown : 4;
+		step(4, sum);
+	}
+	for (i = 0; i < 4; i++)
+		CHECK(sum[i] / 120 > 0.8 * truth[i] / 4 && sum[i] / 120 < 1.25 * truth[i] / 4, "%u hops, %u: %.0f of %.0f", shown,
+		      i, sum[i] / 120, truth[i] / 4);
+}
+
 /* One wants all, some want little, and many next to nothing: what is left is its own. */
 static void beside_many_small_ones(uint32_t cameras, double camera, uint32_t sensors, double least)
 {
@@ -368,6 +392,8 @@ int main(int argc, char **argv)
 	who_flaps(4, 2, false, one_hop / 4);
 	who_flaps(4, 1, false, one_hop);
 	who_flaps(1, 4, false, one_hop / 4);
+	who_shows_other_hops(1);
+	who_shows_other_hops(2);
 	who_is_guessed_flaps(2);
 	who_is_guessed_flaps(3);
 	beside_many_small_ones(1, 0.02, 20, 0.85);

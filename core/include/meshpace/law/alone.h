@@ -70,7 +70,7 @@ MP_INLINE uint64_t mp_alone_one_hop(const struct mp_air_host *host, uint32_t n)
 MP_INLINE void mp_alone_change_hops(struct mp_air_way *way, uint64_t before, uint64_t hops)
 {
 	uint64_t bytes_per_s = way->alone_bytes_per_s;
-	bool guessed = way->unsure_q16 > MP_ALONE_UNKNOWN_Q16 / 2;
+	bool guessed = way->unsure_q16 > MP_ALONE_UNKNOWN_Q16 / 2 && before != way->known_hops;
 
 	if (!bytes_per_s || hops == before)
 		return;
