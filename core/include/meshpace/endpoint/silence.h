@@ -15,9 +15,8 @@
  *         what waits would take it for lost. The next stretch begins after as long without: in between what waits leaves,
  *         and who is busy has half of the time whoever else begins something.
  *   how   In any ten seconds, the time over which a part is promised, it costs a tenth of that at most: half of it may be
- *   often saved (MP_SILENCE_SAVED_NS), the other half is earned meanwhile, a twentieth of the time. Where hosts that are not
- *         busy use more of the air than that, as much is earned as they use (mp_airtime_earn). Who asks often, as
- *         idle telephones do or a liar, gets no more by that.
+ *   often saved (MP_SILENCE_SAVED_NS), the other half is earned meanwhile, a twentieth of the time (mp_airtime_earn). Who asks
+ *         often, as idle telephones do or a liar, gets no more by that.
  */
 #ifndef MESHPACE_SILENCE_H
 #define MESHPACE_SILENCE_H

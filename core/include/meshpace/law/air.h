@@ -16,8 +16,8 @@
  */
 #define MP_AIR_PRESENT 30u
 #define MP_AIR_STALLED 10u       /* after which its sender waits for the first of these */
-#define MP_AIR_NEW 20u           /* steps of a newcomer, whose demand shows only when its slow start is over, */
-#define MP_AIR_BEGINS_BYTES 1500u /* and who has had more than that: what fits one packet is all there is of many a report */
+#define MP_AIR_NEW 20u           /* steps of a newcomer, whose demand shows only when its slow start is over: */
+#define MP_AIR_GROWS 4u          /* it doubles each round trip, and two of them are a step */
 #define MP_AIR_ALL_Q16 (1u << 20) /* a demand without bound, 16 */
 #define MP_AIR_SPARE_Q16 3277u   /* .05, beside twice what is used: who uses nothing can begin, */
 #define MP_AIR_SPARE_PARTS 8u    /* but all who use nothing have no more than an eighth of the air */
@@ -49,7 +49,6 @@ struct mp_air_way {
 	uint64_t before_bytes;      /* delivered at the previous step */
 	uint64_t before_again;      /* again_packets then */
 	uint64_t before_excess;     /* excess_bytes then */
-	uint64_t came_bytes;        /* delivered before it came */
 	uint64_t rate_bytes_per_s;  /* r, smoothed */
 	uint64_t latest_bytes_per_s; /* in the latest step */
 	uint64_t excess_bytes_per_s; /* a, smoothed likewise */
@@ -170,8 +169,6 @@ MP_INLINE void mp_air_progress(struct mp_air_way *way, uint64_t elapsed_us)
 	way->whole = way->again_packets > way->before_again ? 0
 		     : comes ? MP_AIR_PRESENT : (uint32_t)mp_min_u64((uint64_t)way->whole + steps, 0xffffffffu);
 	way->before_again = way->again_packets;
-	if (comes)
-		way->came_bytes = before_bytes;
 	way->latest_bytes_per_s = bytes_per_s;
 	way->rate_bytes_per_s = comes ? 0 : mp_air_mean(way->rate_bytes_per_s, bytes_per_s, way->age, steps);
 	way->excess_bytes_per_s = mp_air_smoothed(way->excess_bytes_per_s, excess_bytes_per_s, steps);
@@ -232,8 +229,8 @@ MP_INLINE bool mp_air_has_more(const struct mp_air *air, const struct mp_air_hos
 }
 
 /*
- * What a way wants of the air that does not want all: twice what it uses, over the latest second or since the latest step,
- * for a page's beginning is over before a mean shows it; and a little to spare.
+ * What a way wants of the air that does not want all: what it uses, over the latest second or since the latest step, for a page's
+ * beginning is over before a mean shows it; and a little to spare. Of whom nothing is under way uses nothing now.
  */
 MP_INLINE uint64_t mp_air_modest_q16(const struct mp_air *air, const struct mp_air_way *way, uint64_t used_q16)
 {
@@ -241,8 +238,11 @@ MP_INLINE uint64_t mp_air_modest_q16(const struct mp_air *air, const struct mp_a
 							   : way->latest_bytes_per_s;
 	uint64_t latest_q16 = way->alone_bytes_per_s ? (latest_bytes_per_s << 16) / way->alone_bytes_per_s : 0;
 	uint64_t spare_q16 = mp_min_u64(MP_ONE_Q16 / MP_AIR_SPARE_PARTS / mp_max_u64(air->present, 1), MP_AIR_SPARE_Q16);
+	uint64_t grows = way->age < MP_AIR_NEW ? MP_AIR_GROWS : 1;
 
-	return mp_min_u64(2 * mp_max_u64(used_q16, latest_q16) + spare_q16, MP_AIR_ALL_Q16);
+	if (!way->flows)
+		used_q16 = 0;
+	return mp_min_u64(grows * mp_max_u64(used_q16, latest_q16) + spare_q16, MP_AIR_ALL_Q16);
 }
 
 /* What a way of a host's uses and wants of the air; returns whether it wants all that it can get. */
@@ -252,14 +252,10 @@ MP_INLINE bool mp_air_demand(const struct mp_air *air, const struct mp_air_host 
 	uint64_t used_q16 = mp_min_u64(carried_q16, MP_AIR_ALL_Q16);
 	bool wants = way->present && way->wanting_flows && way->quiet < MP_AIR_STALLED &&
 		     mp_air_has_more(air, host, way, used_q16);
-	bool begins = way->present && way->flows && way->age < MP_AIR_NEW &&
-		      way->delivered_bytes > way->came_bytes + MP_AIR_BEGINS_BYTES;
 
 	way->wants = wants;
 	way->used_q16 = (uint32_t)used_q16;
-	way->demand_q16 = way->present ? (uint32_t)mp_air_modest_q16(air, way, used_q16) : 0;
-	if (wants || begins)
-		way->demand_q16 = MP_AIR_ALL_Q16;
+	way->demand_q16 = wants ? MP_AIR_ALL_Q16 : way->present ? (uint32_t)mp_air_modest_q16(air, way, used_q16) : 0;
 	return wants;
 }
 

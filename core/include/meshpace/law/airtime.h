@@ -236,12 +236,12 @@ MP_INLINE uint32_t mp_airtime_hold(const struct mp_air *air, struct mp_air_host 
 	return held;
 }
 
-/* Of the time, at least, silence is earned: half of a tenth (endpoint/silence.h). */
+/* Of the time silence is earned: half of a tenth (endpoint/silence.h). */
 #define MP_AIRTIME_SILENCE_Q16 (MP_ONE_Q16 / 20)
 
 /*
- * Of silence (endpoint/silence.h) so much is earned as hosts use of the air that are not busy, or a twentieth of the time;
- * but with it they have no more than their parts, and who begins counts as one of them, whether it is counted yet or not.
+ * Of silence (endpoint/silence.h) a twentieth of the time is earned; but with it hosts that are not busy have no more than their
+ * parts, and who begins counts as one of them, whether it is counted yet or not.
  */
 MP_INLINE void mp_airtime_earn(struct mp_air *air, const struct mp_air_host *host, uint32_t n)
 {
@@ -260,8 +260,7 @@ MP_INLINE void mp_airtime_earn(struct mp_air *air, const struct mp_air_host *hos
 	}
 	others_q16 = mp_max_u64(air->weights_q16, busy_q16 + MP_ONE_Q16) - busy_q16;
 	others_q16 = (others_q16 << 16) / (busy_q16 + others_q16);
-	others_q16 = mp_max_u64(others_q16, used_q16) - used_q16;
-	others_q16 = mp_min_u64(others_q16, mp_max_u64(used_q16, MP_AIRTIME_SILENCE_Q16));
+	others_q16 = mp_min_u64(mp_max_u64(others_q16, used_q16) - used_q16, MP_AIRTIME_SILENCE_Q16);
 	air->silence_ns += air->steps * MP_AIR_STEP_NS * others_q16 >> 16;
 }
 
