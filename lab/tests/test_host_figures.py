@@ -125,6 +125,20 @@ def test_a_system_without_any_page_is_left_out(log: bool) -> None:
     assert "off" not in _lines(axis)
 
 
+def test_what_a_name_holds_is_no_formula() -> None:
+    """Else two dollars in it would end all that was run in a traceback; and where formulas are off,
+    powers along an axis have to be read without them."""
+    name = "pays 5$, gets 6_$"
+    outcome = _outcome({name: _loads(0.2, 30.0), "even": _loads(1.0, 2.0)})
+    figure = _figure(outcome, kind="distribution", log=True)
+    figure.canvas.draw()
+    (axis,) = figure.axes
+    assert name in [text.get_text() for text in axis.get_legend().get_texts()]
+    labels = [text.get_text() for text in axis.get_xticklabels()]
+    assert {"1", "10"} <= set(labels)
+    assert not any("$" in label for label in labels)
+
+
 def _interval_lines(figure: Any) -> list[bool]:
     """Of each bar of a figure whether a line shows its interval."""
     bars = [c for axis in figure.axes for c in axis.containers if hasattr(c, "errorbar")]

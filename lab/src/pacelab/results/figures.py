@@ -42,6 +42,8 @@ mpl.rcParams.update(
         "grid.color": "#dddddd",
         "legend.frameon": False,
         "figure.dpi": 110,
+        # Names are shown as they stand: two dollars in one are no formula.
+        "text.parse_math": False,
     }
 )
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib.ticker import LogFormatter
 
 from pacelab.results.felt import load_times_s
 from pacelab.results.guarantee import SHORT_S, Field, field_of
@@ -140,7 +141,17 @@ def distribution_panel(
     axis.set_ylim(0, 102)
     if picture["log"]:
         axis.set_xscale("log")
+        axis.xaxis.set_major_formatter(_Decades())
+        axis.xaxis.set_minor_formatter(_Decades())
     axis.set_xlabel("time from asking for a page until all of it is there, s")
+
+
+class _Decades(LogFormatter):
+    """Numbers along an axis in decades as digits: matplotlib writes powers as formulas, which are
+    not read as such (figures.py)."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        return f"{x:g}" if super().__call__(x, pos) else ""
 
 
 _NOTE: Table = {"ha": "right", "va": "bottom", "fontsize": 8, "color": "#666666"}
