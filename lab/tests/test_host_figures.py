@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Pictures of hosts and persons: what is drawn is what was measured, and says what it is."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,21 @@ def test_goodput_over_time_beside_each_hosts_part() -> None:
     legend = [text.get_text() for text in figure.legends[0].get_texts()]
     assert legend == ["N1 gets", "N2 gets", "its 1/n part of what it gets alone"]
     assert "2 runs" in axes[0].get_xlabel()
+
+
+@pytest.mark.parametrize("duration_s", [0.5, 1.5, 2.0, 3.01])
+def test_goodput_over_so_short_a_time(duration_s: float) -> None:
+    """Else a run shorter than what is meant over would end in a traceback, and one whose last
+    second is cut would end in a fall that nobody had."""
+    count = math.ceil(duration_s)
+    bins = [1e6] * int(duration_s) + [0.0] * (count - int(duration_s))
+    made = scenario([flow("FTP 1", "N1")], "N1")
+    result = {"scenario": made, "runs": [run([bins], duration_s=duration_s)]}
+    for kind in ("over-time", "time"):
+        (axis,) = _figure(_outcome({"off": result}), kind=kind).axes
+        (line,) = [own for label, own in _lines(axis).items() if label in ("N1 gets", "FTP 1")]
+        assert line.get_ydata()[1:-1] == pytest.approx([8000.0] * (int(duration_s) - 2))
+        assert len(line.get_ydata()) == int(duration_s)
 
 
 def test_words_of_events_stand_beside_each_other() -> None:

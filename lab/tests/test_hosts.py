@@ -30,6 +30,15 @@ def test_a_hosts_series_is_the_sum_of_all_that_is_its_own() -> None:
     assert hosts["N2"].bytes.tolist() == [7, 7, 7]
 
 
+def test_the_bin_that_the_end_cuts_is_none_of_a_hosts() -> None:
+    """Else a host would seem to get next to nothing in a second of which there was a hundredth."""
+    web = person("Ann", "N1", 4, delivered_bytes=[1, 0, 4, 0])
+    made = run([[10, 10, 10, 1]], [web], duration_s=3.01)
+    host = host_series(scenario([flow("a", "N1")], "N1"), made)["N1"]  # type: ignore[arg-type]
+    assert host.bytes.tolist() == [11, 10, 14]
+    assert _flags(host.bulk) == "111"
+
+
 @pytest.mark.parametrize(
     ("own", "outages", "active", "bulk"),
     [

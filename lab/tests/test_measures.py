@@ -15,7 +15,8 @@ def _run(bins: list[list[float]], p95: float | None = None) -> Table:
         {"name": f"FTP {i}", "delivered_bytes": own, "rtt_ms": rtt}
         for i, own in enumerate(bins, start=1)
     ]
-    return {"warmup_s": 2.0, "bin_s": 1.0, "flows": flows}
+    times = {"duration_s": float(len(bins[0])), "warmup_s": 2.0, "bin_s": 1.0}
+    return {**times, "flows": flows}
 
 
 def _point(runs: list[Table], **scenario: Any) -> Table:
@@ -57,6 +58,22 @@ def test_what_has_recovered() -> None:
     assert recovered(alone, whole, flows=idle) == pytest.approx(0.8)
     assert recovered(alone, _run([first[:22]]), outages=[outage]) is None  # too short to tell
     assert recovered(alone, whole) is None
+
+
+def test_the_second_that_the_end_cuts_does_not_count() -> None:
+    """Else it would stand for a whole one in which next to nothing came: a silence, a fall."""
+    run = _run([[9.0] * 2 + [100.0] * 10 + [0.0] * 2 + [0.0]]) | {"duration_s": 14.01}
+    for name, mean in (("stall", 2.0), ("least_share", 1.0)):
+        found = measured(name, _point([run]))
+        assert found is not None
+        assert found["mean"] == mean
+    narrowed = measured("goodput", _point([run]), Selection(flows=["FTP 1"]))
+    assert narrowed is not None
+    assert narrowed["mean"] == pytest.approx(1000 * 8 / 1e3 / 12)
+    # An interruption after which ten seconds are left but for a part of the last.
+    outage = {"node": "RL1", "at_s": 5.0, "for_s": 3.0}
+    run = _run([[100.0] * 22 + [50.0]]) | {"duration_s": 22.5}
+    assert measured("recovered", _point([run], outages=[outage])) is None
 
 
 def test_pings_are_measured_over_all_of_them() -> None:

@@ -163,8 +163,9 @@ def test_scenarios_share_the_run_of_a_transfer_alone(
 
 def test_a_transfer_alone_has_one_figure(write: Callable[[str], str]) -> None:
     """Else a host would be held against the beginning of a transfer, or against another time."""
-    scenario = _steady(write, duration_s=25.0)
+    scenario = _steady(write, duration_s=25.2)
     run = {
+        "duration_s": 40.0,
         "bin_s": 0.5,
         "flows": [{"delivered_bytes": [100] * 20 + [700] * 30 + [900] * 30}],
         "people": [],

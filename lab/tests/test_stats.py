@@ -16,6 +16,12 @@ def test_interval_is_students() -> None:
     assert interval["ci95"] == pytest.approx(2.776445 * math.sqrt(2.5) / math.sqrt(5), rel=1e-6)
 
 
+def test_bins_that_an_end_cuts_are_not_whole() -> None:
+    """Else a hundredth of a second would count as one in which next to nothing came."""
+    assert [stats.whole_bins(d, 1.0) for d in (26.0, 26.01, 0.5)] == [26, 26, 0]
+    assert stats.whole_bins(0.3, 0.1) == 3
+
+
 def test_interval_covers_the_mean_in_95_of_100() -> None:
     """Else the intervals would promise too much or too little."""
     random = np.random.default_rng(1)

@@ -21,7 +21,7 @@ from pacelab.results.host_figures import (
     title_pad,
 )
 from pacelab.results.measures import MEASURES, Selection, measured
-from pacelab.results.stats import Interval
+from pacelab.results.stats import Interval, whole_bins
 from pacelab.scenario.schema import Table
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart.
@@ -171,8 +171,9 @@ def _distribution_panel(
 def _goodput_over_time(axis: Any, result: Table) -> None:
     """Goodput of each flow over time, the first run's, as the papers show it."""
     run = result["runs"][0]
+    whole = whole_bins(run["duration_s"], run["bin_s"])
     for i, flow in enumerate(run["flows"]):
-        series = _smooth([b * 8 / 1e3 / run["bin_s"] for b in flow["delivered_bytes"]])
+        series = _smooth([b * 8 / 1e3 / run["bin_s"] for b in flow["delivered_bytes"][:whole]])
         times = [(k + 0.5) * run["bin_s"] for k in range(len(series))]
         axis.plot(times, series, color=COLOURS[i % len(COLOURS)], label=flow["name"])
     axis.axvline(run["warmup_s"], color="#999999", linestyle=":", linewidth=1)

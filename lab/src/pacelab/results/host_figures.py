@@ -26,8 +26,13 @@ PART_LABEL = "its 1/n part of what it gets alone"
 
 def _smoothed_kbps(series: Bins, there: Flags, width: float) -> Bins:
     """Means over 3 s around each bin, kbit/s, of those bins that are there; nan where none is."""
+    if not len(series):
+        return np.zeros(0)
     ones = np.ones(max(round(SHORT_S / width), 1))
-    sums, counts = (np.convolve(own, ones, "same") for own in (series * there, there * 1.0))
+    first = (len(ones) - 1) // 2  # a run may be shorter than what is meant over
+    sums, counts = (
+        np.convolve(own, ones)[first : first + len(own)] for own in (series * there, there * 1.0)
+    )
     kbps = sums * 8 / 1e3 / width / np.maximum(np.round(counts), 1)
     return np.where(there, kbps, np.nan)
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacelab.results.runs import Person, Run, RunFlow
+from pacelab.results.stats import whole_bins
 from pacelab.scenario.schema import Table
 
 Bins = NDArray[np.float64]
@@ -171,10 +172,11 @@ def _throughout(spans: Sequence[Span], count: int, width: float) -> Flags:
 
 
 def bins_of(run: Run) -> int:
-    """How many bins all series of a run have."""
+    """How many whole bins all series of a run have."""
     series = [flow["delivered_bytes"] for flow in run["flows"]]
     series += [person["delivered_bytes"] for person in run.get("people", [])]
-    return min(map(len, series), default=0)
+    whole = whole_bins(run["duration_s"], run["bin_s"])
+    return min([whole, *map(len, series)]) if series else 0
 
 
 def host_series(scenario: Table, run: Run) -> dict[str, Host]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from pacelab.results.host_measures import HOST_MEASURES, HostMeasure, host_values
 from pacelab.results.runs import Count, Quantile, Rtt, Run
-from pacelab.results.stats import Interval, interval, jain, windows
+from pacelab.results.stats import Interval, interval, jain, whole_bins, windows
 from pacelab.results.summary import STARVED_SHARE, WINDOW_S
 from pacelab.scenario.schema import Table
 
@@ -81,9 +81,10 @@ def _there(flow: Table, begin_s: float, end_s: float) -> bool:
 
 
 def _bins(scenario: Table, run: Run, selection: Selection) -> list[list[float]]:
-    """What each chosen flow gets in each bin after the warm-up that the selection leaves."""
+    """What each chosen flow gets in each whole bin after the warm-up that the selection leaves."""
     width = run["bin_s"]
-    count = min((len(flow["delivered_bytes"]) for flow in run["flows"]), default=0)
+    series = [flow["delivered_bytes"] for flow in run["flows"]]
+    count = min([whole_bins(run["duration_s"], width), *map(len, series)])
     kept = [
         k
         for k in range(math.ceil(run["warmup_s"] / width - 1e-9), count)
@@ -91,7 +92,7 @@ def _bins(scenario: Table, run: Run, selection: Selection) -> list[list[float]]:
         or {f["name"] for f in scenario["flows"] if _there(f, k * width, (k + 1) * width)}
         == set(selection.alone)
     ]
-    return [[run["flows"][i]["delivered_bytes"][k] for k in kept] for i in _chosen(run, selection)]
+    return [[series[i][k] for k in kept] for i in _chosen(run, selection)]
 
 
 def _of_runs(
@@ -244,7 +245,8 @@ def _between(run: Run, selection: Selection, begin_s: float, end_s: float) -> fl
     width = run["bin_s"]
     bins = range(math.ceil(begin_s / width - 1e-9), math.floor(end_s / width + 1e-9))
     flows = [run["flows"][i]["delivered_bytes"] for i in _chosen(run, selection)]
-    if not bins or any(bins.stop > len(flow) for flow in flows):
+    count = min([whole_bins(run["duration_s"], width), *map(len, flows)])
+    if not bins or bins.stop > count:
         return None
     return float(sum(flow[k] for flow in flows for k in bins) / (len(bins) * width))
 

@@ -17,6 +17,7 @@ import numpy as np
 from pacelab.results.guarantee import WINDOW_S
 from pacelab.results.hosts import BULK, Host, host_series, hosts_of
 from pacelab.results.runs import Run
+from pacelab.results.stats import whole_bins
 from pacelab.scenario.flows import Flow, Tcp
 from pacelab.scenario.gateway import Gateway, Map
 from pacelab.scenario.models import Scenario
@@ -140,7 +141,7 @@ def solo_series(scenario: Scenario, host: str, runs: Sequence[Run]) -> list[Tabl
     found = []
     for own, run in zip(series, runs, strict=True):
         mean = float(own.bytes[math.ceil(GROWS_S / run["bin_s"] - 1e-9) :].mean())
-        bins = math.ceil(scenario.duration_s / run["bin_s"])
+        bins = whole_bins(scenario.duration_s, run["bin_s"])
         found.append(_kept(Host(np.full(bins, mean), own.active, np.ones(bins, bool))))
     return found
 

@@ -40,6 +40,12 @@ def jain(shares: Sequence[float]) -> float:
     return sum(shares) ** 2 / (len(shares) * squares) if squares else 1.0
 
 
+def whole_bins(duration_s: float, bin_s: float) -> int:
+    """How many bins lie wholly in a run; the last may be cut by its end, and is then no figure of a
+    whole one."""
+    return math.floor(duration_s / bin_s + 1e-9)
+
+
 def bins_after_warmup(bins: Sequence[float], bin_s: float, warmup_s: float) -> list[float]:
     """The bins that lie wholly after the warm-up."""
     return list(bins[math.ceil(warmup_s / bin_s - 1e-9) :])

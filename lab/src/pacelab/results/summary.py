@@ -3,19 +3,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pacelab import __version__
 from pacelab.results.pings import scenario_pings
-from pacelab.results.runs import COUNTS, Drops, Run
+from pacelab.results.runs import COUNTS, Drops, Person, Run, RunFlow
 from pacelab.results.stats import (
     Interval,
     batch_means,
     bins_after_warmup,
     interval,
     jain,
+    whole_bins,
     windows,
 )
 from pacelab.results.transfers import flow_transfers, scenario_transfers
@@ -43,17 +43,16 @@ def together_kbps(run: Run) -> float:
 
 
 def _people_bins(run: Run) -> list[list[float]]:
+    """What each person gets in each bin after the warm-up, with the last, be it cut."""
     return [
         bins_after_warmup(person["delivered_bytes"], run["bin_s"], run["warmup_s"])
         for person in run.get("people", [])
     ]
 
 
-def _bins(run: Run) -> list[list[float]]:
-    return [
-        bins_after_warmup(flow["delivered_bytes"], run["bin_s"], run["warmup_s"])
-        for flow in run["flows"]
-    ]
+def _whole_bins(run: Run, of: Sequence[RunFlow | Person]) -> list[list[float]]:
+    """What flows or persons get in each whole bin after the warm-up."""
+    return _bins_within(run, of, (run["warmup_s"], run["duration_s"]))
 
 
 def shared_period_s(scenario: Scenario) -> tuple[float, float]:
@@ -70,22 +69,30 @@ def _shared_s(scenario: Table) -> tuple[float, float]:
 
 def _shared_bins(run: Run, period_s: tuple[float, float]) -> list[list[float]]:
     """What each flow gets in each bin that lies wholly within a period."""
-    last = math.floor(period_s[1] / run["bin_s"] + 1e-9)
+    return _bins_within(run, run["flows"], period_s)
+
+
+def _bins_within(
+    run: Run, of: Sequence[RunFlow | Person], period_s: tuple[float, float]
+) -> list[list[float]]:
+    last = whole_bins(period_s[1], run["bin_s"])
     return [
-        bins_after_warmup(flow["delivered_bytes"][:last], run["bin_s"], period_s[0])
-        for flow in run["flows"]
+        bins_after_warmup(one["delivered_bytes"][:last], run["bin_s"], period_s[0]) for one in of
     ]
 
 
 def _goodput_interval(runs: Sequence[Run], flow: int) -> Interval:
     """Of a flow: over replications, or over batches when there is one run."""
-    return _over_runs([goodput_kbps(run, flow) for run in runs], runs[0], [_bins(runs[0])[flow]])
+    first = runs[0]
+    series = _whole_bins(first, [first["flows"][flow]])
+    return _over_runs([goodput_kbps(run, flow) for run in runs], first, series)
 
 
 def _aggregate(runs: Sequence[Run]) -> Interval:
     """Of all flows and persons together, as of one flow."""
-    series = [*_bins(runs[0]), *_people_bins(runs[0])]
-    return _over_runs([together_kbps(run) for run in runs], runs[0], series)
+    first = runs[0]
+    series = _whole_bins(first, [*first["flows"], *first.get("people", [])])
+    return _over_runs([together_kbps(run) for run in runs], first, series)
 
 
 def _over_runs(values: list[float], first: Run, series: Sequence[Sequence[float]]) -> Interval:
