@@ -54,6 +54,17 @@ def test_persons_without_any_flow(persons_only: Table, tmp_path: Path) -> None:
     assert (tmp_path / "people" / "people.png").exists()
 
 
+def test_a_sum_says_that_people_are_in_it(persons_only: Table) -> None:
+    """Else a reader would miss in the sum of flows what people got, or take it for a fault."""
+    own: Table = {"hops": 2, "law": "off", "goodput_kbps": {"mean": 4.0, "ci95": None}}
+    counts: Table = {"retransmits": 0.0, "timeouts": 0.0, "rtt_ms": None}
+    two = [{"name": name, "from": "B", "to": "A", **own, **counts} for name in ("one", "two")]
+    result = persons_only | {"flows": two}
+    assert "\nall, with people  " in tables.result_table(result)
+    nobody = [run | {"people": []} for run in result["runs"]]
+    assert "\nall  " in tables.result_table(result | {"runs": nobody})
+
+
 def test_one_run_has_the_interval_of_its_batches(no_flows: Scenario) -> None:
     """Else one long run of persons would have none, unlike one of flows."""
     one = _run(1)

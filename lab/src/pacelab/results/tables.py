@@ -57,7 +57,9 @@ def result_table(result: Table) -> str:
     ]
     if len(rows) > 1:
         total = with_interval(result["aggregate_kbps"])
-        rows.append(["all", "", "", "", total, "", "", ""])
+        # Flows alone do not make up the sum where there are people.
+        who = "all, with people" if result["runs"][0].get("people") else "all"
+        rows.append([who, "", "", "", total, "", "", ""])
     seeds = len(result["seeds"])
     fairness = (
         f"Jain {with_interval(result['jain'], 3)} over the run, "
