@@ -45,6 +45,11 @@ BAD = {
         "person.0.pause_at_s",
         "before he leaves",
     ),
+    "whose pause comes after the end of a longer stay": (
+        f"{PERSON}pause_s = 9\npause_at_s = 110\nstop_s = 150\n",
+        "person.0.pause_at_s",
+        "or the end",
+    ),
     "opaque in part": (f'{PERSON}opaque = "third"\n', "person.0.opaque", "half"),
     "of no name": (f'{PERSON}name = " "\n', "person.0.name", "give a name"),
     "two of a name": (f'{PERSON}name = "x"\n' * 2, "person.1.name", "another name"),

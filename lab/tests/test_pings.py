@@ -40,6 +40,21 @@ BAD = {
         "flow.0.idle_at_s",
         "give less",
     ),
+    "an idle time before the flow": (
+        f"{FLOW}start_s = 9.0\nidle_at_s = 8.0\nidle_s = 5.0\n",
+        "flow.0.idle_at_s",
+        "give more",
+    ),
+    "an idle time after the flow": (
+        f"{FLOW}stop_s = 9.0\nidle_at_s = 9.0\nidle_s = 5.0\n",
+        "flow.0.idle_at_s",
+        "give less",
+    ),
+    "an idle time after the end of a longer flow": (
+        f"{FLOW}stop_s = 120.0\nidle_at_s = 110.0\nidle_s = 5.0\n",
+        "flow.0.idle_at_s",
+        "give less",
+    ),
     "idle datagrams": (
         f'{FLOW}traffic = "cbr"\nrate_kbps = 9.0\nidle_s = 1.0\n',
         "flow.0.idle_s",

@@ -110,10 +110,14 @@ def _check_receiver(flow: Flow, where: Where) -> None:
 
 
 def _check_idle(flow: Flow, duration_s: float, where: Where) -> None:
-    """That an idle time of a flow has a length, and begins before the end."""
+    """That an idle time of a flow has a length, and begins while the flow is there."""
     if flow.idle_at_s and not flow.idle_s:
         raise where.at("idle_s").error("is missing; give how long the application is idle")
-    if flow.idle_s and flow.idle_at_s >= duration_s:
+    if flow.idle_s and flow.idle_at_s < flow.start_s:
         raise where.at("idle_at_s").error(
-            f"{flow.idle_at_s:g} is not before the end at {duration_s:g}; give less"
+            f"{flow.idle_at_s:g} is before start_s {flow.start_s:g}; give more"
+        )
+    if flow.idle_s and flow.idle_at_s >= min(flow.stop_s or duration_s, duration_s):
+        raise where.at("idle_at_s").error(
+            f"{flow.idle_at_s:g} is not before the flow stops, or the end; give less"
         )

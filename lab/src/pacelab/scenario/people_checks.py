@@ -120,7 +120,7 @@ def _check_times(person: ResolvedPerson, duration_s: float, where: Where) -> Non
         raise where.at("pause_at_s").error(
             f"{person.pause_at_s:g} is not after start_s {person.start_s:g}; give more"
         )
-    if person.pause_s and person.pause_at_s >= (person.stop_s or duration_s):
+    if person.pause_s and person.pause_at_s >= min(person.stop_s or duration_s, duration_s):
         raise where.at("pause_at_s").error(
             f"{person.pause_at_s:g} is not before he leaves, or the end; give less"
         )
