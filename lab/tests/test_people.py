@@ -21,6 +21,7 @@ BAD = {
     "nobody and nothing": ('title = "x"', "flow", "[[person]]"),
     "nowhere": (PERSON.replace('"A"', '"RL9"'), "person.0.node", 'mean "RL'),
     "at a wired host": (PERSON.replace('"A"', '"B"'), "person.0.node", "unknown mesh node"),
+    "at a gateway": (PERSON.replace('"A"', '"IG"'), "person.0.node", "give another node"),
     "without a place": ('[[person]]\ndoes = ["web"]\n', "person.0.node", "is missing"),
     "who does nothing": (PERSON.replace('["web"]', "[]"), "person.0.does", "at least"),
     "who does what nobody knows": (
@@ -76,6 +77,11 @@ BAD = {
         "[evening]\npersons = 3\n",
         "evening.persons",
         "give nodes",
+    ),
+    "an evening to which nobody comes": (
+        "duration_s = 20\n[evening]\npersons = 3\narrivals_per_min = 0.01\n",
+        "evening.arrivals_per_min",
+        "give more, or a longer duration_s",
     ),
     "an evening without arrivals": (
         "[evening]\npersons = 3\narrivals_per_min = 0\n",

@@ -31,19 +31,22 @@ def completed_people(
 
     ``hosts`` are the wired hosts that flows and pings name.
     """
-    names = {node.name for node in nodes}
     places = [node.name for node in nodes if not node.gateway]
     if file.evening.persons and not places:
         raise where.at("evening", "persons").error("the mesh has no node but gateways; give nodes")
     seed = file.evening.seed or file.mesh.topology_seed
     guests = evening_people(file.evening, places, file.duration_s, seed)
+    if file.evening.persons and not guests:
+        raise where.at("evening", "arrivals_per_min").error(
+            f"nobody comes before the end at {file.duration_s:g}; give more, or a longer duration_s"
+        )
     taken = hosts | {person.host for person in file.person}
     own_hosts = (f"B{i}" for i in count(1) if f"B{i}" not in taken)
     people: list[ResolvedPerson] = []
     for i, stated in enumerate([*file.person, *guests]):
         here = where.at("person", str(i)) if i < len(file.person) else where.at("evening")
         person = _completed(stated, i, file, own_hosts)
-        _check_place(person, names, here)
+        _check_place(person, nodes, here)
         _check_times(person, file.duration_s, here)
         _check_activities(person, here)
         _check_tcp(person, here)
@@ -92,10 +95,15 @@ def _tcp_defaults() -> dict[str, object]:
     return {key: of.default for key, of in Tcp.model_fields.items()} | TCP_DEFAULTS
 
 
-def _check_place(person: ResolvedPerson, nodes: set[str], where: Where) -> None:
-    if person.node not in nodes:
-        remedy = nearest(person.node, nodes)
+def _check_place(person: ResolvedPerson, nodes: Sequence[Node], where: Where) -> None:
+    gateways = {node.name: node.gateway for node in nodes}
+    if person.node not in gateways:
+        remedy = nearest(person.node, gateways)
         raise where.at("node").error(f'unknown mesh node "{person.node}"; {remedy}')
+    if gateways[person.node]:
+        raise where.at("node").error(
+            f'"{person.node}" is a gateway, where nothing is measured; give another node'
+        )
     if not WIRED_HOST.fullmatch(person.host):
         raise where.at("host").error(f'"{person.host}" is no wired host; give B, B1, B2, ...')
 
