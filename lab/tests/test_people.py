@@ -53,6 +53,11 @@ BAD = {
     ),
     "opaque in part": (f'{PERSON}opaque = "third"\n', "person.0.opaque", "half"),
     "of no name": (f'{PERSON}name = " "\n', "person.0.name", "give a name"),
+    "of a name that no picture can hold": (
+        f'{PERSON}name = "\\u0001"\n',
+        "person.0.name",
+        "control character",
+    ),
     "two of a name": (f'{PERSON}name = "x"\n' * 2, "person.1.name", "another name"),
     "with thinned ACKs": (f'{PERSON}delayed_ack = "thinning"\n', "person.0.delayed_ack", "whole"),
     "with a key of flows": (f'{PERSON}traffic = "ftp"\n', "person.0.traffic", "unknown key"),

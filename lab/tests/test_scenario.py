@@ -39,6 +39,23 @@ BAD = {
         "radio.cts_when_idle",
         "cts_ignores_nav",
     ),
+    "a name that no picture can hold": (
+        FLOW + 'name = "bell \\u0007"\n',
+        "flow.0.name",
+        r"control character, '\x07'; remove it",
+    ),
+    "a name of two lines": (FLOW + 'name = "one\\ntwo"\n', "flow.0.name", "remove it"),
+    "a name that no XML has": (FLOW + 'name = "\\uFFFF"\n', "flow.0.name", "remove it"),
+    "a node that no picture can hold": (
+        FLOW.replace('"A"', '"\\u001B"'),
+        "flow.0.to",
+        "control character",
+    ),
+    "a title that no picture can hold": (
+        'title = "\\u0000"\n' + FLOW,
+        "title",
+        "control character",
+    ),
     "unknown key": (f"[radio]\ntx_rnge_m = 3.0\n{FLOW}", "radio.tx_rnge_m", 'mean "tx_range_m"?'),
     "unknown section": (f"[radoi]\nx = 1\n{FLOW}", "radoi", 'mean "radio"?'),
     "wrong type": (f'[mesh]\nhops = "many"\n{FLOW}', "mesh.hops", "give a whole number"),

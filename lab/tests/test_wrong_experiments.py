@@ -102,6 +102,15 @@ def test_wrong_heads(
     assert error.count("\n") == 1
 
 
+def test_a_system_that_no_picture_can_hold(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Else its pictures would be no XML, after all runs."""
+    own.write_text(OWN.replace('"NewReno"', r'"New\u001BReno"'))
+    assert cli.main(["reproduce", "own"]) == cli.USAGE
+    error = capsys.readouterr().err
+    assert "experiment.system.0.name: has a control character" in error
+    assert error.count("\n") == 1
+
+
 def test_two_files_of_one_id(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Else the one that sorts later is run in place of the other."""
     own.with_name("copy.toml").write_text(OWN)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from pacelab.results.measures import MEASURES
-from pacelab.scenario.schema import Model, Name, Table, word_of
+from pacelab.scenario.schema import Caption, Model, Name, Table, Words, word_of
 
 Kind = Literal["sweep", "flows", "time", "links", "over-time", "distribution"]
 Measured = Annotated[str, word_of(*MEASURES)]
@@ -84,7 +84,7 @@ class Picture(Model):
     """A picture of what came out."""
 
     id: Name
-    title: str = ""
+    title: Caption = ""
     kind: Kind | None = None
     measure: Measured = "goodput"
     systems: list[str] | None = None
@@ -97,7 +97,7 @@ class Picture(Model):
 class Check(Model):
     """A claim, and what meets it."""
 
-    text: Name
+    text: Words
     measure: Checked
     of: Name
     over: str | None = None
@@ -128,12 +128,12 @@ class About(Model):
     id: Name
     also: list[str] | None = None
     listed: bool = True
-    paper: Name
-    figure: Name
-    claim: Name
+    paper: Words
+    figure: Words
+    claim: Words
     reason: str = ""
     plot: Kind | None = None
-    xlabel: str = ""
+    xlabel: Caption = ""
     seeds: int = Field(default=10, ge=1, le=1000)
     first_seed: int = Field(default=1, ge=1, le=1_000_000)
     sweep: Sweep | None = None

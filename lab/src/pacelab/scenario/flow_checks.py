@@ -56,8 +56,6 @@ def _completed(stated: Flow, tcp: Tcp, index: int, where: Where) -> Flow:
             raise where.at(key).error(f"has a meaning for traffic = {known} only; remove it")
     own_name = stated.name if stated.stated("name") else None
     name = flow_name(own_name, stated.traffic, index)
-    if not name.strip():
-        raise where.at("name").error("is empty; give a name")
     return stated.model_copy(update={**own, "name": name})
 
 

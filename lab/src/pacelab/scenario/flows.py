@@ -102,7 +102,7 @@ class Opaque(Model):
 class _Own(Model):
     """What a flow has beside its TCP and what belongs to some traffic only."""
 
-    name: str = Field(default="", description="default: FTP 1, FTP 2, ...")
+    name: Name = Field(default="", description="default: FTP 1, FTP 2, ...")
     from_: Name = Field(alias="from", description="a node, or a wired host B, B1, B2, ...")
     to: Name = Field(description="a node, or a wired host")
     traffic: Literal["ftp", "cbr", "files", "http"] = Field(

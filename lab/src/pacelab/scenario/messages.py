@@ -143,7 +143,7 @@ def _of_value(value: Any, kind: _Kind, error: ErrorDetails) -> str:
         case "literal_error" if isinstance(value, str):
             known = ", ".join(word or '""' for word in kind.words)
             return f'"{value}" is none of {known}'
-        case "choice" | "empty":  # of schema.py
+        case "choice" | "name":  # of schema.py
             return error["msg"]
     wanted = KINDS[TYPES.get(error["type"], kind.of)]
     words = "".join(f', or "{word}"' for word in kind.words) if kind.of is not str else ""

@@ -11,7 +11,7 @@ from pacelab.scenario.mesh import Client, Link, LinkRate, Mesh, Node
 from pacelab.scenario.people import Evening, Person, ResolvedPerson
 from pacelab.scenario.pings import Ping
 from pacelab.scenario.radio import PlacedRadio, Radio, Routing, Wired
-from pacelab.scenario.schema import Model, Name
+from pacelab.scenario.schema import Caption, Model, Name
 
 
 class Outage(Model):
@@ -23,7 +23,7 @@ class Outage(Model):
 
 
 class _Times(Model):
-    title: str = "Untitled"
+    title: Caption = "Untitled"
     duration_s: float = Field(default=110.0, gt=0, le=1e6, description="of the simulation")
     warmup_s: float = Field(
         default=10.0, ge=0, le=1e6, description="what happens before does not count"

@@ -29,7 +29,7 @@ MOST_PEOPLE = 4000
 class _Own(Model):
     """What a person has beside his TCP, stated or resolved."""
 
-    name: str = Field(default="", description="default: person 1, person 2, ...")
+    name: Name = Field(default="", description="default: person 1, person 2, ...")
     node: Name = Field(description="the mesh node where he is, no gateway")
     start_s: float = Field(default=0.0, ge=0, le=1e6, description="when he arrives")
     stop_s: float = Field(default=0.0, ge=0, le=1e6, description="when he leaves; 0: he stays")

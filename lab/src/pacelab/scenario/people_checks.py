@@ -153,8 +153,6 @@ def _check_names(people: Sequence[ResolvedPerson], where: Where) -> None:
     seen: set[str] = set()
     for i, person in enumerate(people):
         here = where.at("person", str(i), "name")
-        if not person.name.strip():
-            raise here.error("is empty; give a name")
         if person.name in seen:
             raise here.error(f'"{person.name}" is taken already; give another name')
         seen.add(person.name)

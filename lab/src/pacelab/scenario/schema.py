@@ -7,6 +7,7 @@ finds wrong becomes one line in pacelab's words (messages.py).
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Self
 
@@ -18,6 +19,9 @@ from pacelab.scenario.messages import first_mistake
 
 # A table of a TOML file as it is written, or a JSON document.
 Table = dict[str, Any]
+
+# What no XML has, beside control characters.
+NO_XML = "\ufffe\uffff"
 
 
 @dataclass(frozen=True)
@@ -66,13 +70,30 @@ class Model(BaseModel):
         return self.model_dump()
 
 
-def _named(text: str) -> str:
+def _words(text: str) -> str:
     if not text.strip():
-        raise PydanticCustomError("empty", "is empty; give a name")
+        raise PydanticCustomError("name", "is empty; give a name")
     return text
 
 
+def _drawn(text: str, but: str = "\t\n") -> str:
+    """That a picture can hold a text, which is XML."""
+    for letter in text:
+        if letter not in but and (unicodedata.category(letter) == "Cc" or letter in NO_XML):
+            raise PydanticCustomError("name", f"has a control character, {letter!a}; remove it")
+    return text
+
+
+def _named(text: str) -> str:
+    """That nodes, flows, people, systems, ... can be called so, in a line of a table too."""
+    return _drawn(_words(text), but="")
+
+
 Name = Annotated[str, AfterValidator(_named)]
+# What is said in words, as long as it may be.
+Words = Annotated[str, AfterValidator(_words)]
+# What stands above a picture, or beside it.
+Caption = Annotated[str, AfterValidator(_drawn)]
 
 
 def one_of(*choices: float) -> AfterValidator:
