@@ -53,6 +53,16 @@ BAD = {
     ),
     "opaque in part": (f'{PERSON}opaque = "third"\n', "person.0.opaque", "half"),
     "of no name": (f'{PERSON}name = " "\n', "person.0.name", "give a name"),
+    "of a name without end": (
+        f'{PERSON}name = "{"x" * 101}"\n',
+        "person.0.name",
+        "give at most 100",
+    ),
+    "served by a host without end": (
+        f'{PERSON}host = "B{"1" * 5000}"\n',
+        "person.0.host",
+        "give B, B1",
+    ),
     "of a name that no picture can hold": (
         f'{PERSON}name = "\\u0001"\n',
         "person.0.name",

@@ -51,6 +51,16 @@ BAD = {
         "flow.0.to",
         "control character",
     ),
+    "a name without end": (
+        FLOW + f'name = "{"x" * 5000}"\n',
+        "flow.0.name",
+        "has 5000 letters; give at most 100",
+    ),
+    "a wired host without end": (
+        FLOW.replace('"B"', f'"B{"1" * 5000}"'),
+        "flow.0.from",
+        "give at most 100",
+    ),
     "a title that no picture can hold": (
         'title = "\\u0000"\n' + FLOW,
         "title",

@@ -20,7 +20,7 @@ from pacelab.scenario.people import (
     Person,
     ResolvedPerson,
 )
-from pacelab.scenario.schema import Where
+from pacelab.scenario.schema import MOST_LETTERS, Where
 from pacelab.scenario.tcp_checks import check_tcp
 
 
@@ -104,7 +104,7 @@ def _check_place(person: ResolvedPerson, nodes: Sequence[Node], where: Where) ->
         raise where.at("node").error(
             f'"{person.node}" is a gateway, where nothing is measured; give another node'
         )
-    if not WIRED_HOST.fullmatch(person.host):
+    if not WIRED_HOST.fullmatch(person.host) or len(person.host) > MOST_LETTERS:
         raise where.at("host").error(f'"{person.host}" is no wired host; give B, B1, B2, ...')
 
 

@@ -22,6 +22,8 @@ Table = dict[str, Any]
 
 # What no XML has, beside control characters.
 NO_XML = "\ufffe\uffff"
+# Of a name: more would widen tables beyond all screens, and pictures beyond what can be drawn.
+MOST_LETTERS = 100
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,9 @@ def _drawn(text: str, but: str = "\t\n") -> str:
 
 def _named(text: str) -> str:
     """That nodes, flows, people, systems, ... can be called so, in a line of a table too."""
+    if len(text) > MOST_LETTERS:
+        many = f"has {len(text)} letters; give at most {MOST_LETTERS}"
+        raise PydanticCustomError("name", many)
     return _drawn(_words(text), but="")
 
 
