@@ -4,13 +4,15 @@ Killed, restarted, replaced, cleaned up after in the middle of transfers: every 
 finishes intact, no stall is longer than a second, nothing is left behind.
 """
 
+import os
+import subprocess
 import time
 from pathlib import Path
 
 import pytest
 from conftest import StartGateway
 from harness import net
-from harness.gateway import PATIENCE_S, Gateway, host, until
+from harness.gateway import PATIENCE_S, PROGRAM, Gateway, host, until
 from harness.pulse import Pulse
 from harness.traces import Traces, left_behind
 from harness.transfer import LOAD_BYTES_PER_S, Result, Transfer, bounded, window
@@ -195,6 +197,23 @@ def test_clean_needs_no_configuration_without_faults(
     assert not left_behind(network.gateway, before)
     again = gateway.call("gateway", "--clean", "--mesh", "mesh0", "--config", str(gateway.file))
     assert again.returncode == 0, again.stderr
+
+
+def test_another_namespace_cleans_nothing(network: net.Network, start: StartGateway) -> None:
+    """The notes are what cleaning up where the gateway ran goes by. Nothing flows."""
+    before = Traces.of(network.gateway)
+    gateway = start(network, **config("even"))
+    gateway.kill()
+    there = ["ip", "netns", "exec", network.wired.name]
+    words = [str(PROGRAM), "gateway", "--clean", "--mesh", "mesh0"]
+    run = {**os.environ, "MESHPACE_RUN": str(gateway.directory / "run")}
+    refused = subprocess.run([*there, *words], env=run, capture_output=True, text=True, check=False)
+    assert refused.returncode == 1
+    assert "mesh0: 0 changes put back" in refused.stderr
+    assert "another network namespace" in refused.stderr.splitlines()[-1]
+    cleaned = gateway.clean()
+    assert cleaned.returncode == 0, cleaned.stderr
+    assert not left_behind(network.gateway, before)
 
 
 def test_stale_notes_do_not_hinder_a_start(

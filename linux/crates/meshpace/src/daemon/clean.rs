@@ -26,10 +26,11 @@ pub fn run(source: &Source) -> Result<()> {
 
 fn clean(mesh: &str) -> Result<()> {
     let _lock = control::lock(mesh, false)?;
-    let undone = Changes::open(mesh)?.undo_all()?;
+    let mut changes = Changes::open(mesh)?;
+    let undone = changes.undo_all()?;
     control::remove_sockets(mesh);
     log::info!("{mesh}: {undone} changes put back");
-    Ok(())
+    changes.refuse_elsewhere()
 }
 
 /// Whatever gateways have left that do not run. Where there is nothing, the fault is all that there is to say.

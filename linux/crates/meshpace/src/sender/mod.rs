@@ -395,11 +395,12 @@ fn off() -> Result<()> {
     permitted()?;
     let _lock = lock(true)?;
     // The default first: what it names has to exist.
-    let undone = Changes::open(NOTES)?.undo_all()?;
+    let mut changes = Changes::open(NOTES)?;
+    let undone = changes.undo_all()?;
     let removed = Installed::remove()?;
     match removed || undone > 0 {
         true => log::info!("off: new flows use the congestion control from before"),
         false => log::info!("it was not on"),
     }
-    Ok(())
+    changes.refuse_elsewhere()
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the program changes on its host, written down before it is done, so that it can be undone:
 //! on exit by the gateway itself, by `sender off`, after a crash by `--clean` or the next start.
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use nix::mount::umount;
 use serde::{Deserialize, Serialize};
 
-use crate::base::errors::{Context, Result};
+use crate::base::errors::{bail, Context, Result};
 use crate::base::system;
 use crate::setup::clsact;
 use crate::setup::ifb;
@@ -109,10 +110,28 @@ pub fn noted() -> Vec<String> {
     noted
 }
 
+/// A change as it is noted, a line each. An earlier version wrote no namespace.
+#[derive(Serialize, Deserialize)]
+struct Noted {
+    namespace: Option<u64>,
+    #[serde(flatten)]
+    change: Change,
+}
+
+/// The number of the network namespace of this thread, in which alone a change can be undone.
+fn namespace() -> Option<u64> {
+    let found = std::fs::metadata("/proc/thread-self/ns/net");
+    found.ok().map(|found| found.ino())
+}
+
 /// The changes of one gateway, in the order in which they were made, kept in a file.
+#[derive(Default)]
 pub struct Changes {
     file: PathBuf,
     made: Vec<Change>,
+    /// what was noted in other network namespaces, which share the run folder: lines that stay as they are
+    elsewhere: Vec<String>,
+    namespace: Option<u64>,
     /// what cannot be noted is made all the same
     lenient: bool,
     /// the notes tell of less than there is
@@ -122,21 +141,41 @@ pub struct Changes {
 impl Changes {
     /// Those of the gateway on `mesh`; also those that a dead one left.
     pub fn open(mesh: &str) -> Result<Self> {
-        let file = system::run_folder().join(format!("{mesh}{NOTES}"));
-        let made = match std::fs::read_to_string(&file) {
-            // What another version wrote and this one cannot read, it cannot undo either.
-            Ok(text) => text
-                .lines()
-                .filter_map(|line| serde_json::from_str(line).ok())
-                .collect(),
-            Err(_) => Vec::new(),
-        };
-        Ok(Self {
+        Ok(Self::noted_in(
+            system::run_folder().join(format!("{mesh}{NOTES}")),
+        ))
+    }
+
+    fn noted_in(file: PathBuf) -> Self {
+        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        let mut changes = Self {
             file,
-            made,
-            lenient: false,
-            unwritten: false,
-        })
+            namespace: namespace(),
+            ..Self::default()
+        };
+        for line in text.lines() {
+            // What another version wrote and this one cannot read, it cannot undo either.
+            let Ok(Noted { namespace, change }) = serde_json::from_str(line) else {
+                continue;
+            };
+            match namespace {
+                Some(_) if namespace != changes.namespace => changes.elsewhere.push(line.into()),
+                _ => changes.made.push(change),
+            }
+        }
+        changes
+    }
+
+    /// An error where changes are noted that only another network namespace can undo.
+    pub fn refuse_elsewhere(&self) -> Result<()> {
+        match self.elsewhere.len() {
+            0 => Ok(()),
+            count => bail!(
+                "{}: {count} changes were made in another network namespace, and stay; do the same there (ip netns exec), \
+                 or remove the file if that is gone",
+                self.file.display()
+            ),
+        }
     }
 
     /// For a process that undoes its changes itself: a full disk does not hinder it. Only after a kill
@@ -225,35 +264,40 @@ impl Changes {
 
     fn write_all(&self) -> Result<()> {
         let new = self.file.with_extension("changes.new");
-        if self.made.is_empty() {
+        if self.made.is_empty() && self.elsewhere.is_empty() {
             let _ = std::fs::remove_file(&self.file);
             let _ = std::fs::remove_file(&new);
             return Ok(());
         }
-        let lines: Vec<_> = self
-            .made
-            .iter()
-            .map(serde_json::to_string)
-            .collect::<Result<_, _>>()?;
+        let mut lines = self.elsewhere.clone();
+        for change in &self.made {
+            lines.push(serde_json::to_string(&Noted {
+                namespace: self.namespace,
+                change: change.clone(),
+            })?);
+        }
         let text = lines.join("\n") + "\n";
         // In one step: a kill between truncating and writing would forget what was changed.
         std::fs::write(&new, text).with_context(|| new.display().to_string())?;
         std::fs::rename(&new, &self.file).with_context(|| self.file.display().to_string())
     }
 
-    /// Undoes all of them, the latest first, whatever fails; returns how many there were. What could not be
-    /// undone stays in the notes, for `--clean`.
+    /// Undoes all of them, the latest first, whatever fails; returns how many were undone: none of what has gone with
+    /// its interface. What could not be undone stays in the notes, for `--clean`.
     pub fn undo_all(&mut self) -> Result<usize> {
-        let count = self.made.len();
+        let mut count = 0;
         let (mut failed, mut refusal) = (Vec::new(), None);
         while let Some(change) = self.made.pop() {
             let gone = change
                 .interface()
                 .is_some_and(|name| system::interface_index(name).is_err());
             if !gone {
-                if let Err(error) = change.undo() {
-                    refusal = Some(error.context(format!("{change:?}")));
-                    failed.push(change);
+                match change.undo() {
+                    Ok(()) => count += 1,
+                    Err(error) => {
+                        refusal = Some(error.context(format!("{change:?}")));
+                        failed.push(change);
+                    }
                 }
             }
             // With a full disk the notes tell of more than there is, which does no harm.
@@ -281,7 +325,7 @@ mod tests {
             file: std::env::temp_dir().join("meshpace-none").join("m.changes"),
             made: vec![filters("mesh0", true), filters("mesh1", false)],
             lenient: true,
-            unwritten: false,
+            ..Changes::default()
         };
         assert!(changes.has_made_clsact("mesh0") && !changes.has_made_clsact("mesh1"));
         changes.note_anew(filters("mesh1", true)).unwrap();
@@ -298,9 +342,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("meshpace-unnoted-{}", std::process::id()));
         let mut changes = Changes {
             file: folder.join("m.changes"), // in a folder that is not there
-            made: Vec::new(),
-            lenient: false,
-            unwritten: false,
+            ..Changes::default()
         };
         let sysctl = || Change::Sysctl {
             path: "/proc/none".into(),
@@ -326,9 +368,7 @@ mod tests {
         };
         let mut changes = Changes {
             file: file.clone(),
-            made: Vec::new(),
-            lenient: false,
-            unwritten: false,
+            ..Changes::default()
         };
         changes.note(sysctl("1")).unwrap();
         // A second name of the notes shows whether they are written over or replaced.
@@ -354,8 +394,7 @@ mod tests {
         let mut changes = Changes {
             file,
             made,
-            lenient: false,
-            unwritten: false,
+            ..Changes::default()
         };
         assert!(changes.undo_all().is_err());
         for name in ["first", "last"] {
@@ -363,5 +402,51 @@ mod tests {
         }
         assert_eq!(changes.made, [at("none/there")], "kept for --clean");
         std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    /// Else `--clean` in another namespace of the same run folder says that it has put back what it has not, and nobody
+    /// knows of that any more.
+    #[test]
+    fn what_was_changed_in_another_network_namespace_stays_noted() {
+        let folder = std::env::temp_dir().join(format!("meshpace-ns-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let at = |name: &str| Change::Sysctl {
+            path: folder.join(name).display().to_string(),
+            was: "was".into(),
+        };
+        let noted = |namespace, name| {
+            let change = at(name);
+            serde_json::to_string(&Noted { namespace, change }).unwrap()
+        };
+        let before = serde_json::to_string(&at("before")).unwrap();
+        let (own, other) = (noted(namespace(), "own"), noted(Some(1), "other"));
+        let file = folder.join("m.changes");
+        std::fs::write(&file, format!("{before}\n{other}\n{own}\n")).unwrap();
+        let mut changes = Changes::noted_in(file.clone());
+        assert_eq!(changes.made, [at("before"), at("own")]);
+        assert_eq!(changes.undo_all().unwrap(), 2);
+        assert!(!folder.join("other").exists());
+        assert_eq!(
+            std::fs::read_to_string(&file).unwrap(),
+            format!("{other}\n")
+        );
+        let said = changes.refuse_elsewhere().unwrap_err().to_string();
+        assert!(said.contains("another network namespace"), "{said}");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn what_has_gone_with_its_interface_is_not_put_back() {
+        let gone = Change::GsoSegs {
+            interface: "meshpace-none".into(),
+            was: 7,
+        };
+        let mut changes = Changes {
+            file: std::env::temp_dir().join("meshpace-none").join("m.changes"),
+            made: vec![gone],
+            lenient: true,
+            ..Changes::default()
+        };
+        assert_eq!(changes.undo_all().unwrap(), 0);
     }
 }
