@@ -160,6 +160,21 @@ def test_who_asked_may_be_killed(network: net.Network, tmp_path: Path) -> None:
         assert released(gateway) == "observe"
 
 
+def test_who_was_told_that_it_failed_gets_no_try(network: net.Network, tmp_path: Path) -> None:
+    """Who asked a gateway that stands still has left by the time that it goes on."""
+    with observing(network, tmp_path) as gateway:
+        gateway.send(signal.SIGSTOP)
+        asked = gateway.call("try", "2m")
+        assert asked.returncode == 1
+        assert "does not answer" in asked.stderr
+        gateway.send(signal.SIGCONT)
+        gateway.fresh_status()
+        # One thread takes requests in their order: it has looked at the earlier one.
+        stopped = gateway.call("try", "--stop")
+        assert stopped.returncode == 2, stopped.stdout
+        assert "no try goes on" in stopped.stderr
+
+
 def test_a_gateway_that_is_killed_observes_when_it_is_started(
     network: net.Network, tmp_path: Path
 ) -> None:

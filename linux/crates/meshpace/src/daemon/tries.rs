@@ -3,7 +3,7 @@
 //! to, or when pacing made things worse. Only this process knows of it, so that one that dies leaves none.
 use std::sync::mpsc::{sync_channel, Sender, SyncSender};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::again::{Handed, Pacing};
 use super::{Gateway, Order, NO_WAY};
@@ -20,17 +20,27 @@ const NS_PER_S: u64 = 1_000_000_000;
 /// Longer, it would compare one day with another. That less than two minutes compare nothing is for the command to say.
 const MOST_S: u64 = 24 * 3600;
 
+/// What is not begun by then is not begun: the rest of its patience is for the doing.
+const TO_BEGIN: Duration = Duration::from_secs(requests::PATIENCE.as_secs() - 1);
+
 /// A request, and who waits for what came of it.
 pub struct Asked {
     request: Request,
     reply: SyncSender<Reply>,
+    /// later, who asked has been told that nothing came of it
+    until: Instant,
 }
 
 /// Carries requests to the main loop, for the thread that answers.
 pub fn carrier(orders: Sender<Order>) -> CarryOut {
     Arc::new(move |request| {
         let (reply, answer) = sync_channel(1);
-        let sent = orders.send(Order::Ask(Asked { request, reply }));
+        let until = Instant::now() + TO_BEGIN;
+        let sent = orders.send(Order::Ask(Asked {
+            request,
+            reply,
+            until,
+        }));
         let silent = || Reply::Refused {
             text: "the gateway is busy; see: meshpace status".into(),
         };
@@ -132,6 +142,9 @@ fn done(text: impl Into<String>, number: u64) -> Reply {
 impl Gateway {
     /// Does what it was told, and says so.
     pub(super) fn carry_out(&mut self, asked: &Asked) {
+        if Instant::now() > asked.until {
+            return;
+        }
         let reply = match asked.request {
             Request::Try { seconds } => self.begin_try(seconds),
             Request::Stop => self.stop_try(),

@@ -2,7 +2,7 @@
 //! Answers short questions on a listening socket, in one thread and in bounded memory, whoever asks:
 //! clients that send nothing, or read nothing, cost the others nothing.
 use std::io::{ErrorKind, Read, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -85,6 +85,9 @@ impl<S: Read + Write + AsFd> Client<S> {
     /// As far as it goes without waiting. `respond` answers a question as soon as there is enough of it.
     fn proceed(&mut self, respond: &mut impl FnMut(&[u8], bool) -> Option<Answer>) -> State {
         if self.answer.is_none() {
+            if has_left(self.stream.as_fd()) {
+                return State::Over;
+            }
             // Who needs no question is answered at once.
             self.answer = respond(&self.question, false);
         }
@@ -125,6 +128,18 @@ impl<S: Read + Write + AsFd> Client<S> {
             }
         }
     }
+}
+
+/// Whether nobody reads the answer any more: what was asked for is not done behind the back of who was told that it failed.
+/// Who only says no more is still there.
+fn has_left(stream: BorrowedFd) -> bool {
+    let mut fds = [PollFd::new(stream, PollFlags::empty())];
+    let found = poll(&mut fds, PollTimeout::ZERO).is_ok();
+    let gone = PollFlags::POLLHUP | PollFlags::POLLERR;
+    found
+        && fds[0]
+            .revents()
+            .is_some_and(|events| events.intersects(gone))
 }
 
 fn state_after(error: &std::io::Error) -> State {
@@ -267,6 +282,37 @@ mod tests {
         }
         assert_eq!(ask(address), BODY_BYTES + 5);
         assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
+    }
+
+    /// Else a try begins after `meshpace try` said that the gateway does not answer.
+    #[test]
+    fn who_has_left_is_asked_for_nothing() {
+        use std::os::unix::net::{UnixListener, UnixStream};
+        let path = std::env::temp_dir().join(format!("meshpace-left-{}", std::process::id()));
+        let listener = UnixListener::bind(&path).unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let asked = |question: &[u8]| {
+            let mut stream = UnixStream::connect(&path).unwrap();
+            stream.write_all(question).unwrap();
+            stream.shutdown(std::net::Shutdown::Write).unwrap();
+            stream
+        };
+        drop(asked(b"first"));
+        let mut waits = asked(b"second");
+        let mut done = Vec::new();
+        start("left-test", listener, move |question, _| {
+            done.extend_from_slice(question);
+            (!question.is_empty()).then(|| Answer {
+                head: String::new(),
+                body: Arc::new(done.clone()),
+            })
+        })
+        .unwrap();
+        let mut answer = String::new();
+        waits.set_read_timeout(Some(SOON)).unwrap();
+        waits.read_to_string(&mut answer).unwrap();
+        assert_eq!(answer, "second");
+        std::fs::remove_file(&path).unwrap();
     }
 
     #[test]
