@@ -175,6 +175,16 @@ def test_who_was_told_that_it_failed_gets_no_try(network: net.Network, tmp_path:
         assert "no try goes on" in stopped.stderr
 
 
+def test_it_is_called_as_before(network: net.Network, tmp_path: Path) -> None:
+    """Else pidof, ps and who watches by name take it for gone once a try has begun."""
+    with observing(network, tmp_path) as gateway:
+        names = [Path(f"/proc/{gateway.pid}/{file}") for file in ("comm", "cmdline")]
+        before = [file.read_bytes() for file in names]
+        begin(gateway, 60)
+        assert [file.read_bytes() for file in names] == before
+        assert before[0] == b"meshpace\n"
+
+
 def test_a_gateway_that_is_killed_observes_when_it_is_started(
     network: net.Network, tmp_path: Path
 ) -> None:

@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use nix::fcntl::{fcntl, FcntlArg, FdFlag};
 use nix::sys::memfd::{memfd_create, MFdFlags};
+use nix::sys::prctl;
 use nix::sys::signal::{signal, SigHandler, Signal};
 use serde::{Deserialize, Serialize};
 
@@ -137,6 +138,7 @@ pub fn take() -> Handed {
         return Handed::default();
     };
     std::env::remove_var(VARIABLE);
+    call_by_name();
     let number = number.to_str().and_then(|text| text.parse().ok());
     number
         .context("no number of a file")
@@ -145,6 +147,11 @@ pub fn take() -> Handed {
             log::warn!("{VARIABLE}: {error:#}; what was observed before is lost");
             Handed::default()
         })
+}
+
+/// The kernel calls a program by the file that it was started from, and that was `exe`: `pidof` and `ps` would not find it.
+fn call_by_name() {
+    let _ = prctl::set_name(c"meshpace");
 }
 
 /// As this one was started; who has the interface by now is not driven away.
@@ -180,7 +187,9 @@ pub fn start(mut handed: Handed, orders: &Receiver<Order>) -> Result<()> {
     let number = memory.as_raw_fd();
     File::from(memory.try_clone()?).write_all(&handed.text()?)?;
     log::logger().flush();
+    let name = std::env::args_os().next();
     let failed = std::process::Command::new("/proc/self/exe")
+        .arg0(name.unwrap_or_else(|| "meshpace".into()))
         .args(arguments())
         .env(VARIABLE, number.to_string())
         .exec();
