@@ -69,6 +69,12 @@ BAD = {
     "unknown release": ('release = "soon"\n', "soon"),
     "bad address": ('[[host]]\naddress = "10.1.0.300"\nhops = 1\nmbps = 1.0\n', "10.1.0.300"),
     "bad prefix": ('[[host]]\naddress = "10.1.0.0/40"\nhops = 1\nmbps = 1.0\n', "10.1.0.0/40"),
+    "one host twice": (
+        '[[host]]\naddress = "10.1.0.2"\nhops = 1\n[[host]]\naddress = "10.1.0.2"\nhops = 2\n',
+        "twice",
+    ),
+    "no interface's name": ('mesh = "../x"\n', "mesh: "),
+    "mesh and Internet at once": ('mesh = "mesh0"\nwired = ["mesh0"]\n', "both"),
     "negative rate": ('[[host]]\naddress = "10.1.0.2"\nhops = 1\nmbps = -1.0\n', "mbps"),
     "zero flows": ("max_flows = 0\n", "max_flows"),
     "bad metrics address": ('metrics = "everywhere"\n', "line 1"),

@@ -2,8 +2,10 @@
 //! The gateway's configuration: a TOML file, over which the command line goes. Every key has a
 //! default; docs/operate/gateway.toml shows them all.
 mod groups;
+mod interfaces;
 mod mesh;
 mod places;
+mod prefix;
 mod radio;
 mod rates;
 mod rights;
@@ -22,6 +24,7 @@ use crate::kernel::law;
 pub use groups::{group_of, Group};
 pub use mesh::NamedMesh;
 pub use places::{Node, NodeName};
+pub use prefix::Prefix;
 pub use radio::Radio;
 pub use rates::Rates;
 pub use rights::{Right, Rights};
@@ -176,6 +179,14 @@ impl Host {
         let by_links = self.hops.is_some() || self.mbps.is_some();
         by_links || !self.hop_m.is_empty() || !self.way.is_empty()
     }
+
+    /// Whether another entry for the same addresses says what this one says: one of them would have no effect.
+    fn says_again(&self, other: &Self) -> bool {
+        let same_key = self.tells_way() && other.tells_way()
+            || self.weight.is_some() && other.weight.is_some()
+            || self.least_kbps.is_some() && other.least_kbps.is_some();
+        same_key && self.address.is_same(&other.address)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -329,13 +340,19 @@ impl Config {
             0.001,
             100_000.0,
         )?;
+        interfaces::check(self)?;
         self.radio.check()?;
         self.web.check()?;
         places::check(&self.node)?;
         groups::check(&self.group)?;
         rights::check(self)?;
-        for host in &self.host {
+        for (n, host) in self.host.iter().enumerate() {
             let name = format!("host {}", host.address);
+            if self.host[..n].iter().any(|other| host.says_again(other)) {
+                return Err(format!(
+                    "{name} is there twice, and both say the same key; keep one"
+                ));
+            }
             in_range(
                 &format!("{name}: hops"),
                 host.hops.unwrap_or(1).into(),
@@ -403,63 +420,6 @@ fn in_range(key: &str, value: f64, least: f64, most: f64) -> std::result::Result
     ))
 }
 
-/// An address, or a network: the addresses that agree with it in the first `length` bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
-pub struct Prefix {
-    pub address: IpAddr,
-    pub length: u8,
-}
-
-impl TryFrom<String> for Prefix {
-    type Error = String;
-
-    fn try_from(text: String) -> std::result::Result<Self, String> {
-        let wrong = || format!("'{text}' is no address; write 10.1.0.2, 10.1.0.0/24 or fd00::2");
-        let (address, length) = text
-            .split_once('/')
-            .map_or((&*text, None), |(a, l)| (a, Some(l)));
-        let address: IpAddr = address.parse().map_err(|_| wrong())?;
-        let most = if address.is_ipv4() { 32 } else { 128 };
-        let length = length.map_or(Ok(most), |l| l.parse().map_err(|_| wrong()))?;
-        if length > most {
-            return Err(wrong());
-        }
-        Ok(Self { address, length })
-    }
-}
-
-impl std::fmt::Display for Prefix {
-    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        write!(f, "{}/{}", self.address, self.length)
-    }
-}
-
-impl Prefix {
-    pub fn contains(&self, address: IpAddr) -> bool {
-        let (network, candidate, bits) = match (self.address, address) {
-            (IpAddr::V4(a), IpAddr::V4(b)) => (u32::from(a).into(), u32::from(b).into(), 32),
-            (IpAddr::V6(a), IpAddr::V6(b)) => (u128::from(a), u128::from(b), 128),
-            _ => return false,
-        };
-        let differ: u128 = network ^ candidate;
-        differ
-            .checked_shr(bits - u32::from(self.length))
-            .unwrap_or(0)
-            == 0
-    }
-
-    /// Whether it has the same addresses as another one.
-    pub fn is_same(&self, other: &Self) -> bool {
-        self.length == other.length && self.contains(other.address)
-    }
-
-    /// Whether it is one address and no network.
-    pub fn is_single(&self) -> bool {
-        self.length == if self.address.is_ipv4() { 32 } else { 128 }
-    }
-}
-
 /// Where the configuration comes from, so that it can be read again.
 #[derive(Clone, Debug)]
 pub struct Source {
@@ -489,6 +449,7 @@ impl Source {
         }
         config.law = over.law.unwrap_or(config.law);
         config.release = over.release.unwrap_or(config.release);
+        interfaces::check(&config).map_err(usage)?;
         Ok(config)
     }
 }

@@ -30,7 +30,8 @@ impl TryFrom<String> for NodeName {
         if text == "self" {
             return Ok(Self::This);
         }
-        let ip = text.parse().map(Self::Ip).ok();
+        let ip = text.parse::<IpAddr>();
+        let ip = ip.map(|ip| Self::Ip(ip.to_canonical())).ok();
         ip.or_else(|| text.parse().map(Self::Mac).ok())
             .ok_or_else(|| {
                 format!("'{text}' is no node; write 10.1.0.2, fd00::2, 02:00:00:00:00:01 or self")

@@ -74,6 +74,41 @@ fn the_longest_prefix_wins() {
     assert_eq!(hops("fd00::1"), Some(7));
 }
 
+/// Else one of them has no effect, and nobody says which.
+#[test]
+fn a_host_that_is_there_twice_is_named() {
+    let twice = |first: &str, then: &str| {
+        parse(&format!(
+            "[[host]]\naddress='10.1.0.0/24'\n{first}\n[[host]]\naddress='10.1.0.7/24'\n{then}"
+        ))
+    };
+    for (first, then) in [
+        ("hops=2", "hops=3"),
+        ("hops=2", "mbps=[1,2]"),
+        ("weight=2\nhops=2", "weight=2"),
+        ("least_kbps=1", "least_kbps=2\nweight=1"),
+    ] {
+        let fault = twice(first, then).unwrap_err();
+        assert!(fault.contains("host 10.1.0.7/24 is there twice"), "{fault}");
+    }
+    assert!(twice("hops=2", "weight=3").is_ok(), "each says another key");
+}
+
+/// Else it matches nothing, for packets have IPv4's own addresses.
+#[test]
+fn ipv4_in_the_notation_of_ipv6_is_ipv4() {
+    let prefix = |text: &str| Prefix::try_from(text.to_string()).unwrap().to_string();
+    assert_eq!(prefix("::ffff:10.1.0.2"), "10.1.0.2/32");
+    assert_eq!(prefix("::ffff:10.1.0.0/112"), "10.1.0.0/16");
+    assert_eq!(prefix("::ffff:0.0.0.0/96"), "0.0.0.0/0");
+    assert_eq!(prefix("::ffff:0.0.0.0/95"), "::ffff:0.0.0.0/95");
+    for other in ["::/0", "fd00::/64", "::1/128", "10.1.0.0/16"] {
+        assert_eq!(prefix(other), other);
+    }
+    let node = NodeName::try_from("::ffff:10.1.0.2".to_string());
+    assert_eq!(node, NodeName::try_from("10.1.0.2".to_string()));
+}
+
 #[test]
 fn a_radio_has_the_defaults_of_the_law() {
     let radio = Config::default().radio;
