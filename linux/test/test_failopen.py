@@ -216,6 +216,25 @@ def test_another_namespace_cleans_nothing(network: net.Network, start: StartGate
     assert not left_behind(network.gateway, before)
 
 
+@pytest.mark.parametrize("mesh", ["nosuch", "../x", "", "..", "a/b"])
+def test_a_mistyped_interface_is_told(network: net.Network, tmp_path: Path, mesh: str) -> None:
+    """Else who misspells it takes the other one for clean, and a lock is left somewhere."""
+    gateway = Gateway(network.gateway, tmp_path, "observe", {}, mesh="mesh0")
+    cleaned = gateway.call("gateway", "--clean", "--mesh", mesh)
+    assert cleaned.returncode == 2
+    assert f"--mesh {mesh}: there is no such interface" in cleaned.stderr
+    assert len(cleaned.stderr.splitlines()) == 1
+    assert not [*tmp_path.rglob("*.lock")]
+
+
+def test_an_interface_that_is_gone_is_cleaned(network: net.Network, start: StartGateway) -> None:
+    gateway = start(network, **config("even"))
+    gateway.kill()
+    network.gateway.ip("link", "del", "mesh0")
+    cleaned = gateway.clean()
+    assert cleaned.returncode == 0, cleaned.stderr
+
+
 def test_stale_notes_do_not_hinder_a_start(
     network: net.Network, start: StartGateway, tmp_path: Path
 ) -> None:

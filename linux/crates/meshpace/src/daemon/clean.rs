@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `--clean`: removes what a gateway that died has left. Its notes tell what that is; the configuration tells only whose.
-use crate::base::errors::{Error, Result};
+use std::ffi::OsStr;
+use std::path::Path;
+
+use crate::base::errors::{usage, Error, Result};
+use crate::base::system;
 use crate::config::{NamedMesh, Source};
 use crate::daemon::task;
 use crate::setup::changes::{self, Changes};
@@ -8,6 +12,9 @@ use crate::show::control;
 
 /// A configuration that cannot be read hinders nobody: then all is cleaned of which there are notes and no gateway.
 pub fn run(source: &Source) -> Result<()> {
+    if let Some(mesh) = &source.overrides.mesh {
+        refuse_mistyped(mesh)?;
+    }
     match source.named_mesh() {
         NamedMesh { mesh, fault: None } => clean(&task::named(mesh)?),
         NamedMesh {
@@ -22,6 +29,20 @@ pub fn run(source: &Source) -> Result<()> {
             fault: Some(fault),
         } => clean_left(fault),
     }
+}
+
+/// A name under which there is nothing, and was nothing: whoever gave it cleans elsewhere than he thinks. The interface of
+/// a gateway that died may be gone itself.
+fn refuse_mistyped(mesh: &str) -> Result<()> {
+    let is_name = Path::new(mesh).file_name() == Some(OsStr::new(mesh));
+    let has_left = || control::is_locked_in_place(mesh) || Changes::are_noted(mesh);
+    if is_name && (system::interface_index(mesh).is_ok() || has_left()) {
+        return Ok(());
+    }
+    Err(usage(format!(
+        "--mesh {mesh}: there is no such interface, and no gateway has left anything of one; `ip link` lists interfaces, ls {} what is left",
+        system::run_folder().display()
+    )))
 }
 
 fn clean(mesh: &str) -> Result<()> {

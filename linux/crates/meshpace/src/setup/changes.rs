@@ -94,6 +94,10 @@ fn unmount_empty(path: &Path) -> Result<()> {
 
 /// The ending of the notes' name, after the mesh interface's.
 const NOTES: &str = ".changes";
+fn notes(mesh: &str) -> PathBuf {
+    system::run_folder().join(format!("{mesh}{NOTES}"))
+}
+
 /// No interface has a name as long: the sender's notes are no gateway's.
 const LONGEST_NAME: usize = libc::IF_NAMESIZE - 1;
 
@@ -141,9 +145,12 @@ pub struct Changes {
 impl Changes {
     /// Those of the gateway on `mesh`; also those that a dead one left.
     pub fn open(mesh: &str) -> Result<Self> {
-        Ok(Self::noted_in(
-            system::run_folder().join(format!("{mesh}{NOTES}")),
-        ))
+        Ok(Self::noted_in(notes(mesh)))
+    }
+
+    /// Whether something is noted of that name.
+    pub fn are_noted(mesh: &str) -> bool {
+        notes(mesh).exists()
     }
 
     fn noted_in(file: PathBuf) -> Self {
