@@ -2,7 +2,7 @@
 //! The configuration file that `setup` writes, and whether somebody has changed it since.
 use std::path::{Path, PathBuf};
 
-use crate::base::errors::{Context, Result};
+use crate::base::errors::{bail, Context, Result};
 use crate::config::{Config, ReleaseChoice};
 use crate::operate::release_line;
 
@@ -99,8 +99,20 @@ impl Written {
             }
             _ => None,
         };
-        release_line::replace(file, &self.text()).with_context(name)?;
+        let at = behind(file)?;
+        release_line::replace(&at, &self.text()).with_context(name)?;
         Ok(kept)
+    }
+}
+
+/// The file that a link leads to is replaced, and not the link, which is somebody's: so `try --stay` does it.
+fn behind(file: &Path) -> Result<PathBuf> {
+    match std::fs::canonicalize(file) {
+        Err(_) if file.is_symlink() => bail!(
+            "{}: leads to what is not there; remove the link, or name another file with --config FILE",
+            file.display()
+        ),
+        found => Ok(found.unwrap_or_else(|_| file.into())),
     }
 }
 
@@ -158,6 +170,23 @@ mod tests {
         let was = Written::there(&file).unwrap();
         let kept = written().write(&file, &was).unwrap().unwrap();
         assert_eq!(std::fs::read_to_string(kept).unwrap(), "law = \"gap\"\n");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), written().text());
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    /// Else what the link leads to, under version control or on another disk, says another thing than the gateway does.
+    #[test]
+    fn a_link_stays_one() {
+        let folder = std::env::temp_dir().join(format!("meshpace-link-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("etc")).unwrap();
+        let (file, link) = (folder.join("ours.toml"), folder.join("etc/gateway.toml"));
+        std::os::unix::fs::symlink("../ours.toml", &link).unwrap();
+        let error = written().write(&link, &There::Nothing).unwrap_err();
+        assert!(error.to_string().contains("remove the link"), "{error}");
+        std::fs::write(&file, "law = \"gap\"\n").unwrap();
+        let kept = written().write(&link, &There::Changed).unwrap();
+        assert_eq!(kept, Some(folder.join("etc/gateway.toml.old")));
+        assert!(link.is_symlink());
         assert_eq!(std::fs::read_to_string(&file).unwrap(), written().text());
         std::fs::remove_dir_all(&folder).unwrap();
     }
