@@ -4,6 +4,7 @@
 import json
 import re
 import signal
+import subprocess
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 from conftest import StartGateway
 from harness import net
-from harness.gateway import PATIENCE_S, Gateway, host, mbps_for, toml, until
+from harness.gateway import PATIENCE_S, PROGRAM, Gateway, host, mbps_for, toml, until
 from harness.namespace import Namespace
 from harness.traces import Traces, left_behind
 from harness.transfer import Transfer, window
@@ -246,6 +247,18 @@ def assert_bytes(flow: dict[str, Any]) -> None:
     """All of 400,000, each once but for what TCP says that it has sent again."""
     assert flow["acked_bytes"] == 400_000
     assert 400_000 <= flow["bytes"] <= 400_000 + SEGMENT * flow["retransmits"], flow
+
+
+def test_what_cannot_be_printed_is_told(idle: Gateway) -> None:
+    """Where the answer should have gone, and why it did not."""
+    idle.file.write_text("")
+    with Path("/dev/full").open("w") as full:
+        words = [str(PROGRAM), "config", "check", str(idle.file)]
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert one_line(done.stderr) == (
+        "meshpace: standard output: No space left on device; make room there"
+    )
 
 
 def test_status_tells_what_is(network: net.Network, start: StartGateway) -> None:

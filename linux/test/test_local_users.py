@@ -94,6 +94,31 @@ def refuse(gateway: Gateway, path: Path, why: str) -> None:
     assert "remove it" in refused.stderr
 
 
+def test_a_folder_that_cannot_be_written_is_told(gateway: Gateway) -> None:
+    """And what to do about it: who sees but the kernel's words looks for a fault in the program."""
+    run = gateway.directory / "run"
+    run.mkdir()
+    for options, remedy in {
+        "ro": "set MESHPACE_RUN to a folder that can be written",
+        "nr_inodes=1": "make room there",
+    }.items():
+        subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", f"mode=700,{options}", "tmpfs", str(run)], check=True
+        )
+        try:
+            refused = gateway.call("gateway", "--mesh", "mesh0", "--observe")
+        finally:
+            subprocess.run(["umount", "-l", str(run)], check=True)
+        assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
+        assert str(run / "mesh0.lock") in refused.stderr
+        assert remedy in refused.stderr
+    run.chmod(0o700)
+    words = [str(PROGRAM), "gateway", "--clean", "--mesh", "lo"]
+    refused = as_nobody(*words, MESHPACE_RUN=str(run))
+    assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
+    assert "run as root" in refused.stderr
+
+
 def test_replace_believes_no_number_in_the_file(gateway: Gateway) -> None:
     """The holder of the lock is ended, not the process whose number somebody wrote there."""
     gateway.start()

@@ -192,7 +192,16 @@ def test_what_is_wrong_is_said_in_a_line(file: Path, tmp_path: Path) -> None:
         done = setup(gateway, folder, "--mesh", "radio0")
         assert done.returncode in (1, 2)
         assert done.stderr.count("\n") == 1
-        assert str(folder) in done.stderr
+        assert f"{folder}: Is a directory; name a file" in done.stderr
+        for options, remedy in {"ro": "--config FILE", "nr_inodes=1": "make room there"}.items():
+            subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder], check=True)
+            try:
+                done = setup(gateway, folder / "gateway.toml", "--mesh", "radio0", "--no-start")
+            finally:
+                subprocess.run(["umount", "-l", folder], check=True)
+            assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+            assert str(folder / "gateway.toml") in done.stderr
+            assert remedy in done.stderr
 
 
 def test_without_root_it_says_so(file: Path) -> None:

@@ -27,3 +27,11 @@ pub fn exit_status(error: &anyhow::Error) -> i32 {
         1
     }
 }
+
+/// What to do about a file that cannot be written, or else this.
+pub fn remedy<'a>(error: &std::io::Error, else_say: &'a str) -> &'a str {
+    match error.raw_os_error() {
+        Some(libc::ENOSPC | libc::EDQUOT) => "make room there",
+        _ => else_say,
+    }
+}

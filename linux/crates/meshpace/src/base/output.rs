@@ -2,7 +2,7 @@
 //! What commands write to standard output.
 use std::io::{ErrorKind, Write};
 
-use crate::base::errors::Result;
+use crate::base::errors::{anyhow, remedy, Result};
 
 /// Whoever read the standard output has seen enough: the command ends, and that is no failure.
 #[derive(Debug)]
@@ -22,6 +22,9 @@ pub fn print(text: &str) -> Result<()> {
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     written.map_err(|error| match error.kind() {
         ErrorKind::BrokenPipe => NobodyReads.into(),
-        _ => error.into(),
+        _ => anyhow!(
+            "standard output: {error}; {}",
+            remedy(&error, "have it written elsewhere")
+        ),
     })
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use nix::sys::stat::{umask, Mode};
 use nix::unistd::geteuid;
 
-use crate::base::errors::{anyhow, bail, Result};
+use crate::base::errors::{anyhow, bail, remedy, Result};
 use crate::base::system;
 
 const OTHERS: u32 = 0o077;
@@ -25,10 +25,7 @@ pub fn provide() -> Result<PathBuf> {
         .create(&folder);
     made.map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => not_a_folder(&folder),
-        _ => anyhow!(
-            "{}: {error}; run as root, or set MESHPACE_RUN",
-            folder.display()
-        ),
+        _ => fault(&folder, &error),
     })?;
     let opened = OpenOptions::new()
         .read(true)
@@ -39,9 +36,18 @@ pub fn provide() -> Result<PathBuf> {
         Err(error) if matches!(error.raw_os_error(), Some(libc::ENOTDIR | libc::ELOOP)) => {
             return Err(not_a_folder(&folder))
         }
-        Err(error) => bail!("{}: {error}", folder.display()),
+        Err(error) => return Err(fault(&folder, &error)),
     }
     Ok(folder)
+}
+
+/// Of the folder, or of a file in it.
+fn fault(path: &Path, error: &std::io::Error) -> anyhow::Error {
+    let elsewhere = match error.kind() {
+        ErrorKind::PermissionDenied => "run as root, or set MESHPACE_RUN",
+        _ => "set MESHPACE_RUN to a folder that can be written",
+    };
+    anyhow!("{}: {error}; {}", path.display(), remedy(error, elsewhere))
 }
 
 fn not_a_folder(folder: &Path) -> anyhow::Error {
@@ -88,7 +94,7 @@ pub fn open_file(path: &Path) -> Result<File> {
         .open(path)
         .map_err(|error| match error.raw_os_error() {
             Some(libc::ELOOP) => anyhow!("{}: is a symbolic link; remove it", path.display()),
-            _ => anyhow!("{}: {error}", path.display()),
+            _ => fault(path, &error),
         })?;
     let found = file.metadata()?;
     if !found.is_file() {

@@ -2,7 +2,7 @@
 //! The configuration file that `setup` writes, and whether somebody has changed it since.
 use std::path::{Path, PathBuf};
 
-use crate::base::errors::{bail, Context, Result};
+use crate::base::errors::{anyhow, bail, remedy, Error, Result};
 use crate::config::{Config, ReleaseChoice};
 use crate::operate::release_line;
 
@@ -57,7 +57,7 @@ impl Written {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Ok(There::Nothing)
             }
-            Err(error) => return Err(error).with_context(|| file.display().to_string()),
+            Err(error) => return Err(fault(file, &error.into())),
         };
         Ok(Self::read(&text))
     }
@@ -83,35 +83,44 @@ impl Written {
 
     /// Writes it; what was there is kept beside it, unless it was ours. Where that is.
     pub fn write(&self, file: &Path, was: &There) -> Result<Option<PathBuf>> {
-        let name = || file.display().to_string();
+        let written = self.write_all(file, was);
+        written.map_err(|error| fault(file, &error))
+    }
+
+    fn write_all(&self, file: &Path, was: &There) -> Result<Option<PathBuf>> {
         if let Some(folder) = file
             .parent()
             .filter(|folder| !folder.as_os_str().is_empty())
         {
-            std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+            std::fs::create_dir_all(folder)?;
         }
         let kept = match was {
             There::Changed | There::Unset => {
                 let mut old = file.as_os_str().to_os_string();
                 old.push(".old");
-                std::fs::copy(file, &old).with_context(name)?;
+                std::fs::copy(file, &old)?;
                 Some(old.into())
             }
             _ => None,
         };
         let at = behind(file)?;
-        release_line::replace(&at, &self.text()).with_context(name)?;
+        release_line::replace(&at, &self.text())?;
         Ok(kept)
     }
+}
+
+/// What keeps it from being read or written.
+fn fault(file: &Path, error: &Error) -> Error {
+    let elsewhere = "name a file that can be written with --config FILE";
+    let io = error.downcast_ref();
+    let remedy = io.map_or(elsewhere, |error| remedy(error, elsewhere));
+    anyhow!("{}: {error:#}; {remedy}", file.display())
 }
 
 /// The file that a link leads to is replaced, and not the link, which is somebody's: so `try --stay` does it.
 fn behind(file: &Path) -> Result<PathBuf> {
     match std::fs::canonicalize(file) {
-        Err(_) if file.is_symlink() => bail!(
-            "{}: leads to what is not there; remove the link, or name another file with --config FILE",
-            file.display()
-        ),
+        Err(_) if file.is_symlink() => bail!("it is a link to what is not there"),
         found => Ok(found.unwrap_or_else(|_| file.into())),
     }
 }
@@ -160,6 +169,21 @@ mod tests {
     }
 
     #[test]
+    fn what_cannot_be_written_is_told_with_a_remedy() {
+        let folder = std::env::temp_dir();
+        let said = Written::there(&folder).unwrap_err().to_string();
+        let name = folder.display().to_string();
+        assert!(
+            said.starts_with(&name) && said.ends_with("with --config FILE"),
+            "{said}"
+        );
+        let full = std::io::Error::from_raw_os_error(libc::ENOSPC).into();
+        assert!(fault(&folder, &full)
+            .to_string()
+            .ends_with("; make room there"));
+    }
+
+    #[test]
     fn what_somebody_changed_is_kept_beside() {
         let folder = std::env::temp_dir().join(format!("meshpace-setup-{}", std::process::id()));
         let file = folder.join("etc/gateway.toml");
@@ -182,7 +206,10 @@ mod tests {
         let (file, link) = (folder.join("ours.toml"), folder.join("etc/gateway.toml"));
         std::os::unix::fs::symlink("../ours.toml", &link).unwrap();
         let error = written().write(&link, &There::Nothing).unwrap_err();
-        assert!(error.to_string().contains("remove the link"), "{error}");
+        assert!(
+            error.to_string().contains("a link to what is not"),
+            "{error}"
+        );
         std::fs::write(&file, "law = \"gap\"\n").unwrap();
         let kept = written().write(&link, &There::Changed).unwrap();
         assert_eq!(kept, Some(folder.join("etc/gateway.toml.old")));

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::os::unix::fs::{chown, MetadataExt, PermissionsExt};
 use std::path::Path;
 
-use crate::base::errors::{usage, Context, Result};
+use crate::base::errors::{anyhow, usage, Context, Result};
 use crate::config::{Config, ReleaseChoice};
 
 /// Where the value of the key at the top stands, with its quotes.
@@ -74,7 +74,12 @@ pub fn have_paced(file: &Path) -> Result<bool> {
             name()
         ))
     })?;
-    replace(file, &changed).with_context(name)?;
+    replace(file, &changed).map_err(|error| {
+        anyhow!(
+            "{}: {error:#}; write release = \"auto\" there by other means, then: meshpace try --stay",
+            name()
+        )
+    })?;
     Ok(true)
 }
 
