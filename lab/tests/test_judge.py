@@ -241,7 +241,8 @@ def _run(delivered: list[list[float]], drops: dict[tuple[str, str], int]) -> Tab
         for i, bins in enumerate(delivered, start=1)
     ]
     links = [{"from": a, "to": b, "data_drops": n, "ack_drops": 0} for (a, b), n in drops.items()]
-    return {"warmup_s": 2.0, "bin_s": 1.0, "flows": flows, "links": links}
+    times = {"duration_s": float(len(delivered[0])), "warmup_s": 2.0, "bin_s": 1.0}
+    return {**times, "flows": flows, "links": links}
 
 
 def test_selections() -> None:
