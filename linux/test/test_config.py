@@ -369,3 +369,23 @@ def test_metrics_can_be_read(network: net.Network, start: StartGateway) -> None:
         r"^# TYPE (\S+) (counter|gauge|histogram|summary|untyped)$", text, re.MULTILINE
     )
     assert {line.split("{")[0].split(" ")[0] for line in samples} <= {name for name, _ in typed}
+
+
+def test_a_clock_that_is_not_the_kernel_s_is_refused(
+    network: net.Network, start: StartGateway
+) -> None:
+    """In a time namespace the programs would take the daemon for one that hangs, and pass all."""
+    gateway = start(network)
+    command = gateway._command("gateway", "--mesh", "mesh0", "--replace")
+    away = ("unshare", "--time", "--fork", "--monotonic", "100000")
+    begun = subprocess.run(
+        [*away, *command],
+        env=gateway._environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert begun.returncode == 2, begun
+    assert "is 100000 s from the kernel's" in one_line(begun.stderr)
+    assert gateway.alive

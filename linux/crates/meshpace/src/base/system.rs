@@ -17,6 +17,29 @@ pub fn now_ns() -> u64 {
     Duration::from(time).as_nanos() as u64
 }
 
+/// Refuses a time namespace whose clock is not that of the BPF programs.
+pub fn refuse_another_clock() -> Result<()> {
+    let offsets = std::fs::read_to_string("/proc/self/timens_offsets").unwrap_or_default();
+    match monotonic_offset(&offsets) {
+        Some(offset) => Err(usage(format!(
+            "the clock of this time namespace is {offset} s from the kernel's, by which packets are paced; \
+             run meshpace outside of it, or in a container without a time offset"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// How far the namespace's monotonic clock is from the kernel's, in seconds, where it is.
+fn monotonic_offset(offsets: &str) -> Option<String> {
+    let fields = offsets
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let mut fields = fields.filter(|fields| matches!(fields.first(), Some(&("monotonic" | "1"))));
+    let mut offset = fields.next()?.into_iter().skip(1);
+    let (seconds, ns) = (offset.next()?, offset.next()?);
+    (seconds != "0" || ns != "0").then(|| seconds.into())
+}
+
 /// The processor's time that this thread has taken so far.
 pub fn thread_cpu() -> Duration {
     let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("every thread has one");
@@ -214,6 +237,16 @@ fn notify(state: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Else the programs take the daemon for one that hangs, and nothing is paced.
+    #[test]
+    fn another_clock_is_known() {
+        let told = "monotonic     100000         0\nboottime           7         0\n";
+        assert_eq!(monotonic_offset(told).as_deref(), Some("100000"));
+        let other = "monotonic           0         0\nboottime           7         0\n";
+        assert_eq!(monotonic_offset(other), None);
+        assert_eq!(monotonic_offset(""), None, "a kernel without");
+    }
 
     #[test]
     fn a_kernel_s_version_is_read_of_its_release() {

@@ -112,6 +112,7 @@ impl Gateway {
         if !missing.is_empty() {
             bail!("not permitted: {} missing; run as root", missing.join(", "));
         }
+        system::refuse_another_clock()?;
         let limits = mp_limits {
             l2_bytes: system::link_header_bytes(task.mesh())?,
             max_flows: task.config().max_flows,
