@@ -16,13 +16,24 @@ struct {
 	__type(value, uint64_t);
 } mp_counters SEC(".maps");
 
-MP_INLINE void mp_count(enum mp_counter counter)
+MP_INLINE void mp_count_many(enum mp_counter counter, uint32_t times)
 {
 	uint32_t i = counter;
 	uint64_t *value = bpf_map_lookup_elem(&mp_counters, &i);
 
 	if (value)
-		(*value)++;
+		*value += times;
+}
+
+MP_INLINE void mp_count(enum mp_counter counter)
+{
+	mp_count_many(counter, 1);
+}
+
+/* That the program is run at all, also without the daemon: an interface counts segments, too. */
+MP_INLINE void mp_see(const struct __sk_buff *skb, enum mp_counter counter)
+{
+	mp_count_many(counter, skb->gso_segs > 1 ? skb->gso_segs : 1);
 }
 
 /* Maps of their own, which the daemon writes as a whole. */

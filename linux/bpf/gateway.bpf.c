@@ -70,8 +70,11 @@ int mp_to_mesh(struct __sk_buff *skb)
 	uint32_t rtt_wired_us = 0;
 	bool tcp;
 
-	if (!mp_comes_back(skb, &p) && ((!mp_alive(p.segment.now_ns) && !mp_settings.held_at) || mp_hairpin(skb)))
-		return TC_ACT_UNSPEC;
+	if (!mp_comes_back(skb, &p)) {
+		mp_see(skb, MP_COUNT_SEEN_LEAVE);
+		if ((!mp_alive(p.segment.now_ns) && !mp_settings.held_at) || mp_hairpin(skb))
+			return TC_ACT_UNSPEC;
+	}
 	p.own = !p.came_by;
 	tcp = mp_read_packet(skb, &p, true);
 	if (mp_settings.held_at)
@@ -161,6 +164,7 @@ int mp_from_mesh(struct __sk_buff *skb)
 	struct mp_packet p = { .segment.now_ns = mp_now() };
 	int verdict = TC_ACT_UNSPEC;
 
+	mp_see(skb, MP_COUNT_SEEN_COME);
 	if (!mp_alive(p.segment.now_ns))
 		return TC_ACT_UNSPEC;
 	if (!mp_read_packet(skb, &p, false)) {

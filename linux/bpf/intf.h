@@ -292,6 +292,8 @@ enum mp_counter {
 	MP_COUNT_LEFT6,              /* likewise, IPv6 */
 	MP_COUNT_UNANSWERED_DROPPED, /* to strangers, and of flows that nobody acknowledges */
 	MP_COUNT_RECORDS_LOST,       /* packets that the trace lacks, for the daemon was slow */
+	MP_COUNT_SEEN_LEAVE,         /* whatever is at the hook to the mesh, super packets by their segments */
+	MP_COUNT_SEEN_COME,          /* likewise, from the mesh */
 	MP_COUNTERS
 };
 

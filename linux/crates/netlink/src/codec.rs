@@ -28,6 +28,11 @@ pub fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(field.try_into().ok()?))
 }
 
+pub fn u64_at(bytes: &[u8], offset: usize) -> Option<u64> {
+    let field = bytes.get(offset..offset.checked_add(8)?)?;
+    Some(u64::from_ne_bytes(field.try_into().ok()?))
+}
+
 /// A text attribute, up to its terminating zero.
 pub fn text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());

@@ -153,6 +153,14 @@ pub fn ask_filters(index: i32, parent: u32) -> Request {
     Request::dump(libc::RTM_GETTFILTER, &tc_header(index, 0, parent, 0))
 }
 
+/// Of a message about a filter: its priority, of which the smallest is asked first, its protocol (ETH_P_...) and its
+/// kind.
+pub fn parse_filter(body: &[u8]) -> Option<(u16, u16, String)> {
+    let info = u32_at(body, 16)?;
+    let kind = Attributes::after(body, TC_HEADER)?.find(|it| it.kind == TCA_KIND)?;
+    Some(((info >> 16) as u16, u16::from_be(info as u16), kind.text()))
+}
+
 /// What the packets of an HTB class may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {

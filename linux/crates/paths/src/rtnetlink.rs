@@ -2,7 +2,7 @@
 //! Routing netlink: interfaces, neighbours, forwarding entries of bridges, routes.
 
 use crate::mac::Mac;
-use meshpace_netlink::codec::{align, u16_at, u32_at, Attribute, Attributes, Request};
+use meshpace_netlink::codec::{align, u16_at, u32_at, u64_at, Attribute, Attributes, Request};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 const IFINFOMSG: usize = 16;
@@ -16,6 +16,7 @@ const IFLA_QDISC: u16 = 6;
 const IFLA_MASTER: u16 = 10;
 const IFLA_LINKINFO: u16 = 18;
 const IFLA_IFALIAS: u16 = 20;
+const IFLA_STATS64: u16 = 23;
 const IFLA_EXT_MASK: u16 = 29;
 const IFLA_LINK_NETNSID: u16 = 37;
 const IFLA_INFO_KIND: u16 = 1;
@@ -113,6 +114,19 @@ pub(crate) fn interface_request(index: u32, name: Option<&str>) -> Request {
         Some(name) => request.attribute(IFLA_IFNAME, &[name.as_bytes(), &[0]].concat()),
         None => request,
     }
+}
+
+/// One interface with what it has counted, for [`parse_packets`].
+pub(crate) fn counted_interface_request(index: u32) -> Request {
+    let mut header = [0; IFINFOMSG];
+    header[4..8].copy_from_slice(&index.to_ne_bytes());
+    Request::get(libc::RTM_GETLINK, &header)
+}
+
+/// Packets that an interface has received and sent (`struct rtnl_link_stats64`).
+pub(crate) fn parse_packets(body: &[u8]) -> Option<[u64; 2]> {
+    let stats = Attributes::after(body, IFINFOMSG)?.find(|it| it.kind == IFLA_STATS64)?;
+    Some([u64_at(stats.value, 0)?, u64_at(stats.value, 8)?])
 }
 
 pub(crate) fn neighbours_request() -> Request {

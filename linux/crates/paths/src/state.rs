@@ -69,6 +69,15 @@ impl Interfaces {
         self.state(rtnetlink::interface_request(index as u32, None))
     }
 
+    /// Packets that an interface has received and sent so far; `None` where it is gone.
+    ///
+    /// # Errors
+    /// The kernel does not answer.
+    pub fn packets(&mut self, index: i32) -> io::Result<Option<[u64; 2]>> {
+        let request = rtnetlink::counted_interface_request(index as u32);
+        self.ask(request, rtnetlink::parse_packets)
+    }
+
     fn state(
         &mut self,
         request: meshpace_netlink::codec::Request,
@@ -94,10 +103,16 @@ impl Interfaces {
     }
 
     fn one(&mut self, request: meshpace_netlink::codec::Request) -> io::Result<Option<Interface>> {
+        self.ask(request, rtnetlink::parse_interface)
+    }
+
+    fn ask<T>(
+        &mut self,
+        request: meshpace_netlink::codec::Request,
+        parse: fn(&[u8]) -> Option<T>,
+    ) -> io::Result<Option<T>> {
         let mut found = None;
-        match self.0.exchange(request, |body| {
-            found = rtnetlink::parse_interface(body);
-        }) {
+        match self.0.exchange(request, |body| found = parse(body)) {
             Err(error) if error.raw_os_error() == Some(libc::ENODEV) => Ok(None),
             Err(error) => Err(error),
             Ok(()) => Ok(found),

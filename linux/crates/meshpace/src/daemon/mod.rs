@@ -339,7 +339,12 @@ impl Gateway {
     }
 
     fn look_after_mesh(&mut self) {
-        if !self.machine.watch_mesh() {
+        let seen = [
+            intf::mp_counter_MP_COUNT_SEEN_COME,
+            intf::mp_counter_MP_COUNT_SEEN_LEAVE,
+        ];
+        let seen = || seen.map(|counter| self.maps.counter(counter));
+        if !self.machine.watch_mesh(seen) {
             return;
         }
         // What flows and the retransmit cache hold has another link-layer header.

@@ -32,6 +32,26 @@ pub fn is_at(interface: &str) -> Result<bool> {
     }
 }
 
+/// Priorities of filters that are asked before the gateway's, of packets that come and of those that leave.
+pub fn before_ours(interface: &str) -> Result<[Vec<u16>; 2]> {
+    let index = system::interface_index(interface)?;
+    let mut socket = NetlinkSocket::open(Family::Route).context("netlink")?;
+    let mut found = [Vec::new(), Vec::new()];
+    for (parent, found) in [tc::INGRESS, tc::EGRESS].into_iter().zip(&mut found) {
+        let asked = socket.exchange(tc::ask_filters(index, parent), |body| {
+            let priority = tc::parse_filter(body).map(|(priority, ..)| priority);
+            found.extend(priority.filter(|it| u32::from(*it) < FILTER_PRIORITY));
+        });
+        match asked {
+            // There is no clsact.
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {}
+            asked => asked.context("filters")?,
+        }
+        found.dedup();
+    }
+    Ok(found)
+}
+
 /// Takes the gateway's filters off, and with `qdisc` clsact as well, unless others have filters there.
 pub fn remove_filters(interface: &str, qdisc: bool) -> Result<()> {
     let index = system::interface_index(interface)?;

@@ -120,9 +120,10 @@ impl Machine {
         self.rules.as_ref()
     }
 
-    /// Looks after the mesh interface and what is on it. True: the flows known so far are of another one.
-    pub fn watch_mesh(&mut self) -> bool {
-        self.watch.check(self.set_up, &mut self.changes)
+    /// Looks after the mesh interface and what is on it. `seen`: packets that the programs saw come and leave. True: the
+    /// flows known so far are of another one.
+    pub fn watch_mesh(&mut self, seen: impl FnOnce() -> [u64; 2]) -> bool {
+        self.watch.check(self.set_up, &mut self.changes, seen)
     }
 
     /// The notes of what was changed, which something else may remove.

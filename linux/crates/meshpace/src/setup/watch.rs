@@ -18,6 +18,7 @@ use crate::setup::clsact;
 use crate::setup::contest::Contest;
 use crate::setup::ifb::Ifb;
 use crate::setup::release::Release;
+use crate::setup::unseen::{Counts, Unseen};
 
 /// What could not be put back is tried again so often; some of it runs other programs.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
@@ -33,6 +34,8 @@ pub enum Fault {
     Unhooked(String),
     /// there is nothing behind which packets could wait, and why it cannot be made
     NotHeld(String),
+    /// most packets do not come by the programs, and why
+    Unseen(String),
 }
 
 impl Fault {
@@ -44,6 +47,7 @@ impl Fault {
             Self::PortOf(master) => port_of(mesh, master),
             Self::Unhooked(why) => format!("{mesh}: the programs are not attached: {why}"),
             Self::NotHeld(why) => format!("{mesh}: packets have no place to wait: {why}"),
+            Self::Unseen(why) => format!("{mesh}: {why}"),
         }
     }
 }
@@ -83,6 +87,7 @@ pub struct Watch {
     try_again: Instant,
     /// over the ifb
     contest: Contest,
+    unseen: Unseen,
     /// hooks and the ifb, so often
     pub put_back: u64,
 }
@@ -103,6 +108,7 @@ impl Watch {
             fault: None,
             try_again: Instant::now(),
             contest: Contest::default(),
+            unseen: Unseen::default(),
             put_back: 0,
         })
     }
@@ -143,8 +149,14 @@ impl Watch {
         attachment.map_or_else(|| "none".into(), Attachment::to_string)
     }
 
-    /// Looks after all of it. True: the flows known so far are of another interface.
-    pub fn check(&mut self, release: Release, changes: &mut Changes) -> bool {
+    /// Looks after all of it. `seen`: packets that the programs saw come and leave. True: the flows known so far are
+    /// of another interface.
+    pub fn check(
+        &mut self,
+        release: Release,
+        changes: &mut Changes,
+        seen: impl FnOnce() -> Counts,
+    ) -> bool {
         let found = match self.interfaces.named(&self.mesh) {
             Ok(found) => found,
             Err(error) => {
@@ -154,7 +166,10 @@ impl Watch {
         };
         let header = self.limits.l2_bytes;
         let fault = match found {
-            Some(found) => self.look_after(&found, release, changes),
+            Some(found) => {
+                let fault = self.look_after(&found, release, changes);
+                fault.or_else(|| self.passes_unseen(seen))
+            }
             None => Some(self.miss(changes)),
         };
         self.tell(fault);
@@ -225,6 +240,20 @@ impl Watch {
         master
             .filter(|_| release != Release::Observe)
             .map(Fault::PortOf)
+    }
+
+    fn passes_unseen(&mut self, seen: impl FnOnce() -> Counts) -> Option<Fault> {
+        let now = Instant::now();
+        let counted = match self.unseen.is_due(now) {
+            true => self.interfaces.packets(self.ifindex).ok().flatten(),
+            false => None,
+        };
+        let of = (self.mesh.as_str(), self.ifindex);
+        let why = match counted {
+            Some(passed) => self.unseen.compare(now, of, passed, seen()),
+            None => self.unseen.why(),
+        };
+        why.map(Fault::Unseen)
     }
 
     /// Whether it is too early to try again what failed a moment ago; if not, the next time it is.
@@ -308,6 +337,8 @@ impl Watch {
             log::info!("{}: {l2_bytes} bytes before the IP header now", self.mesh);
         }
         self.port.aim(self.ifindex, l2_bytes > 0);
+        // What passed before nobody can have seen.
+        self.unseen = Unseen::default();
         // A filter that sends packets elsewhere there is under clsact alone, and it comes behind ours.
         if self.ifb.is_none() {
             match self.hooks.attach_tcx(self.ifindex) {
