@@ -10,7 +10,7 @@ use crate::kernel::attach::{FILTER_HANDLE, FILTER_PRIORITY, WAIT_PRIORITY};
 /// Whether an interface has it.
 ///
 /// # Errors
-/// The qdisc ingress has its place, or the kernel does not say.
+/// The qdisc ingress has its place, somebody else's filters have that of ours, or the kernel does not say.
 pub fn is_at(interface: &str) -> Result<bool> {
     let index = system::interface_index(interface)?;
     let mut kind = None;
@@ -28,8 +28,33 @@ pub fn is_at(interface: &str) -> Result<bool> {
         Some("ingress") => {
             bail!("qdisc ingress sits where clsact has to be: tc qdisc del dev {interface} ingress")
         }
-        kind => Ok(kind == Some("clsact")),
+        Some("clsact") => refuse_others_filters(interface, index, &mut socket).map(|()| true),
+        _ => Ok(false),
     }
+}
+
+/// The filters of one priority are all of one kind, and of one protocol.
+fn refuse_others_filters(interface: &str, index: i32, socket: &mut NetlinkSocket) -> Result<()> {
+    let ours = [FILTER_PRIORITY, WAIT_PRIORITY];
+    for (parent, at) in [(tc::INGRESS, "ingress"), (tc::EGRESS, "egress")] {
+        let mut in_the_way = None;
+        let asked = socket.exchange(tc::ask_filters(index, parent), |body| {
+            if let Some((priority, protocol, kind)) = tc::parse_filter(body) {
+                let fits = kind == "bpf" && i32::from(protocol) == libc::ETH_P_ALL;
+                if ours.contains(&u32::from(priority)) && !fits {
+                    in_the_way = Some(priority);
+                }
+            }
+        });
+        asked.context("filters")?;
+        if let Some(priority) = in_the_way {
+            bail!(
+                "somebody else's filter of priority {priority} sits on {interface} where meshpace's has to be: \
+                 give it another priority, or tc filter del dev {interface} {at} prio {priority}"
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Priorities of filters that are asked before the gateway's, of packets that come and of those that leave.

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What others have where the gateway's filters and its ifb have to be stays theirs, and is told."""
+
+import pytest
+from conftest import StartGateway
+from harness import hooks, net
+from harness.gateway import Gateway
+from test_unseen import GOES_ON
+from test_watch import mesh
+
+__all__ = ["mesh"]
+FILTER = ("filter", "add", "dev", "mesh0", "egress", "prio", "28016", "protocol", "ip", "bpf")
+
+
+def refused(gateway: Gateway, release: str) -> str:
+    begun = gateway.call("gateway", "--mesh", "mesh0", "--release", release)
+    assert begun.returncode in (1, 2), begun
+    assert begun.stderr.count("meshpace: ") == 1
+    return begun.stderr
+
+
+def test_a_filter_in_the_place_of_ours_stays(mesh: net.Network, start: StartGateway) -> None:
+    """Of another protocol the kernel takes none beside it: that ended the start, by auto, too."""
+    mesh.gateway.run("tc", "qdisc", "add", "dev", "mesh0", "clsact")
+    mesh.gateway.run("tc", *FILTER, "bytecode", GOES_ON)
+    says = "somebody else's filter of priority 28016 sits on mesh0"
+    if not hooks.has_tcx(mesh.gateway, "mesh0"):
+        pytest.skip("the programs themselves would need the place")
+    gateway = start(mesh, release="auto", law="even")
+    assert gateway.status()["release"] == "nfqueue"
+    assert f"release by htb is not possible: {says}" in "\n".join(gateway.log)
+    assert gateway.stop() == 0
+    assert says in refused(gateway, "htb")
+    assert "pref 28016" in mesh.gateway.run("tc", "filter", "show", "dev", "mesh0", "egress")
