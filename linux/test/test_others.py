@@ -32,3 +32,17 @@ def test_a_filter_in_the_place_of_ours_stays(mesh: net.Network, start: StartGate
     assert gateway.stop() == 0
     assert says in refused(gateway, "htb")
     assert "pref 28016" in mesh.gateway.run("tc", "filter", "show", "dev", "mesh0", "egress")
+
+
+@pytest.mark.parametrize("kind", ["ifb", "veth"])
+def test_an_interface_in_the_place_of_ours_stays(
+    mesh: net.Network, start: StartGateway, kind: str
+) -> None:
+    """An ifb of somebody else's was taken away, of another kind "File exists" was all."""
+    name = "mph" + mesh.gateway.run("cat", "/sys/class/net/mesh0/ifindex").strip()
+    mesh.gateway.ip("link", "add", name, "type", kind)
+    gateway = start(mesh, release="auto", law="even")
+    assert gateway.status()["release"] == "nfqueue"
+    assert gateway.stop() == 0
+    assert f"rename it, or if nobody needs it: ip link del {name}" in refused(gateway, "htb")
+    assert f": {name}" in mesh.gateway.ip("-o", "link", "show", "type", kind)

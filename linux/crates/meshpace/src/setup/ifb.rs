@@ -98,6 +98,7 @@ impl Ifb {
     pub fn make(&self) -> Result<()> {
         self.leave();
         remove(&self.name)?;
+        refuse_others(&self.name)?;
         let mut socket = NetlinkSocket::open(Family::Route).context("netlink")?;
         let mut ask = |what, request| socket.exchange(request, |_| {}).context(what);
         let before = unmarked()?;
@@ -170,15 +171,25 @@ fn alias(name: &str) -> String {
     format!("meshpace {name}")
 }
 
+/// What somebody else has made of that name, or calls so beside its own.
+fn refuse_others(name: &str) -> Result<()> {
+    let found = Interfaces::open().and_then(|mut all| all.named(name));
+    match found.context("netlink")? {
+        Some(found) => Err(anyhow!(
+            "{} is called {name}, as meshpace's ifb has to be, and is not meshpace's; rename it, or if nobody needs it: ip link del {name}",
+            match found.name == name {
+                true => "an interface",
+                false => &found.name,
+            }
+        )),
+        None => Ok(()),
+    }
+}
+
 /// Takes an ifb away, with all that waits behind it, whatever it is called now; one that is not there is as good. What
-/// somebody else has of that name, or by that name beside its own, stays.
+/// somebody else has of that name stays: it does not bear the alias.
 pub fn remove(name: &str) -> Result<()> {
-    let found = Interfaces::open().and_then(|mut all| {
-        let named = all.named(name)?.filter(|found| found.name == name);
-        let mut found = all.aliased(&alias(name))?;
-        found.extend(named);
-        Ok(found)
-    });
+    let found = Interfaces::open().and_then(|mut all| all.aliased(&alias(name)));
     let mut found = found.context("netlink")?;
     found.retain(|found| found.kind == "ifb");
     let mut socket = NetlinkSocket::open(Family::Route).context("netlink")?;
@@ -241,6 +252,25 @@ mod tests {
             let left = ip("-o link");
             assert!(!left.contains("other"), "{left}");
             assert!(left.contains("mph7"), "somebody else's: {left}");
+        });
+    }
+
+    /// Else what somebody has set up for itself is gone, without a word.
+    #[test]
+    fn what_is_somebody_else_s_stays() {
+        alone(|| {
+            let ifb = Ifb::made_up(0);
+            for made in ["type ifb", "type veth peer name far"] {
+                ip(&format!("link add mph7 {made}"));
+                let refused = format!("{:#}", ifb.make().unwrap_err());
+                assert!(refused.contains("ip link del mph7"), "{refused}");
+                remove(&ifb.name).unwrap();
+                assert!(ip("-o link").contains("mph7"), "{made}");
+                ip("link del mph7");
+            }
+            ip("link property add dev lo altname mph7");
+            let refused = format!("{:#}", ifb.make().unwrap_err());
+            assert!(refused.starts_with("lo is called mph7"), "{refused}");
         });
     }
 
