@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What others have where the gateway's filters and its ifb have to be stays theirs, and is told."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from conftest import StartGateway
 from harness import hooks, net
-from harness.gateway import Gateway
-from test_unseen import GOES_ON
-from test_watch import mesh
+from harness.gateway import PATIENCE_S, Gateway, until
+from test_unseen import GOES_ON, goes_on
+from test_watch import download, mesh, paces, state
 
 __all__ = ["mesh"]
 FILTER = ("filter", "add", "dev", "mesh0", "egress", "prio", "28016", "protocol", "ip", "bpf")
@@ -46,3 +49,32 @@ def test_an_interface_in_the_place_of_ours_stays(
     assert gateway.stop() == 0
     assert f"rename it, or if nobody needs it: ip link del {name}" in refused(gateway, "htb")
     assert f": {name}" in mesh.gateway.ip("-o", "link", "show", "type", kind)
+
+
+def test_who_takes_the_programs_off_each_time_has_packets_pass(
+    mesh: net.Network, start: StartGateway
+) -> None:
+    """Put back ten times a second for ever they fill the log, and what waits is lost each time."""
+    ended = threading.Event()
+
+    def take_off() -> None:
+        while not ended.wait(0.1):
+            mesh.gateway.run("tc", "qdisc", "del", "dev", "mesh0", "clsact", check=False)
+
+    gateway = start(mesh, release="htb", law="even")
+    with download(mesh) as run, ThreadPoolExecutor() as pool:
+        paces(gateway)
+        rival = pool.submit(take_off)
+        try:
+            found = state(gateway, "takes them off each time")
+            assert found["release"] == "observe"
+            goes_on(run)
+            again = "at work again"
+            until(lambda: sum(again in line for line in gateway.log) > 1, PATIENCE_S, gateway)
+            assert gateway.status()["counters"]["put_back"] <= 10
+            assert len(gateway.log) < 40
+        finally:
+            ended.set()
+        rival.result()
+        paces(gateway)
+        assert run.finish().intact

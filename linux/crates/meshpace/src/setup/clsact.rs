@@ -105,9 +105,8 @@ pub fn remove_filters(interface: &str, qdisc: bool) -> Result<()> {
         return Ok(());
     }
     match socket.exchange(tc::remove_clsact(index), |_| {}) {
-        Err(error) if error.raw_os_error() != Some(libc::ENOENT) => {
-            Err(error).context("qdisc clsact")
-        }
-        _ => Ok(()),
+        // It was never there; somebody has removed it, or put the qdisc ingress in its place.
+        Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::EINVAL)) => Ok(()),
+        removed => removed.context("qdisc clsact"),
     }
 }

@@ -87,6 +87,8 @@ pub struct Watch {
     try_again: Instant,
     /// over the ifb
     contest: Contest,
+    /// over the programs' place
+    hooks_contest: Contest,
     unseen: Unseen,
     /// hooks and the ifb, so often
     pub put_back: u64,
@@ -108,6 +110,7 @@ impl Watch {
             fault: None,
             try_again: Instant::now(),
             contest: Contest::default(),
+            hooks_contest: Contest::default(),
             unseen: Unseen::default(),
             put_back: 0,
         })
@@ -307,12 +310,22 @@ impl Watch {
         if self.attachment.as_ref().is_some_and(Attachment::is_whole) {
             return Ok(());
         }
+        let has_waited = matches!(self.fault, Some(Fault::Unhooked(_)));
         if let Some(fault) = self.waits(|fault| matches!(fault, Fault::Unhooked(_))) {
             return Err(fault);
         }
         let were_there = self.attachment.take().is_some();
+        let now = Instant::now();
+        if let Some(pause) = self.hooks_contest.pause(now).filter(|_| were_there) {
+            self.try_again = now + pause;
+            let why = "something else takes them off each time; tc monitor shows when, see SQM and scripts that change clsact";
+            return Err(Fault::Unhooked(why.into()));
+        }
         let put = self.put_hooks(changes);
         put.map_err(|error| Fault::Unhooked(words(error)))?;
+        if were_there || has_waited {
+            self.hooks_contest.made(now);
+        }
         if were_there {
             self.put_back += 1;
             log::warn!(
