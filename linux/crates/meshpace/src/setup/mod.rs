@@ -11,5 +11,5 @@ pub mod nftables;
 pub mod release;
 pub mod rules;
 pub mod unpaced;
-mod unseen;
+pub mod unseen;
 pub mod watch;

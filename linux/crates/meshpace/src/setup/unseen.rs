@@ -102,7 +102,7 @@ fn words(mesh: &str, ways: [bool; 2]) -> String {
 }
 
 /// Which filters these are, and the remedy.
-fn in_front(mesh: &str, at: &str, priorities: &[u16]) -> String {
+pub fn in_front(mesh: &str, at: &str, priorities: &[u16]) -> String {
     let list: Vec<_> = priorities.iter().map(u16::to_string).collect();
     format!(
         "a filter of priority {} is asked before meshpace's; give it one above {}, or the action `continue` (tc filter show dev {mesh} {at})",

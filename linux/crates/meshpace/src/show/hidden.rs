@@ -4,6 +4,7 @@ use meshpace_paths::{candidates, Evidence, Interfaces};
 
 use crate::base::errors::Result;
 use crate::base::system;
+use crate::setup::{clsact, unseen};
 use crate::show::control;
 use crate::show::doctor::{finding, Finding, Grade};
 use crate::show::status::Status;
@@ -14,6 +15,7 @@ const OFFLOAD_OFF: &str = "switch it off (OpenWrt: uci set firewall.@defaults[0]
 const SHAPER: &str = "shaper";
 const ACK_FILTER: &str = "ACK filter";
 const TUNNEL: &str = "tunnel";
+const FILTERS: &str = "filters in front";
 
 /// All of it; `mesh` as far as it is named.
 pub fn findings(mesh: Option<&str>) -> Vec<Finding> {
@@ -28,6 +30,7 @@ pub fn findings(mesh: Option<&str>) -> Vec<Finding> {
                 .flatten()
                 .map_or_else(String::new, |found| found.qdisc),
         ));
+        list.push(filters(mesh, clsact::before_ours(mesh)));
         list.push(tunnel(mesh, &tunnels(mesh), control::ask(Some(mesh)).ok()));
     }
     list.push(ack_filter(qdiscs));
@@ -110,6 +113,30 @@ fn shaper(mesh: &str, root: String) -> Finding {
             ),
         ),
         _ => finding(SHAPER, Grade::Ok, format!("none on {mesh}"), ""),
+    }
+}
+
+/// What they let pass at once does not come by the programs, unless these are attached by tcx.
+fn filters(mesh: &str, fronts: Result<[Vec<u16>; 2]>) -> Finding {
+    let fronts = match fronts {
+        Ok(fronts) => fronts,
+        Err(error) => return finding(FILTERS, Grade::Note, format!("not known: {error:#}"), ""),
+    };
+    let of = |(at, list): (&str, &Vec<u16>)| {
+        (!list.is_empty()).then(|| unseen::in_front(mesh, at, list))
+    };
+    let mut told = ["ingress", "egress"]
+        .into_iter()
+        .zip(&fronts)
+        .filter_map(of);
+    match told.next() {
+        None => finding(FILTERS, Grade::Ok, format!("none on {mesh}"), ""),
+        Some(told) => finding(
+            FILTERS,
+            Grade::Note,
+            told,
+            "what it lets pass with the action `ok`, or sends elsewhere, is neither seen nor paced, unless the programs are attached by tcx",
+        ),
     }
 }
 
@@ -237,6 +264,14 @@ mod tests {
         assert_eq!(filtering(qdiscs), ["ifb4eth1", "mesh0"]);
         let found = ack_filter(Ok(qdiscs.into()));
         assert!(found.grade == Grade::Missing && found.found.contains("ifb4eth1, mesh0"));
+    }
+
+    #[test]
+    fn filters_in_front_are_told() {
+        assert!(filters("mesh0", Ok([vec![], vec![]])).grade == Grade::Ok);
+        let found = filters("mesh0", Ok([vec![], vec![1]]));
+        assert!(found.grade == Grade::Note && found.found.contains("priority 1 is asked"));
+        assert!(found.found.contains("egress"), "{}", found.found);
     }
 
     #[test]
