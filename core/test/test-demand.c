@@ -31,18 +31,26 @@ static void idle_telephones(void)
 	CHECK(mean[0] > 0.8 * one_hop, "%.0f of %.0f", mean[0], one_hop);
 }
 
+/* All a hop away; the first wants all, and what it has alone is known. */
+static void place_bulk(void)
+{
+	double mean[HOSTS];
+	uint32_t i;
+
+	begin();
+	for (i = 0; i < HOSTS; i++)
+		place(i, 1, one_hop);
+	wants[0] = ALL;
+	run(1, 20, mean);
+}
+
 /* Sensors that report some packets each now and then need no part: the others have the air meanwhile. */
 static void sensors_report(uint32_t packets)
 {
 	double mean[HOSTS] = { 0 };
 	uint32_t i, k;
 
-	begin();
-	for (i = 0; i < HOSTS; i++)
-		place(i, 1, one_hop);
-	wants[0] = ALL;
-	run(1, 10, mean);
-	mean[0] = 0;
+	place_bulk();
 	for (k = 0; k < 600; k++) {
 		for (i = 1; i < HOSTS; i++) {
 			bool reports = (k + 5 * i) % 40 < 10; /* each 4 s; an upload is under way for 1 s */
@@ -65,12 +73,7 @@ static void people_beside_bulk(void)
 	double mean[HOSTS] = { 0 }, left = 0;
 	uint32_t until[HOSTS] = { 0 }, i, k;
 
-	begin();
-	for (i = 0; i < HOSTS; i++)
-		place(i, 1, one_hop);
-	wants[0] = ALL;
-	run(1, 20, mean);
-	mean[0] = 0;
+	place_bulk();
 	for (k = 1; k <= 6000; k++) {
 		double all = 1;
 
