@@ -49,12 +49,12 @@ static inline struct model new_model(double wants)
 
 static inline double held(const struct model *model)
 {
-	return (double)model->at.held_bytes_per_s;
+	return (double)mp_opaque_cap(&model->at, 0);
 }
 
 static inline double sends(const struct model *model)
 {
-	return fmin(model->wants + model->tcp, model->at.held_bytes_per_s ? held(model) : ALL);
+	return fmin(model->wants + model->tcp, held(model) > 0 ? held(model) : ALL);
 }
 
 /* By how much of what the path carries is used: of what waits when all is used, a third at four fifths. */
@@ -111,7 +111,7 @@ struct means {
 	double waits_s; /* for a small packet */
 	double shown_s; /* D - T */
 	double late;    /* the part of the time in which a small packet waits for more than 3 D* */
-	double least, most; /* of what the host was held to, the extremes */
+	double least, most; /* of what the host was held to, the extremes, but for looks */
 };
 
 static inline struct means run(struct model *model, double seconds)
@@ -125,8 +125,8 @@ static inline struct means run(struct model *model, double seconds)
 		means.waits_s += waits_s(model) / steps;
 		means.late += (waits_s(model) > 3e-9 * (double)model->wait_ns) / (double)steps;
 		means.shown_s += ((double)model->at.mean_ns - (double)model->at.base_ns) / 1e9 / steps;
-		means.least = fmin(means.least, held(model));
-		means.most = fmax(means.most, held(model));
+		means.least = fmin(means.least, (double)model->at.held_bytes_per_s);
+		means.most = fmax(means.most, (double)model->at.held_bytes_per_s);
 	}
 	return means;
 }

@@ -148,6 +148,43 @@ static void test_acknowledgements(void)
 	CHECK(!wants(&model.at, 1), "nor want anything");
 }
 
+/* Steps of so much sent of nobody; returns what counts. */
+static uint64_t nobody_sends(struct mp_opaque *nobody, double bytes_per_s, double seconds)
+{
+	static uint64_t bytes = 12345, now_ns = 1000 * MP_NS_PER_S;
+	uint32_t steps = (uint32_t)lround(seconds * MP_AIR_STEPS_PER_S), i;
+	uint64_t counted = 0;
+
+	for (i = 0; i < steps; i++) {
+		now_ns += MP_AIR_STEP_NS;
+		bytes += (uint64_t)(bytes_per_s * (double)MP_AIR_STEP_NS / 1e9);
+		counted += mp_opaque_nobody_step(nobody, bytes, mp_law_even().hop_wait_ns, now_ns);
+	}
+	return counted;
+}
+
+/* First packets of hosts are nobody's, too, and few; what fills a path is, and while it does. */
+static void test_nobody(void)
+{
+	double fills = (double)mp_opaque_least_bytes_per_s(mp_opaque_wait_ns(1, mp_law_even().hop_wait_ns));
+	struct mp_opaque nobody = {};
+
+	CHECK_EQUAL(nobody_sends(&nobody, ALL / 1e3, .1), 0); /* what was sent before the first step */
+	nobody = (struct mp_opaque){};
+	CHECK_EQUAL(nobody_sends(&nobody, .9 * fills, 60), 0);
+	CHECK(!nobody.way[MP_AIR_UP].many, "no more than a path carries");
+	nobody_sends(&nobody, 4 * fills, 2);
+	CHECK_NEAR((double)nobody_sends(&nobody, 4 * fills, 10), 40 * fills, .001, 0);
+	CHECK(mp_opaque_wants(&nobody, MP_AIR_UP, false, 0), "it wants all");
+	CHECK_EQUAL(mp_opaque_heard_ns(&nobody) + nobody.held_bytes_per_s, 0); /* and is never asked */
+	nobody_sends(&nobody, 0, 5);
+	CHECK(!nobody.way[MP_AIR_UP].many, "over");
+	CHECK_EQUAL(nobody_sends(&nobody, 0, 1), 0);
+	/* A counter that begins anew counts nothing twice. */
+	nobody_sends(&nobody, 4 * fills, 2);
+	CHECK_EQUAL(mp_opaque_nobody_step(&nobody, 7, mp_law_even().hop_wait_ns, nobody.before_ns + MP_AIR_STEP_NS), 0);
+}
+
 int main(int argc, char **argv)
 {
 	check_begin(argc, argv);
@@ -156,5 +193,6 @@ int main(int argc, char **argv)
 	test_shares_that_end();
 	test_who_sends();
 	test_acknowledgements();
+	test_nobody();
 	return check_end();
 }

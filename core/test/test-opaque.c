@@ -47,6 +47,28 @@ static void test_settles(void)
 	CHECK(means.least > .75 * CARRIES, "%.0f at the least", means.least);
 }
 
+/*
+ * What waits all the time is not taken for the path: at the end of a window the host is held to half, and T is that of the empty
+ * path after half an hour as it was before; else it would be held to nothing by then.
+ */
+static void test_a_long_download(void)
+{
+	struct model model = settled();
+	uint64_t base_ns = model.at.base_ns;
+	struct means means;
+	uint32_t steps = 0, i;
+
+	run(&model, 1800);
+	CHECK(model.at.base_ns < base_ns + model.wait_ns / 4, "T of %.1f ms", (double)model.at.base_ns / MS);
+	means = run(&model, 60);
+	CHECK_NEAR(means.shown_s, (double)model.wait_ns / 1e9, .15, 0);
+	for (i = 0; i < 240 * MP_AIR_STEPS_PER_S; i++) {
+		step(&model);
+		steps += model.at.looks;
+	}
+	CHECK(steps >= 1 && steps <= 6, "%u steps of a window at half", steps);
+}
+
 /* By a sixteenth an answer while little waits, and back likewise. */
 static void test_follows(void)
 {
@@ -358,5 +380,6 @@ int main(int argc, char **argv)
 	test_least();
 	test_anything();
 	test_counters_that_shrink();
+	test_a_long_download();
 	return check_end();
 }

@@ -291,6 +291,7 @@ enum mp_counter {
 	MP_COUNT_LEFT4,              /* TCP to the mesh that came from elsewhere, IPv4; without this box's own */
 	MP_COUNT_LEFT6,              /* likewise, IPv6 */
 	MP_COUNT_UNANSWERED_DROPPED, /* to strangers, and of flows that nobody acknowledges */
+	MP_COUNT_NOBODYS_BYTES,      /* from the mesh, of addresses or flows that nothing ever answered */
 	MP_COUNT_RECORDS_LOST,       /* packets that the trace lacks, for the daemon was slow */
 	MP_COUNT_SEEN_LEAVE,         /* whatever is at the hook to the mesh, super packets by their segments */
 	MP_COUNT_SEEN_COME,          /* likewise, from the mesh */

@@ -94,9 +94,11 @@ static __attribute__((noinline)) int mp_other_from_mesh(struct __sk_buff *skb, s
 	host = mp_note_heard(p);
 	if (!host)
 		return true;
-	/* Nothing acknowledges it: an address to which nothing ever came may be invented, and is no host that has a part. */
+	/* Nothing acknowledges it: an address to which nothing ever came may be invented, and is no host that has a part of its own. */
 	if (host->other_bytes[MP_DOWN])
 		__sync_fetch_and_add(&host->other_bytes[MP_UP], p->segment.ip_bytes);
+	else
+		mp_count_many(MP_COUNT_NOBODYS_BYTES, p->segment.ip_bytes);
 	if (mp_settings.silences && p->protocol == IPPROTO_UDP &&
 	    mp_datagram_begins(&host->begins, mp_bucket_of(skb, p, false), p->segment.now_ns))
 		mp_tell_begins(p);

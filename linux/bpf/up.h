@@ -15,7 +15,7 @@ __attribute__((noinline)) int mp_up_data(struct mp_packet *p)
 {
 	struct mp_flow_key key;
 	struct mp_flow *flow;
-	bool asks, begins;
+	bool asks, begins, of_host;
 
 	if (!p)
 		return 0;
@@ -27,9 +27,11 @@ __attribute__((noinline)) int mp_up_data(struct mp_packet *p)
 	asks = p->asks || (flow->at.first_ns == 0 && mp_handshake_asked(p));
 	begins = mp_flow_begins(flow->at.data_ns, p->segment.now_ns);
 	bpf_spin_lock(&flow->lock);
-	mp_endpoint_up_data(&flow->at, &p->segment, asks);
+	of_host = mp_endpoint_up_data(&flow->at, &p->segment, asks);
 	mp_hear_of_flow(flow, p);
 	bpf_spin_unlock(&flow->lock);
+	if (!of_host)
+		mp_count_many(MP_COUNT_NOBODYS_BYTES, p->segment.ip_bytes);
 	if (begins)
 		mp_tell_begins(p);
 	return 0;

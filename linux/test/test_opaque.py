@@ -15,7 +15,8 @@ import pytest
 from conftest import StartGateway
 from harness import air, net
 from harness.gateway import PATIENCE_S, Gateway, host, until
-from test_shares import ECN_ECT0, Flood
+from harness.transfer import Transfer
+from test_shares import ECN_ECT0, UDP_BYTES, Flood
 
 KBPS = 5000
 # A queue of 150 ms, as unmanaged ones are.
@@ -137,6 +138,27 @@ def test_a_dead_daemon_holds_nobody(start: StartGateway, how: str) -> None:
             assert kbps > 0.85 * KBPS, "what the radio carries"
             if how == "stopped":
                 until(lambda: cap_kbps(gateway) is not None, PATIENCE_S, gateway)
+
+
+def test_what_is_sent_of_nobody_leaves_others_their_part(start: StartGateway) -> None:
+    """By datagrams that nothing answers: they are one host's, that is not shown, and has no cap."""
+    with net.over_radio(RADIO) as network:
+        gateway = begin(start, network)
+        with Transfer(network.wired, network.host, net.host4(0)) as download:
+            until(lambda: download.received > 500_000, PATIENCE_S, gateway)
+            with Flood(network.host, network.wired, net.WIRED4, KBPS, answered=False) as flood:
+                until(lambda: shares_air(gateway), PATIENCE_S, gateway)
+                assert cap_kbps(gateway) is not None
+                status = gateway.fresh_status()
+                assert flood.received > 0
+            until(lambda: not shares_air(gateway), PATIENCE_S, gateway)
+    assert status["counters"]["nobodys_bytes"] > 1.2 * UDP_BYTES * 10
+    assert [row["address"] for row in status["hosts"]] == [net.host4(0)]
+    assert status["hosts"][0]["cap_up_kbps"] is None
+
+
+def shares_air(gateway: Gateway) -> bool:
+    return gateway.fresh_status().get("air") is not None
 
 
 def waiting(gateway: Gateway) -> int:

@@ -40,6 +40,7 @@ class Flood:
     address: str
     kbps: float
     ecn: int = 0  # of its IP headers
+    answered: bool = True
     received: int = 0
     marked: int = 0  # datagrams that came with "congestion experienced"
     _over: threading.Event = field(default_factory=threading.Event)
@@ -60,7 +61,7 @@ class Flood:
                 data, control, _, sender = into.recvmsg(2048, socket.CMSG_SPACE(1))
                 self.received += len(data)
                 self.marked += any(value[0] & ECN_CE == ECN_CE for _, _, value in control)
-                if time.monotonic() > said + 0.5:
+                if self.answered and time.monotonic() > said + 0.5:
                     said = time.monotonic()
                     into.sendto(b"here", sender)
 

@@ -220,6 +220,7 @@ MeshpaceGateway::OpaqueStep()
     {
         return;
     }
+    m_hostShares.NobodySteps(NowNs());
     std::vector<uint32_t> asked;
     for (const auto& [address, hops] : m_hops)
     {

@@ -225,7 +225,10 @@ MeshpaceGateway::ToWired(Ptr<QueueDiscItem> item)
     }
     if (segment->payloadBytes > 0)
     {
-        connection->Upload().DataToWired(*segment, NowNs());
+        if (!connection->Upload().DataToWired(*segment, NowNs()))
+        {
+            m_hostShares.OfNobody(item->GetSize());
+        }
     }
     else if (segment->Flags() & TcpHeader::FIN)
     {

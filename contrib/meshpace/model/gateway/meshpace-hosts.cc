@@ -20,6 +20,9 @@ namespace ns3
 namespace
 {
 
+/** Whose are datagrams of addresses that nothing ever answers. */
+constexpr uint32_t NOBODY = 0;
+
 /** @return the bucket of a datagram's flow, without ports of what has none @param item the datagram @param toMesh from the wires */
 uint32_t
 BucketOf(Ptr<const QueueDiscItem> item, bool toMesh)
@@ -155,6 +158,21 @@ MeshpaceHosts::OpaqueStep(uint32_t address, uint32_t hops, uint64_t nowNs)
     }
     m_air.HearsOpaque(address, opaque, more, nowNs);
     return asks;
+}
+
+void
+MeshpaceHosts::NobodySteps(uint64_t nowNs)
+{
+    const auto hopWaitNs = mp_law_even().hop_wait_ns;
+    const auto bytes = mp_opaque_nobody_step(&m_nobody, m_nobodysBytes, hopWaitNs, nowNs);
+    if (!m_nobody.way[MP_AIR_UP].many)
+    {
+        return;
+    }
+    auto& share = m_hosts[{NOBODY, false}].share;
+    share.delivered_bytes += bytes;
+    share.flows = 1;
+    share.wanting_flows = 1;
 }
 
 void
@@ -302,6 +320,16 @@ MeshpaceHosts::DatagramToWired(uint32_t address, uint32_t bytes)
     {
         Count(m_hosts[{address, false}], bytes);
     }
+    else
+    {
+        OfNobody(bytes);
+    }
+}
+
+void
+MeshpaceHosts::OfNobody(uint32_t bytes)
+{
+    m_nobodysBytes += bytes;
 }
 
 bool

@@ -122,6 +122,12 @@ class MeshpaceHosts
      */
     bool OpaqueStep(uint32_t address, uint32_t hops, uint64_t nowNs);
 
+    /**
+     * Likewise, of what addresses send that nothing ever answers: all of it is one host's.
+     * @param nowNs now, ns
+     */
+    void NobodySteps(uint64_t nowNs);
+
     /** @param address of a host that is asked */
     void Asked(uint32_t address);
 
@@ -250,12 +256,18 @@ class MeshpaceHosts
     void DatagramToMesh(uint32_t address, uint32_t bytes);
 
     /**
-     * A datagram comes from the mesh: it counts for its host if that ever got one. Nothing acknowledges it, and an
-     * address to which nothing came may be invented.
+     * A datagram comes from the mesh: it counts for its host if that ever got one, else for nobody. Nothing
+     * acknowledges it, and an address to which nothing came may be invented.
      * @param address of the host
      * @param bytes of the packet
      */
     void DatagramToWired(uint32_t address, uint32_t bytes);
+
+    /**
+     * Something comes from the mesh of which nothing tells that there is such a host.
+     * @param bytes of the packet
+     */
+    void OfNobody(uint32_t bytes);
 
     /**
      * A datagram comes from the mesh.
@@ -347,6 +359,8 @@ class MeshpaceHosts
 
     std::map<Key, Host> m_hosts;
     mp_silence m_silence{}; //!< of the busy ones
+    mp_opaque m_nobody{};       //!< of what is sent of nobody,
+    uint64_t m_nobodysBytes{0}; //!< so far
     std::map<uint32_t, mp_begins> m_begins; //!< of UDP from the mesh, by address
     MeshpaceAir m_air;
 };

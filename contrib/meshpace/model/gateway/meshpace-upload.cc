@@ -24,11 +24,11 @@ ForgetNumbers(mp_endpoint& endpoint)
     endpoint.notified = {};
 }
 
-void
+bool
 MeshpaceUpload::DataToWired(const TcpSegment& segment, uint64_t nowNs)
 {
     const auto at = segment.At(nowNs);
-    mp_endpoint_up_data(&m_up, &at, false);
+    return mp_endpoint_up_data(&m_up, &at, false);
 }
 
 bool

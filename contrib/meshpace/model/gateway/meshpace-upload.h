@@ -38,8 +38,9 @@ class MeshpaceUpload
      * Data leaves for the wired network (T1).
      * @param segment the segment
      * @param nowNs now, ns
+     * @return whether it is known to be a host's
      */
-    void DataToWired(const TcpSegment& segment, uint64_t nowNs);
+    bool DataToWired(const TcpSegment& segment, uint64_t nowNs);
 
     /**
      * Data comes of a host that sends more than it may.

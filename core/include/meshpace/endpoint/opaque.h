@@ -20,7 +20,9 @@
  * what waits gathers and d tells of it a quarter of a second later: meanwhile a rate that is a sixteenth too high has a
  * sixty-fourth of a second wait, hop_wait_ns, so d swings between nothing and what may wait for a large packet, and the path
  * is not empty for longer than it takes to be full. The rate grows only where it bounds the host, who then gets three
- * quarters of it. Where a share ends, D begins anew at T: what waited was of others, too, who have gone.
+ * quarters of it. Where a share ends, D begins anew at T: what waited was of others, too, who have gone. What is held so has D*
+ * wait all the time, by which T would grow from window to window; so where a window has not seen T the host is held to half at
+ * its end, for MP_OPAQUE_LOOK_NS or until an answer shows T. That costs a thousandth of the rate.
  *
  * A host that sends many is asked, too, for what its shares go by. Alone it is held to nothing meanwhile: uploads are not, and
  * what waits may be of what it sends, by which it would have less and less of what it gets.
@@ -39,6 +41,7 @@
 #define MP_OPAQUE_PACKETS 2u    /* on the path at the least, as search.h has it: who gets fewer does not fill it */
 #define MP_OPAQUE_MOST_NS MP_NS_PER_S /* an answer that is later is of no path that carries anything */
 #define MP_OPAQUE_PATH_NS MP_LEAST_NS
+#define MP_OPAQUE_LOOK_NS (MP_NS_PER_S / 2) /* at half the rate D* of eight hops is gone after half of that, and one answer comes then */
 /*
  * Who has not answered so many in a row, ten seconds of asks, does not any more, and is not asked for as long as a path
  * lasts. Of eight asks seven may be lost meanwhile.
@@ -75,6 +78,7 @@ struct mp_opaque {
 	uint64_t latest_bytes_per_s; /* in the latest step */
 	bool shared;                 /* a share of the air bounds it */
 	uint64_t held_bytes_per_s;   /* what the host is held to; 0: nothing */
+	bool looks;                  /* to half of that now, for T */
 	uint64_t base_ns;            /* T; 0: nothing was answered lately */
 	uint64_t latest_base_ns;     /* the least since base_since_ns; 0: none */
 	uint64_t base_since_ns;
@@ -204,10 +208,26 @@ MP_INLINE bool mp_opaque_step(struct mp_opaque *opaque, const struct mp_opaque_c
 	mp_opaque_count(up, down, least, mp_air_steps(elapsed_us));
 	mp_opaque_got(opaque, counts->delivered_bytes, elapsed_us);
 	mp_opaque_window(opaque, now_ns);
+	opaque->looks = now_ns + MP_OPAQUE_LOOK_NS >= opaque->base_since_ns + MP_OPAQUE_PATH_NS &&
+			opaque->latest_base_ns > opaque->base_ns;
 	mp_opaque_forget(opaque, counts->shared);
 	if (mp_opaque_is_mute(opaque, now_ns))
 		return false;
 	return mp_opaque_many(opaque) || mp_max_u64(latest[0], latest[1]) >= least || (latest[0] && !opaque->base_ns);
+}
+
+/*
+ * A step of what is sent of nobody: by addresses that nothing ever answers, and that may be invented. It takes the air of others,
+ * so all of it is one host's, that wants more and is never asked, as long as it fills a path; one host's, so that nobody gains by
+ * inventing addresses. bytes: so far. Returns how many count as sent in this step.
+ */
+MP_INLINE uint64_t mp_opaque_nobody_step(struct mp_opaque *nobody, uint64_t bytes, uint64_t hop_wait_ns, uint64_t now_ns)
+{
+	const struct mp_opaque_counts counts = { .datagram_bytes = { 0, bytes } };
+	uint64_t before = nobody->before_ns ? mp_min_u64(nobody->way[MP_AIR_UP].bytes, bytes) : bytes;
+
+	mp_opaque_step(nobody, &counts, mp_opaque_wait_ns(0, hop_wait_ns), now_ns);
+	return nobody->way[MP_AIR_UP].many ? bytes - before : 0;
 }
 
 /* e of a round trip. */
@@ -290,7 +310,7 @@ MP_INLINE void mp_opaque_hold(struct mp_opaque *opaque, uint64_t wait_ns, uint64
 MP_INLINE void mp_opaque_sample(struct mp_opaque *opaque, uint64_t wait_ns, uint64_t rtt_ns)
 {
 	opaque->mean_ns = mp_opaque_mean(opaque, wait_ns, rtt_ns);
-	if (mp_opaque_only_gets(opaque) && !opaque->shared)
+	if (mp_opaque_only_gets(opaque) && !opaque->shared && !opaque->looks)
 		mp_opaque_hold(opaque, wait_ns, rtt_ns);
 }
 
@@ -330,7 +350,7 @@ MP_INLINE uint64_t mp_opaque_waits_ns(const struct mp_opaque *opaque)
 /* What the host is held to: its share of the air, else by what its answers say; bytes/s, 0: nothing. */
 MP_INLINE uint64_t mp_opaque_cap(const struct mp_opaque *opaque, uint64_t share_bytes_per_s)
 {
-	return share_bytes_per_s ? share_bytes_per_s : opaque->held_bytes_per_s;
+	return share_bytes_per_s ? share_bytes_per_s : opaque->looks ? opaque->held_bytes_per_s / 2 : opaque->held_bytes_per_s;
 }
 
 #endif

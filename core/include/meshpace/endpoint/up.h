@@ -11,17 +11,20 @@
 /*
  * Data from the mesh passes: T1 at the wired side is now. asks: its sender wants to know RTT_wired. What is astray counts for
  * nothing: who sends some of its own flow ahead would not be held to its part of the air until the rest is there.
+ * Returns whether it is a host's: something of its flow was acknowledged, and it is not astray. Else it may be invented
+ * (mp_opaque_nobody_step).
  */
-MP_INLINE void mp_endpoint_up_data(struct mp_endpoint *endpoint, const struct mp_segment *segment,
+MP_INLINE bool mp_endpoint_up_data(struct mp_endpoint *endpoint, const struct mp_segment *segment,
 				   bool asks)
 {
 	if (!mp_endpoint_takes(endpoint, segment->seq))
-		return;
+		return false;
 	mp_echo_answer(&endpoint->echo, segment->echo, endpoint->data_ns, segment->now_ns);
 	mp_endpoint_data(endpoint, segment, segment->now_ns);
 	endpoint->pushed = (segment->flags & MP_TCP_PSH) != 0;
 	endpoint->ttl = segment->ttl;
 	endpoint->asked = endpoint->asked | asks;
+	return endpoint->progress.acked_bytes > 0;
 }
 
 /* Whether the sender of data that exceeds its host's cap is notified by the loss of this packet, or a mark. */

@@ -56,6 +56,7 @@ const COUNTERS: &[(&str, intf::mp_counter)] = &[
         "unanswered_dropped",
         intf::mp_counter_MP_COUNT_UNANSWERED_DROPPED,
     ),
+    ("nobodys_bytes", intf::mp_counter_MP_COUNT_NOBODYS_BYTES),
     ("records_lost", intf::mp_counter_MP_COUNT_RECORDS_LOST),
 ];
 

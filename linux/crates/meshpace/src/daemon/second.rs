@@ -10,7 +10,7 @@ use crate::config::Law;
 use crate::hosts::identity::Address;
 use crate::hosts::registry::Seen;
 use crate::kernel::flow_state::{FlowState, Table};
-use crate::kernel::intf::{mp_direction_MP_DOWN, mp_flow_key, mp_host_key};
+use crate::kernel::intf::{self, mp_direction_MP_DOWN, mp_flow_key, mp_host_key};
 use crate::policy::compare::Look;
 use crate::policy::Sharing;
 use crate::release::cache::{Acked, Round};
@@ -132,7 +132,11 @@ impl Gateway {
         let config = self.task.config();
         let asks = config.ask_hosts && config.fairness().is_some() && self.machine.holds();
         let others = asks.then_some(others);
-        self.policy.hear_opaque(others, held, now_ns());
+        let nobodys_bytes = self
+            .maps
+            .counter(intf::mp_counter_MP_COUNT_NOBODYS_BYTES);
+        self.policy
+            .hear_opaque(others, nobodys_bytes, held, now_ns());
     }
 
     /// Sets what hosts may get; the threads that hold packets hear of it. `regrouped`: other addresses are one host.

@@ -107,6 +107,7 @@ safe! {
     queueing_tell = mp_queueing_tell(queueing: &mp_queueing, way: &mut mp_air_way);
     opaque_wait_ns = mp_opaque_wait_ns(hops: u32, hop_wait_ns: u64) -> u64;
     opaque_step = mp_opaque_step(opaque: &mut mp_opaque, counts: &mp_opaque_counts, wait_ns: u64, now_ns: u64) -> bool;
+    opaque_nobody_step = mp_opaque_nobody_step(nobody: &mut mp_opaque, bytes: u64, hop_wait_ns: u64, now_ns: u64) -> u64;
     opaque_asked = mp_opaque_asked(opaque: &mut mp_opaque, wait_ns: u64);
     opaque_answered = mp_opaque_answered(opaque: &mut mp_opaque, wait_ns: u64, rtt_ns: u64, now_ns: u64);
     opaque_heard_ns = mp_opaque_heard_ns(opaque: &mp_opaque) -> u64;

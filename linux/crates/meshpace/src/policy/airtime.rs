@@ -10,7 +10,7 @@ use crate::kernel::intf::{
     self, mp_air, mp_air_host, mp_air_way, mp_fairness, MP_ALONE_UNKNOWN_Q16,
 };
 use crate::kernel::law;
-use crate::policy::news::{AllNews, Member, News};
+use crate::policy::news::{AllNews, Member, News, NOBODY};
 use crate::policy::opaque::Known;
 use crate::policy::shares::Part;
 
@@ -202,7 +202,8 @@ impl Airtime {
             let members = WAYS.map(|way| (*address, way));
             members.into_iter().zip(&host.way)
         });
-        ways.filter(|(_, way)| way.cap_bytes_per_s > 0)
+        // What is sent of nobody is held by nothing.
+        ways.filter(|((address, _), way)| *address != NOBODY && way.cap_bytes_per_s > 0)
             .map(|(member, way)| {
                 (
                     member,

@@ -121,14 +121,17 @@ impl Policy {
     }
 
     /// What hosts that get or send many datagrams tell, before they get their shares. `others`: bytes so far of what is
-    /// not read as TCP; None: nobody is asked. `held`: lines of which something waits here.
+    /// not read as TCP; None: nobody is asked. `nobodys_bytes`: likewise, of addresses that nothing ever answers. `held`:
+    /// lines of which something waits here.
     pub fn hear_opaque(
         &mut self,
         others: Option<&[(mp_host_key, u64)]>,
+        nobodys_bytes: u64,
         held: &HashSet<mp_flow_key>,
         now_ns: u64,
     ) {
-        self.shares.hear_opaque(others, held, now_ns);
+        self.shares
+            .hear_opaque(others, nobodys_bytes, held, now_ns);
     }
 
     /// Sets what hosts may get; not held: nobody has a cap any more. `sums`: bytes so far of what is not

@@ -12,6 +12,9 @@ use crate::kernel::law;
 /// The address that stands for a host, and a direction (enum mp_direction).
 pub type Member = ([u8; 16], u32);
 
+/// Whose is what addresses send that nothing ever answers (core's mp_opaque_nobody_step): no host has this one.
+pub const NOBODY: [u8; 16] = [0; 16];
+
 /// Of a member, since the previous look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct News {

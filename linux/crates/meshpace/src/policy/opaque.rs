@@ -11,7 +11,7 @@ use crate::kernel::intf::{
 };
 use crate::kernel::law;
 use crate::policy::asks::Asks;
-use crate::policy::news::{AllNews, Member, News};
+use crate::policy::news::{AllNews, Member, News, NOBODY};
 
 /// By now nothing is known any more of a host that got no datagram.
 const REMEMBERED_NS: u64 = MP_OPAQUE_PATH_NS;
@@ -87,6 +87,9 @@ pub struct Opaque {
     pub asked: u64,
     /// hosts of which datagrams wait here, as of the latest step
     waiting: HashSet<Address>,
+    /// what is sent of nobody, and what of it counts in the latest step, bytes
+    nobody: mp_opaque,
+    nobodys_bytes: u64,
 }
 
 /// What the caller knows of a host that is there.
@@ -125,6 +128,13 @@ impl Opaque {
             // Whom it concerns is asked in the next step: what comes just after bears no time of its own yet.
             self.echo = Some(Echo::open());
         }
+    }
+
+    /// With each step: what addresses have sent so far that nothing ever answers, bytes.
+    pub fn hear_nobody(&mut self, bytes: u64, now_ns: u64) {
+        let hop_wait_ns = law::even().hop_wait_ns;
+        self.nobodys_bytes =
+            law::opaque_nobody_step(&mut self.nobody, bytes, hop_wait_ns, now_ns);
     }
 
     fn take(&mut self, answers: &[Answer], aliases: &Aliases) {
@@ -194,6 +204,7 @@ impl Opaque {
 
     /// What answers tell of hosts, beside what flows do.
     pub fn tell(&mut self, news: &mut AllNews, now_ns: u64) {
+        self.tell_of_nobody(news);
         for (address, host) in &mut self.hosts {
             let waits = self.waiting.contains(address);
             let more = law::opaque_has_more(&mut host.state, waits, now_ns);
@@ -210,6 +221,15 @@ impl Opaque {
                 news.held |= more && way == DOWN;
                 law::queueing_add(&mut news.queueing, waits_ns, heard_ns, now_ns);
             }
+        }
+    }
+
+    fn tell_of_nobody(&self, news: &mut AllNews) {
+        if self.nobody.way[UP as usize].many {
+            let news: &mut News = news.entry((NOBODY, UP)).or_default();
+            news.bytes += self.nobodys_bytes;
+            news.flows += 1;
+            news.wanting_flows += 1;
         }
     }
 

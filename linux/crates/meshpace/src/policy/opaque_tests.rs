@@ -171,6 +171,26 @@ fn who_sends_many_is_asked_and_held_to_nothing() {
     assert!(told.heard && told.waits_ns > 50 * MS, "{}", told.waits_ns);
 }
 
+/// Else who only floods the Internet would have all of the air; and were it a host for each address, who invents some, too.
+#[test]
+fn what_is_sent_of_nobody_is_one_hosts() {
+    let mut opaque = Opaque::default();
+    let mut told = Vec::new();
+    for step in 1..=30 {
+        opaque.hear_nobody(step * 100_000, step * STEP_MS * MS);
+        let mut news = AllNews::new();
+        opaque.tell(&mut news, step * STEP_MS * MS);
+        told.extend(news);
+    }
+    assert!((20..30).contains(&told.len()), "{} steps", told.len());
+    for (member, news) in &told {
+        assert_eq!(*member, (NOBODY, UP));
+        assert_eq!((news.flows, news.wanting_flows), (1, 1));
+        assert_eq!(news.bytes, 100_000);
+    }
+    assert!(opaque.hosts.is_empty() && opaque.asked == 0);
+}
+
 /// Else whoever invents addresses would have them asked.
 #[test]
 fn who_has_got_nothing_is_not_asked_for_what_he_sends() {

@@ -8,7 +8,7 @@ use crate::kernel::intf::{
     mp_air_host, mp_direction_MP_DOWN as DOWN, mp_direction_MP_UP as UP, mp_host_key, mp_verdict,
 };
 use crate::kernel::law;
-use crate::policy::news::{AllNews, Delivered};
+use crate::policy::news::{AllNews, Delivered, NOBODY};
 use crate::policy::shares::{Caps, Shares};
 
 const WAYS: [u32; 2] = [DOWN, UP];
@@ -78,7 +78,8 @@ impl Served {
         let (air, addresses, hosts) = shares.air().all();
         let level = law::verdict_level(air, &hosts);
         let mut judged = HashMap::with_capacity(hosts.len());
-        for (address, host) in addresses.into_iter().zip(&hosts) {
+        let hosts = addresses.into_iter().zip(&hosts);
+        for (address, host) in hosts.filter(|(address, _)| *address != NOBODY) {
             let bound = |caps: &Caps, way| caps.get(&(address, way)).copied();
             let before = self.judged.get(&address);
             let mut verdict = before.map(|judged| judged.verdict).unwrap_or_default();

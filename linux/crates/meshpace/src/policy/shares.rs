@@ -121,6 +121,7 @@ impl Shares {
     pub fn hear_opaque(
         &mut self,
         others: Option<&[(mp_host_key, u64)]>,
+        nobodys_bytes: u64,
         held: &HashSet<mp_flow_key>,
         now_ns: u64,
     ) {
@@ -132,6 +133,7 @@ impl Shares {
         let aliases = self.delivered.aliases();
         self.opaque.set_waiting(held, aliases);
         self.opaque.step(others, aliases, known, now_ns);
+        self.opaque.hear_nobody(nobodys_bytes, now_ns);
     }
 
     pub fn hosts_asked(&self) -> u64 {

@@ -117,3 +117,27 @@ fn hops_are_told_by_flows_that_move() {
     let news = Delivered::default().news(&table, &[], |_| false, S);
     assert_eq!(news[&(host(1), DOWN)].hops, 2);
 }
+
+/// Who is not there has no share that is told or shown, but others have theirs beside it.
+#[test]
+fn beside_what_is_sent_of_nobody_a_host_has_its_share() {
+    let mut shares = Shares::new(Fairness::Air, 0);
+    let none = HashSet::new();
+    let mut step = |n: u64, of_nobody: u64| {
+        let now_ns = n * S / 10;
+        shares.hear_opaque(Some(&[]), of_nobody, &none, now_ns);
+        shares.step(
+            Fairness::Air,
+            &vec![flow(1, 1, n * 100_000)],
+            &[],
+            now_ns,
+        );
+        (shares.caps().clone(), shares.air().is_shared())
+    };
+    assert_eq!((1..30).map(|n| step(n, 0)).last().unwrap().1, false);
+    let (caps, shared) = (30..90).map(|n| step(n, n * 100_000)).last().unwrap();
+    assert!(shared);
+    assert_eq!(caps.into_keys().collect::<Vec<_>>(), [(host(1), DOWN)]);
+    let over = (90..130).map(|n| step(n, 9_000_000)).last().unwrap();
+    assert!(over.0.is_empty() && !over.1, "the flood is over");
+}
