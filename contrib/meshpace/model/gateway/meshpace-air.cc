@@ -105,6 +105,7 @@ MeshpaceAir::Step(uint64_t nowNs)
         host.air.way[MP_AIR_DOWN].held = host.held;
         host.queueing = {};
         host.held = false;
+        host.air.nobody = address == NOBODY;
         hosts.push_back(host.air);
     }
     const auto law = mp_law_even();

@@ -23,6 +23,9 @@ namespace ns3
 class MeshpaceAir
 {
   public:
+    /** Whose is what addresses send that nothing ever answers (mp_opaque_nobody_step): no host has this one. */
+    static constexpr uint32_t NOBODY = 0;
+
     /** @param fairness equal parts of the air, or equal rates by them */
     void SetFairness(mp_fairness fairness);
 

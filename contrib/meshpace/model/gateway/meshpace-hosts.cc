@@ -20,9 +20,6 @@ namespace ns3
 namespace
 {
 
-/** Whose are datagrams of addresses that nothing ever answers. */
-constexpr uint32_t NOBODY = 0;
-
 /** @return the bucket of a datagram's flow, without ports of what has none @param item the datagram @param toMesh from the wires */
 uint32_t
 BucketOf(Ptr<const QueueDiscItem> item, bool toMesh)
@@ -169,7 +166,7 @@ MeshpaceHosts::NobodySteps(uint64_t nowNs)
     {
         return;
     }
-    auto& share = m_hosts[{NOBODY, false}].share;
+    auto& share = m_hosts[{MeshpaceAir::NOBODY, false}].share;
     share.delivered_bytes += bytes;
     share.flows = 1;
     share.wanting_flows = 1;

@@ -72,6 +72,7 @@ struct mp_air_host {
 	uint32_t hops;              /* 0: not known, taken for 1 */
 	uint32_t weight_q16;        /* as so many hosts it counts; 0: as one */
 	uint64_t least_bytes_per_s; /* its share is no less than these take; 0: it may be anything */
+	bool nobody;                /* what is sent of nobody (mp_opaque_nobody_step): nothing holds it */
 	struct mp_air_way way[2];   /* by enum mp_air_direction */
 	/* The steps fill in: */
 	uint32_t before_hops;       /* min(h, 4) in the previous step; 0: there was none */
@@ -92,10 +93,10 @@ struct mp_air {
 	bool shared;               /* more than one was there in it, somebody wanted more, and C were known */
 };
 
-/* Hops of a path in which one packet is in the air at a time. */
+/* Hops of a path in which one packet is in the air at a time. Of nobody all of them, lest others be guessed to have too little. */
 MP_INLINE uint64_t mp_air_hops(const struct mp_air_host *host)
 {
-	return mp_min_u64(host->hops ? host->hops : 1, MP_REUSE_HOPS);
+	return mp_min_u64(host->nobody ? MP_REUSE_HOPS : host->hops ? host->hops : 1, MP_REUSE_HOPS);
 }
 
 MP_INLINE bool mp_air_is_present(const struct mp_air_host *host)

@@ -32,7 +32,8 @@
  * what it is held to, that nothing waits says nothing of more, and L does not grow. L is 5/4 at most: by so much a sum of
  * rates stands out of their noise, a fifth, and from there on C_i rise (alone.h). While somebody who wants more lacks a quarter
  * of what it is held to, L falls to 1, and so no C rises: others may be in its way, where nothing is seen waiting (hidden
- * terminals), and the promise goes before the sum. Uploads have a part in e where TCP's timestamps show what waits
+ * terminals), and the promise goes before the sum. Beside what nothing holds (mp_opaque_nobody_step) L does not fall below 1:
+ * who yields to that leaves it more. Uploads have a part in e where TCP's timestamps show what waits
  * (endpoint/echo.h).
  *
  * C_i is learnt from (1), too: alone.h.
@@ -198,6 +199,17 @@ MP_INLINE bool mp_airtime_tells(const struct mp_air *air, const struct mp_air_ho
 	return air->error_q16 >= 0 || !air->shared || mp_alone_lacks_air(host, n);
 }
 
+/* L at the least: who yields to what nothing holds leaves it more, and gains nothing. */
+MP_INLINE uint32_t mp_airtime_floor_q16(const struct mp_air_host *host, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		if (host[i].nobody && mp_air_is_present(&host[i]))
+			return MP_ONE_Q16;
+	return MP_AIRTIME_LEAST_Q16;
+}
+
 /* x (1 + e gain), Q16. */
 MP_INLINE uint32_t mp_airtime_by_q16(uint32_t x_q16, int32_t error_q16, int64_t gain_q16)
 {
@@ -227,7 +239,7 @@ MP_INLINE uint32_t mp_airtime_hold(const struct mp_air *air, struct mp_air_host 
 		uint64_t bytes_per_s = way->alone_bytes_per_s * (part_q16 - others_q16) >> 16;
 
 		way->cap_bytes_per_s = 0;
-		if (!air->shared || !way->present || !way->alone_bytes_per_s || part_q16 >= MP_AIR_ALL_Q16)
+		if (!air->shared || host[i / 2].nobody || !way->present || !way->alone_bytes_per_s || part_q16 >= MP_AIR_ALL_Q16)
 			continue;
 		way->part_bytes_per_s = mp_max_u64(mp_min_u64(bytes_per_s, MP_AIR_MAX_BYTES_PER_S), MP_AIR_LEAST_BYTES_PER_S);
 		way->cap_bytes_per_s = mp_max_u64(mp_airtime_for_data(way), MP_AIR_LEAST_BYTES_PER_S);
@@ -297,7 +309,7 @@ MP_INLINE uint32_t mp_airtime_step(struct mp_air *air, struct mp_air_host *host,
 		air->error_q16 = -(int32_t)MP_ONE_Q16;
 	if (air->error_q16 < 0 || mp_airtime_binds(host, n))
 		air->air_q16 = mp_airtime_by_q16(air->air_q16, air->error_q16, (int64_t)air->steps * MP_AIRTIME_GAIN_Q16);
-	air->air_q16 = (uint32_t)mp_max_u64(mp_min_u64(air->air_q16, MP_AIRTIME_MOST_Q16), MP_AIRTIME_LEAST_Q16);
+	air->air_q16 = (uint32_t)mp_max_u64(mp_min_u64(air->air_q16, MP_AIRTIME_MOST_Q16), mp_airtime_floor_q16(host, n));
 	air->shared = air->present > 1 && air->wanting && mp_alone_is_known(host, n);
 	in_force_q16 = mp_airtime_by_q16(air->air_q16, air->error_q16, MP_AIRTIME_DAMPING_Q16);
 	mp_airtime_admit(air, host, n, in_force_q16);

@@ -132,9 +132,7 @@ impl Gateway {
         let config = self.task.config();
         let asks = config.ask_hosts && config.fairness().is_some() && self.machine.holds();
         let others = asks.then_some(others);
-        let nobodys_bytes = self
-            .maps
-            .counter(intf::mp_counter_MP_COUNT_NOBODYS_BYTES);
+        let nobodys_bytes = self.maps.counter(intf::mp_counter_MP_COUNT_NOBODYS_BYTES);
         self.policy
             .hear_opaque(others, nobodys_bytes, held, now_ns());
     }

@@ -150,7 +150,10 @@ impl Airtime {
     fn meet(&mut self, news: &AllNews) {
         for ((address, _), _) in news.iter().filter(|(_, news)| news.bytes > 0) {
             self.hosts.entry(*address).or_insert_with(|| {
-                let mut host = mp_air_host::default();
+                let mut host = mp_air_host {
+                    nobody: *address == NOBODY,
+                    ..Default::default()
+                };
                 entitle(&mut host, &right_of(&self.rights, &self.aliases, *address));
                 host
             });
@@ -202,8 +205,7 @@ impl Airtime {
             let members = WAYS.map(|way| (*address, way));
             members.into_iter().zip(&host.way)
         });
-        // What is sent of nobody is held by nothing.
-        ways.filter(|((address, _), way)| *address != NOBODY && way.cap_bytes_per_s > 0)
+        ways.filter(|(_, way)| way.cap_bytes_per_s > 0)
             .map(|(member, way)| {
                 (
                     member,

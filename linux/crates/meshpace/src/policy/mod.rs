@@ -130,8 +130,7 @@ impl Policy {
         held: &HashSet<mp_flow_key>,
         now_ns: u64,
     ) {
-        self.shares
-            .hear_opaque(others, nobodys_bytes, held, now_ns);
+        self.shares.hear_opaque(others, nobodys_bytes, held, now_ns);
     }
 
     /// Sets what hosts may get; not held: nobody has a cap any more. `sums`: bytes so far of what is not

@@ -133,8 +133,7 @@ impl Opaque {
     /// With each step: what addresses have sent so far that nothing ever answers, bytes.
     pub fn hear_nobody(&mut self, bytes: u64, now_ns: u64) {
         let hop_wait_ns = law::even().hop_wait_ns;
-        self.nobodys_bytes =
-            law::opaque_nobody_step(&mut self.nobody, bytes, hop_wait_ns, now_ns);
+        self.nobodys_bytes = law::opaque_nobody_step(&mut self.nobody, bytes, hop_wait_ns, now_ns);
     }
 
     fn take(&mut self, answers: &[Answer], aliases: &Aliases) {

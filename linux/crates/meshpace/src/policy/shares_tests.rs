@@ -126,12 +126,7 @@ fn beside_what_is_sent_of_nobody_a_host_has_its_share() {
     let mut step = |n: u64, of_nobody: u64| {
         let now_ns = n * S / 10;
         shares.hear_opaque(Some(&[]), of_nobody, &none, now_ns);
-        shares.step(
-            Fairness::Air,
-            &vec![flow(1, 1, n * 100_000)],
-            &[],
-            now_ns,
-        );
+        shares.step(Fairness::Air, &vec![flow(1, 1, n * 100_000)], &[], now_ns);
         (shares.caps().clone(), shares.air().is_shared())
     };
     assert_eq!((1..30).map(|n| step(n, 0)).last().unwrap().1, false);
