@@ -223,7 +223,7 @@ MP_INLINE bool mp_opaque_step(struct mp_opaque *opaque, const struct mp_opaque_c
  */
 MP_INLINE uint64_t mp_opaque_nobody_step(struct mp_opaque *nobody, uint64_t bytes, uint64_t hop_wait_ns, uint64_t now_ns)
 {
-	const struct mp_opaque_counts counts = { .datagram_bytes = { 0, bytes } };
+	const struct mp_opaque_counts counts = { { 0, bytes }, 0, false };
 	uint64_t before = nobody->before_ns ? mp_min_u64(nobody->way[MP_AIR_UP].bytes, bytes) : bytes;
 
 	mp_opaque_step(nobody, &counts, mp_opaque_wait_ns(0, hop_wait_ns), now_ns);
