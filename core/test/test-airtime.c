@@ -206,38 +206,6 @@ static void crowded_out(void)
 	CHECK(near_bytes_per_s < 1.1 * one_hop / 2, "who crowds out is held to %.0f of %.0f", near_bytes_per_s, one_hop);
 }
 
-/*
- * Beside what nothing holds (mp_opaque_nobody_step) each of the others may have its part, however little room it leaves: who had
- * less would leave it more. When it is over nobody is bound by it any more.
- */
-static void beside_what_nothing_holds(uint32_t others)
-{
-	double mean[HOSTS];
-	uint32_t i;
-
-	begin();
-	for (i = 0; i < others; i++) {
-		place(i, 1 + i, one_hop / (1 + i));
-		wants[i] = ALL;
-	}
-	run(others, 20, mean);
-	place(others, 0, one_hop);
-	host[others].nobody = true;
-	direction[others] = MP_AIR_UP;
-	wants[others] = ALL;
-	run(others + 1, 60, mean);
-	CHECK_EQUAL(host[others].way[MP_AIR_UP].cap_bytes_per_s, 0);
-	for (i = 0; i < others; i++) {
-		double cap = (double)host[i].way[MP_AIR_DOWN].cap_bytes_per_s;
-
-		CHECK(cap > .8 * truth[i] / (others + 1), "host %u of %u is held to %.2f", i, others, cap / truth[i]);
-	}
-	wants[others] = 0;
-	run(others + 1, 10, mean);
-	run(others + 1, 20, mean);
-	check_parts(others, mean, .9);
-}
-
 /* Equal rates, whatever the hops. */
 static void equal_rates(void)
 {
@@ -468,8 +436,6 @@ int main(int argc, char **argv)
 	wrong(1, 2, 600, 0.8);
 	wrong(1, 0.5, 600, 0.8);
 	crowded_out();
-	beside_what_nothing_holds(1);
-	beside_what_nothing_holds(3);
 	equal_rates();
 	weights(MP_FAIRNESS_AIR);
 	weights(MP_FAIRNESS_RATE);

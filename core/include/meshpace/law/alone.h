@@ -42,7 +42,10 @@
 #define MP_ALONE_DRIFT_Q16 3u      /* Q: what is not measured any more is as unknown as that after four minutes */
 #define MP_ALONE_NOISE_Q16 26214u  /* R, .4: a second's rates are off by a fifth, and its ten steps tell one thing */
 
-/* C over one hop, of the way that is known best; 0: none is, and too little has arrived to tell by (1). */
+/*
+ * C over one hop, of the way that is known best; 0: none is, and too little has arrived to tell by (1). What is sent of nobody
+ * arrives, but by that alone nothing is known of others: it may be all that its sender has.
+ */
 MP_INLINE uint64_t mp_alone_one_hop(const struct mp_air_host *host, uint32_t n)
 {
 	uint64_t best = 0, arrives = 0;
@@ -52,12 +55,12 @@ MP_INLINE uint64_t mp_alone_one_hop(const struct mp_air_host *host, uint32_t n)
 	for (i = 0; i < 2 * n; i++) {
 		const struct mp_air_way *way = &host[i / 2].way[i % 2];
 
-		if (way->alone_bytes_per_s && way->unsure_q16 < unsure_q16) {
+		if (!host[i / 2].nobody && way->alone_bytes_per_s && way->unsure_q16 < unsure_q16) {
 			unsure_q16 = way->unsure_q16;
 			best = way->alone_bytes_per_s * mp_air_hops(&host[i / 2]);
 		}
 		arrives += way->present ? way->rate_bytes_per_s * mp_air_hops(&host[i / 2]) : 0;
-		shows = shows || (way->wants && way->age >= MP_ALONE_SHOWS);
+		shows = shows || (!host[i / 2].nobody && way->wants && way->age >= MP_ALONE_SHOWS);
 	}
 	return best ? best : shows ? arrives : 0;
 }
