@@ -20,6 +20,7 @@ static double truth[HOSTS];  /* bytes/s that it gets when it is alone */
 static double wants[HOSTS];  /* bytes/s that its application sends; 0: it is not there */
 static bool dead[HOSTS];     /* something is under way to it, and nobody answers */
 static bool lies[HOSTS];     /* it answers late: a second seems to wait on its path */
+static bool floods[HOSTS];   /* it sends what it wants, whatever it is held to */
 static double waits_s;       /* of air, in the mesh */
 static double carries;       /* what the mesh carries of the air: 1, or more with spatial reuse */
 static double noise;         /* of what it carries, from step to step */
@@ -42,6 +43,7 @@ static void begin(void)
 		wants[i] = 0;
 		dead[i] = false;
 		lies[i] = false;
+		floods[i] = false;
 		direction[i] = MP_AIR_DOWN;
 	}
 }
@@ -57,7 +59,7 @@ static void place(uint32_t i, uint32_t hops, double alone_bytes_per_s)
 static double sends(uint32_t i)
 {
 	const struct mp_air_way *way = &host[i].way[direction[i]];
-	double most = way->cap_bytes_per_s ? (double)way->cap_bytes_per_s : truth[i];
+	double most = way->cap_bytes_per_s && !floods[i] ? (double)way->cap_bytes_per_s : truth[i];
 
 	return dead[i] ? 0 : fmin(wants[i], most);
 }

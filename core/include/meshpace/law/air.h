@@ -61,6 +61,7 @@ struct mp_air_way {
 	uint32_t quiet;             /* steps since its latest progress */
 	uint32_t age;               /* steps since the first */
 	uint32_t whole;             /* steps since something of it was lost */
+	uint32_t over;              /* steps in which it exceeded what it is held to by a quarter, since it kept to it */
 	bool present;
 	bool wants;
 	bool overfull;              /* more waits on its path than D* (airtime.h) */
@@ -176,6 +177,19 @@ MP_INLINE void mp_air_progress(struct mp_air_way *way, uint64_t elapsed_us)
 	way->held_bytes_per_s = !way->cap_bytes_per_s ? 0
 				: !way->held_bytes_per_s ? mp_max_u64(before_bytes_per_s, way->part_bytes_per_s)
 				: mp_air_smoothed(way->held_bytes_per_s, way->part_bytes_per_s, steps);
+	if (!way->held_bytes_per_s || way->rate_bytes_per_s <= way->held_bytes_per_s)
+		way->over = 0;
+	else if (way->rate_bytes_per_s * 4 > way->held_bytes_per_s * 5)
+		way->over = (uint32_t)mp_min_u64((uint64_t)way->over + steps, MP_AIR_PRESENT);
+}
+
+/*
+ * Whether nothing holds a way: what is sent of nobody, or who does not heed what he is held to, as a flood of datagrams. More than
+ * 5/4 of it stands out of a second's noise, and in three seconds all but such senders have heard of a loss and heeded it.
+ */
+MP_INLINE bool mp_air_is_free(const struct mp_air_host *host, const struct mp_air_way *way)
+{
+	return way->present && (host->nobody || way->over >= MP_AIR_PRESENT);
 }
 
 /* What each host has got since the previous step, and how many are there. */
@@ -202,9 +216,9 @@ MP_INLINE void mp_air_measure(struct mp_air *air, struct mp_air_host *host, uint
  * What the air carried of a way. Where an acknowledgement fills a hole, more arrives than the way was held to; ACKs in
  * excess count while it is held, else who sends many of them before would seem to have so much.
  */
-MP_INLINE uint64_t mp_air_carried(const struct mp_air_way *way)
+MP_INLINE uint64_t mp_air_carried(const struct mp_air_host *host, const struct mp_air_way *way)
 {
-	if (!way->held_bytes_per_s)
+	if (!way->held_bytes_per_s || mp_air_is_free(host, way))
 		return way->rate_bytes_per_s;
 	return mp_min_u64(way->rate_bytes_per_s + way->excess_bytes_per_s, way->held_bytes_per_s);
 }
@@ -249,7 +263,7 @@ MP_INLINE uint64_t mp_air_modest_q16(const struct mp_air *air, const struct mp_a
 /* What a way of a host's uses and wants of the air; returns whether it wants all that it can get. */
 MP_INLINE bool mp_air_demand(const struct mp_air *air, const struct mp_air_host *host, struct mp_air_way *way)
 {
-	uint64_t carried_q16 = way->alone_bytes_per_s ? (mp_air_carried(way) << 16) / way->alone_bytes_per_s : 0;
+	uint64_t carried_q16 = way->alone_bytes_per_s ? (mp_air_carried(host, way) << 16) / way->alone_bytes_per_s : 0;
 	uint64_t used_q16 = mp_min_u64(carried_q16, MP_AIR_ALL_Q16);
 	bool wants = way->present && way->wanting_flows && way->quiet < MP_AIR_STALLED &&
 		     mp_air_has_more(air, host, way, used_q16);

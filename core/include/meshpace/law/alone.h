@@ -173,9 +173,12 @@ MP_INLINE bool mp_alone_lacks_air(const struct mp_air_host *host, uint32_t n)
  * w where less is used than there is, off_q16 < 0: of a sum that is too small because somebody lacks, who has what he is held to
  * is not the reason.
  */
-MP_INLINE uint64_t mp_alone_blame_q16(const struct mp_air_way *way, uint64_t sum_q16, bool spares)
+MP_INLINE uint64_t mp_alone_blame_q16(const struct mp_air_host *host, uint32_t way, uint64_t sum_q16, bool spares)
 {
-	return spares && way->held_bytes_per_s && mp_air_fills(way) ? 0 : mp_alone_gradient_q16(way, sum_q16);
+	const struct mp_air_way *of = &host->way[way];
+	bool has_its_part = of->held_bytes_per_s && mp_air_fills(of) && !mp_air_is_free(host, of);
+
+	return spares && has_its_part ? 0 : mp_alone_gradient_q16(of, sum_q16);
 }
 
 /* x without so many fractional bits, to the nearest: what is cut off each time would be a drift where steps are small. */
@@ -217,13 +220,13 @@ MP_INLINE void mp_alone_learn(struct mp_air *air, struct mp_air_host *host, uint
 	uint32_t i;
 
 	for (i = 0; i < 2 * n; i++) {
-		uint64_t w_q16 = mp_alone_blame_q16(&host[i / 2].way[i % 2], sum_q16, spares);
+		uint64_t w_q16 = mp_alone_blame_q16(&host[i / 2], i % 2, sum_q16, spares);
 
 		spread_q16 += (w_q16 * w_q16 >> 16) * host[i / 2].way[i % 2].unsure_q16 >> 16;
 	}
 	for (i = 0; i < 2 * n; i++) {
 		struct mp_air_way *way = &host[i / 2].way[i % 2];
-		uint64_t w_q16 = mp_alone_blame_q16(way, sum_q16, spares);
+		uint64_t w_q16 = mp_alone_blame_q16(&host[i / 2], i % 2, sum_q16, spares);
 		uint64_t gain_q32 = (w_q16 * way->unsure_q16 << 16) / spread_q16;
 		int64_t step_q24 = mp_alone_round((int64_t)gain_q32 * off_q16, 24);
 
