@@ -229,7 +229,7 @@ def test_who_vanishes_is_forgotten(start: StartGateway, tmp_path: Path) -> None:
 @pytest.mark.parametrize("congestion", CONGESTION)
 def test_a_daemon_that_hangs_or_dies(start: StartGateway, tmp_path: Path, congestion: str) -> None:
     """Else the gateway is a hole in the middle of a download."""
-    with held(start, tmp_path, congestion, size=6 * MORE_BYTES) as (_, gateway, run):
+    with held(start, tmp_path, congestion, size=20 * MORE_BYTES) as (_, gateway, run):
         with hang.stopped(gateway.pid):
             goes_on(run)
         is_held(gateway)
