@@ -41,7 +41,7 @@
 #define MP_OPAQUE_PACKETS 2u    /* on the path at the least, as search.h has it: who gets fewer does not fill it */
 #define MP_OPAQUE_MOST_NS MP_NS_PER_S /* an answer that is later is of no path that carries anything */
 #define MP_OPAQUE_PATH_NS MP_LEAST_NS
-#define MP_OPAQUE_LOOK_NS (MP_NS_PER_S / 2) /* at half the rate D* of eight hops is gone after half of that, and one answer comes then */
+#define MP_OPAQUE_LOOK_NS (MP_NS_PER_S / 2) /* in half of it half the rate empties D* of eight hops; then one answer comes */
 /*
  * Who has not answered so many in a row, ten seconds of asks, does not any more, and is not asked for as long as a path
  * lasts. Of eight asks seven may be lost meanwhile.
