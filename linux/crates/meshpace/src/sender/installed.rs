@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, ObjectBuilder};
 
@@ -14,6 +15,12 @@ static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sender.bpf.o"))
 
 /// The congestion control's name.
 pub const NAME: &str = "meshpace";
+
+/// The names that a flow may choose, of the whole machine.
+const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+/// A pin that is removed takes the registration back after an RCU grace period, by a work of the kernel's: milliseconds, on a
+/// busy machine tenths of a second.
+const UNREGISTERED_WITHIN: Duration = Duration::from_secs(5);
 
 const STRUCT_OPS: &str = "mp_meshpace";
 const SOCKETS: &str = "mp_senders";
@@ -109,6 +116,8 @@ impl Installed {
     /// Loads, registers and pins, in place of what is there by half. On an error nothing stays.
     pub fn install(settings: &mp_sender_settings) -> Result<Self> {
         Self::remove()?;
+        // A registration that somebody has just taken out; what is another's is refused below.
+        let _ = wait_until_unregistered();
         let folder = folder();
         let parent = folder.parent().unwrap_or(&folder);
         if !system::is_bpffs(parent) {
@@ -181,12 +190,14 @@ impl Installed {
         MapHandle::from_pinned_path(folder().join(PIN_SOCKETS)).map_err(|_| another_version())
     }
 
-    /// Takes everything out; established flows keep it until they end. False: there was nothing.
+    /// Takes everything out, and returns when new flows cannot have it any more; established ones keep it until they end.
+    /// False: there was nothing.
     pub fn remove() -> Result<bool> {
         let folder = folder();
         if !folder.exists() {
             return Ok(false);
         }
+        let registered = folder.join(PIN_LINK).exists() || folder.join(PIN_MAP).exists();
         // A registration without link ends with its map's only element; a link with its pin.
         if let Ok(map) = MapHandle::from_pinned_path(folder.join(PIN_MAP)) {
             match map.delete(&0u32.to_ne_bytes()) {
@@ -207,8 +218,26 @@ impl Installed {
             }
         }
         std::fs::remove_dir(&folder).with_context(|| folder.display().to_string())?;
+        if registered {
+            wait_until_unregistered()?;
+        }
         Ok(true)
     }
+}
+
+fn wait_until_unregistered() -> Result<()> {
+    let since = Instant::now();
+    while std::fs::read_to_string(AVAILABLE)
+        .is_ok_and(|names| names.split_whitespace().any(|name| name == NAME))
+    {
+        if since.elapsed() > UNREGISTERED_WITHIN {
+            return Err(anyhow!(
+                "{AVAILABLE} has {NAME} still: another program holds it; bpftool link show lists what does"
+            ));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Ok(())
 }
 
 fn attach_to_cgroups(object: &mut Object) -> Result<()> {
