@@ -61,7 +61,7 @@ struct mp_air_way {
 	uint32_t quiet;             /* steps since its latest progress */
 	uint32_t age;               /* steps since the first */
 	uint32_t whole;             /* steps since something of it was lost */
-	uint32_t over;              /* steps in which it exceeded what it is held to by a quarter, since it kept to it */
+	uint32_t over;              /* steps in which it had 5/4 of what it is held to, less those in which it kept to it */
 	bool present;
 	bool wants;
 	bool overfull;              /* more waits on its path than D* (airtime.h) */
@@ -155,6 +155,23 @@ MP_INLINE uint64_t mp_air_grew(uint64_t *before, uint64_t sum, uint64_t elapsed_
 	return mp_min_u64(bytes * 1000000 / elapsed_us, MP_AIR_MAX_BYTES_PER_S);
 }
 
+/*
+ * For how many steps a way has had more than 5/4 of what it is held to, less those in which it kept to it. While it sends nothing
+ * it does not keep to it: a flood may pause. Twice what tells (mp_air_is_free) is the most, so who heeds is believed after three to
+ * six seconds of it.
+ */
+MP_INLINE uint32_t mp_air_over(const struct mp_air_way *way, uint32_t steps)
+{
+	uint64_t held_bytes_per_s = way->held_bytes_per_s;
+	bool keeps = way->latest_bytes_per_s && mp_max_u64(way->latest_bytes_per_s, way->rate_bytes_per_s) <= held_bytes_per_s;
+
+	if (!held_bytes_per_s || !way->present)
+		return 0;
+	if (way->rate_bytes_per_s * 4 > held_bytes_per_s * 5)
+		return (uint32_t)mp_min_u64((uint64_t)way->over + steps, 2 * MP_AIR_PRESENT);
+	return keeps ? way->over - (uint32_t)mp_min_u64(way->over, steps) : way->over;
+}
+
 /* A step's progress of one way: its rate, and whether it is there. */
 MP_INLINE void mp_air_progress(struct mp_air_way *way, uint64_t elapsed_us)
 {
@@ -177,10 +194,13 @@ MP_INLINE void mp_air_progress(struct mp_air_way *way, uint64_t elapsed_us)
 	way->held_bytes_per_s = !way->cap_bytes_per_s ? 0
 				: !way->held_bytes_per_s ? mp_max_u64(before_bytes_per_s, way->part_bytes_per_s)
 				: mp_air_smoothed(way->held_bytes_per_s, way->part_bytes_per_s, steps);
-	if (!way->held_bytes_per_s || way->rate_bytes_per_s <= way->held_bytes_per_s)
-		way->over = 0;
-	else if (way->rate_bytes_per_s * 4 > way->held_bytes_per_s * 5)
-		way->over = (uint32_t)mp_min_u64((uint64_t)way->over + steps, MP_AIR_PRESENT);
+	way->over = mp_air_over(way, steps);
+}
+
+/* Whether a way takes more than it is held to, for so many steps; what is sent of nobody does by itself. */
+MP_INLINE bool mp_air_exceeds(const struct mp_air_host *host, const struct mp_air_way *way, uint32_t steps)
+{
+	return way->present && (host->nobody || way->over >= steps);
 }
 
 /*
@@ -189,7 +209,7 @@ MP_INLINE void mp_air_progress(struct mp_air_way *way, uint64_t elapsed_us)
  */
 MP_INLINE bool mp_air_is_free(const struct mp_air_host *host, const struct mp_air_way *way)
 {
-	return way->present && (host->nobody || way->over >= MP_AIR_PRESENT);
+	return mp_air_exceeds(host, way, MP_AIR_PRESENT);
 }
 
 /* What each host has got since the previous step, and how many are there. */

@@ -33,8 +33,8 @@
  * rates stands out of their noise, a fifth, and from there on C_i rise (alone.h). While somebody who wants more lacks a quarter
  * of what it is held to, L falls to 1, and so no C rises: others may be in its way, where nothing is seen waiting (hidden
  * terminals), and the promise goes before the sum. Uploads have a part in e where TCP's timestamps show what waits
- * (endpoint/echo.h). Beside what nothing holds (mp_air_is_free) L does not fall below 1, and who lacks teaches nothing: who yields
- * to that leaves it more.
+ * (endpoint/echo.h). Beside what nothing holds L does not fall below 1: who yields to that leaves it more. And
+ * beside who takes more than he is held to, who lacks teaches nothing.
  *
  * C_i is learnt from (1), too: alone.h.
  */
@@ -193,30 +193,30 @@ MP_INLINE bool mp_airtime_binds(const struct mp_air_host *host, uint32_t n)
 	return false;
 }
 
-/* Whether somebody is there whom nothing holds. */
-MP_INLINE bool mp_airtime_anybody_is_free(const struct mp_air_host *host, uint32_t n)
+/* Whether somebody takes more than he is held to, for so many steps, or is held to nothing (mp_air_exceeds). */
+MP_INLINE bool mp_airtime_anybody_exceeds(const struct mp_air_host *host, uint32_t n, uint32_t steps)
 {
 	uint32_t i;
 
 	for (i = 0; i < 2 * n; i++)
-		if (mp_air_is_free(&host[i / 2], &host[i / 2].way[i % 2]))
+		if (mp_air_exceeds(&host[i / 2], &host[i / 2].way[i % 2], steps))
 			return true;
 	return false;
 }
 
 /*
  * Whether (1) tells of C (alone.h): while the air is overfull only if somebody lacks what he is held to because of it, and not
- * because of what nothing holds.
+ * because others take more than they are held to.
  */
 MP_INLINE bool mp_airtime_tells(const struct mp_air *air, const struct mp_air_host *host, uint32_t n)
 {
-	return air->error_q16 >= 0 || !air->shared || (mp_alone_lacks_air(host, n) && !mp_airtime_anybody_is_free(host, n));
+	return air->error_q16 >= 0 || !air->shared || (mp_alone_lacks_air(host, n) && !mp_airtime_anybody_exceeds(host, n, 1));
 }
 
 /* L at the least: who yields to what nothing holds leaves it more, and gains nothing. */
 MP_INLINE uint32_t mp_airtime_floor_q16(const struct mp_air_host *host, uint32_t n)
 {
-	return mp_airtime_anybody_is_free(host, n) ? MP_ONE_Q16 : MP_AIRTIME_LEAST_Q16;
+	return mp_airtime_anybody_exceeds(host, n, MP_AIR_PRESENT) ? MP_ONE_Q16 : MP_AIRTIME_LEAST_Q16;
 }
 
 /* x (1 + e gain), Q16. */
