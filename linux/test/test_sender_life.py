@@ -264,6 +264,31 @@ def test_what_another_version_has_installed_is_replaced(sender: Sender) -> None:
     assert not registered()
 
 
+def test_the_default_of_another_version_is_replaced(mesh: net.Network, sender: Sender) -> None:
+    """Else new flows go on with its programs, by settings that nobody sets any more, and are not shown."""
+    sender.on(HOPS, MBPS, "--default")
+    (own,) = PINS.glob("object-*")
+    own.rename(own.with_name("object-0123456789abcdef"))
+    sender.on(HOPS, MBPS)
+    assert chosen(mesh.host) == NAME
+    with (
+        mesh.wired.socket(socket.AF_INET, socket.SOCK_STREAM) as server,
+        mesh.host.socket(socket.AF_INET, socket.SOCK_STREAM) as by_default,
+    ):
+        server.bind((net.WIRED4, 0))
+        server.listen()
+        by_default.connect(server.getsockname())
+        with server.accept()[0] as accepted:
+            for _ in range(20):
+                by_default.sendall(bytes(1448))
+                accepted.recv(1448, socket.MSG_WAITALL)
+        shown = sender.flow(by_default.getsockname()[1])
+    assert shown
+    assert shown["samples"] > 0
+    sender.off()
+    assert not registered()
+
+
 def test_a_follower_outlives_its_interface(mesh: net.Network, tmp_path: Path) -> None:
     """One that is made anew has the law's settings again, and packets one at a time."""
 

@@ -191,13 +191,18 @@ fn on(arguments: &SenderOn) -> Result<()> {
     let patient = gateway.is_some() && findings.iter().any(|finding| finding.present);
     let path = first_path(&choice, &mut sources, gateway, patient);
     let _lock = lock(false)?;
-    let installed = match Installed::open()? {
-        Some(installed) if installed.is_this_version() => installed,
-        _ => Installed::install(&settings(&path, &choice, &way))?,
+    let stays = Installed::open()?.filter(Installed::is_this_version);
+    let is_new = stays.is_none();
+    let installed = match stays {
+        Some(installed) => installed,
+        None => Installed::install(&settings(&path, &choice, &way))?,
     };
     installed.set(&settings(&path, &choice, &way))?;
     let mut changes = Changes::open(NOTES)?;
     prepare_host(arguments, &way.mesh, &mut changes)?;
+    if is_new {
+        renew_default()?;
+    }
     log::info!(
         "on: congestion control \"meshpace\", {}, law {}, {} hops ({}), {} Mbit/s",
         way.mesh,
@@ -369,6 +374,16 @@ fn prepare_host(arguments: &SenderOn, mesh: &str, changes: &mut Changes) -> Resu
         set_sysctl(CONGESTION_CONTROL, installed::NAME, changes)?;
     }
     Ok(())
+}
+
+/// The default of new flows is a registration, and not the name that it shows: of another version's they would go on with
+/// the programs that were taken out.
+fn renew_default() -> Result<()> {
+    let now = std::fs::read_to_string(CONGESTION_CONTROL).unwrap_or_default();
+    match now.trim() == installed::NAME {
+        true => std::fs::write(CONGESTION_CONTROL, installed::NAME).context(CONGESTION_CONTROL),
+        false => Ok(()),
+    }
 }
 
 /// A setting that this kernel does not have is done without.
