@@ -240,6 +240,24 @@ def test_what_is_there_by_half_is_installed_again(
     assert not registered()
 
 
+def test_on_that_fails_leaves_nothing(
+    mesh: net.Network, sender: Sender, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where `ip` is busybox's: else it says that it failed, and is on."""
+    before = Host.of(mesh.host)
+    other = tmp_path / "ip"
+    other.write_text("#!/bin/sh\necho unrecognized option: j >&2\nexit 1\n")
+    other.chmod(0o755)
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", str(tmp_path), prepend=":")
+        failed = sender.call("on", "--mesh", "eth0")
+    assert failed.returncode == 1
+    assert "unrecognized option" in failed.stderr
+    assert not registered()
+    assert not sender.status()["on"]
+    assert Host.of(mesh.host) == before
+
+
 def settings_map() -> int:
     words = ["bpftool", "-j", "map", "show", "pinned", str(PINS / "settings")]
     shown = subprocess.run(words, check=True, capture_output=True, text=True)

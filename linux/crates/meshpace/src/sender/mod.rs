@@ -199,10 +199,13 @@ fn on(arguments: &SenderOn) -> Result<()> {
     };
     installed.set(&settings(&path, &choice, &way))?;
     let mut changes = Changes::open(NOTES)?;
-    prepare_host(arguments, &way.mesh, &mut changes)?;
-    if is_new {
-        renew_default()?;
+    let prepared = prepare_host(arguments, &way.mesh, is_new, &mut changes);
+    if prepared.is_err() && is_new {
+        // Who is told that it failed takes it for off. What cannot be undone stays noted.
+        let _ = changes.undo_all();
+        let _ = Installed::remove();
     }
+    prepared?;
     log::info!(
         "on: congestion control \"meshpace\", {}, law {}, {} hops ({}), {} Mbit/s",
         way.mesh,
@@ -367,11 +370,20 @@ fn send_singly(mesh: &str, changes: &mut Changes) -> Result<()> {
 }
 
 /// Packets one at a time; if asked for, the congestion control of all new flows.
-fn prepare_host(arguments: &SenderOn, mesh: &str, changes: &mut Changes) -> Result<()> {
+/// `is_new`: the congestion control has just been registered.
+fn prepare_host(
+    arguments: &SenderOn,
+    mesh: &str,
+    is_new: bool,
+    changes: &mut Changes,
+) -> Result<()> {
     send_singly(mesh, changes)?;
     set_sysctl(TSO_RTT_LOG, "0", changes)?;
     if arguments.default {
         set_sysctl(CONGESTION_CONTROL, installed::NAME, changes)?;
+    }
+    if is_new {
+        renew_default()?;
     }
     Ok(())
 }
