@@ -30,10 +30,17 @@ MP_INLINE void mp_count(enum mp_counter counter)
 	mp_count_many(counter, 1);
 }
 
-/* That the program is run at all, also without the daemon: an interface counts segments, too. */
+/*
+ * That the program is run at all, also without the daemon: an interface counts segments, too. What comes by virtio or a tun device
+ * states their size alone (packet.h); that headers count here for some of one more does no harm.
+ */
 MP_INLINE void mp_see(const struct __sk_buff *skb, enum mp_counter counter)
 {
-	mp_count_many(counter, skb->gso_segs > 1 ? skb->gso_segs : 1);
+	uint32_t segments = skb->gso_segs, gso_bytes = skb->gso_size;
+
+	if (gso_bytes && segments < 2)
+		segments = (skb->len + gso_bytes - 1) / gso_bytes;
+	mp_count_many(counter, segments > 1 ? segments : 1);
 }
 
 /* Maps of their own, which the daemon writes as a whole. */
