@@ -212,6 +212,25 @@ def test_a_gain_over_nothing_is_none() -> None:
     assert (first["outcome"], first["measured"]) == ("not measured", [])
 
 
+def test_both_ends_of_an_interval_are_kept() -> None:
+    """Else a reader would take half of it, to the farther end, for both sides."""
+    base, own = [60.0, 100.0, 140.0, 90.0], [150.0, 160.0, 170.0, 140.0]
+    outcome = _outcome(_point("GAP", None, own), _point("NewReno", None, base))
+    judged = judge(_check(over="NewReno", least=0.0), outcome)
+    (row,) = keep._of_check(judged, 4, "even:000000000000")
+    below, above = row["value"] - row["low"], row["high"] - row["value"]
+    assert 0 < below < above
+    assert row["interval"] == pytest.approx(above, rel=1e-3)
+    assert row["low"] == pytest.approx(100 * judged["measured"][0]["low"], rel=1e-3)
+    nothing_bounds = _outcome(
+        _point("GAP", None, [1.0, 2.0]), _point("NewReno", None, [0.1, 90.0])
+    )
+    open_ended = judge(_check(over="NewReno", least=0.0), nothing_bounds)
+    (row,) = keep._of_check(open_ended, 2, "even:000000000000")
+    assert row["interval"] is None
+    assert not {"low", "high"} & set(row)
+
+
 def test_trend_and_another_value() -> None:
     """Else "its gain grows with the bandwidth" could not be judged."""
     rates = [(2, [10.0, 10.2]), (11, [20.0, 20.2])]

@@ -226,6 +226,9 @@ def test_the_law_of_a_commit(tmp_path: Path) -> None:
         ({"rows": [{"figure": "goodput", "value": 1}]}, '"unit" is missing'),
         ({"rows": [{"figure": "x", "unit": "", "value": 1, "range": [1]}]}, "least and the"),
         ({"rows": [{"figure": "x", "unit": "", "value": 1, "values": ["1"]}]}, "than numbers"),
+        ({"rows": [{"figure": "x", "unit": "", "value": 1, "low": 0}]}, "write both ends"),
+        ({"rows": [{"figure": "x", "unit": "", "value": 1, "low": 2, "high": 3}]}, "this order"),
+        ({"cpu_s": "long"}, "cpu_s is 'long'"),
     ],
 )
 def test_what_is_no_result(tmp_path: Path, changes: dict[str, Any], says: str) -> None:
@@ -257,6 +260,10 @@ def test_a_figure_as_it_reads() -> None:
     assert figure_text(replace(row, value=1, interval=0.004)) == "1.000 ± 0.004"
     assert figure_text(replace(row, value=None, interval=None, range=(1.3, 2.0))) == "1.3 to 2.0"
     assert figure_text(replace(row, value=None, text="none")) == "none"
+    ratio = replace(row, unit="%", value=37.868, interval=39.684)
+    assert figure_text(ratio) == "37.87 ± 39.68%"
+    assert figure_text(replace(ratio, low=-1.816, high=77.552)) == "37.87 ± 39.68%"
+    assert figure_text(replace(ratio, low=9.1, high=77.552)) == "37.87% [9.10, 77.55]"
     share = replace(row, unit="%", value=91, interval=None, range=(82.5, 97))
     assert figure_text(share) == "91.0% (82.5 to 97.0)"
 
@@ -288,6 +295,9 @@ def test_a_table_says_what_is_older(tmp_path: Path) -> None:
         only="static",
     )
     assert "| h = 4 | 654 | 714 |" in far
+    took = stamp(_record(tmp_path, cpu_s=754.2), marks)
+    assert "n = 3; 12.6 CPU min; of aaaaaaa" in took
+    assert stamp(_record(tmp_path, cpu_s=None), marks) == stamp(_record(tmp_path), marks)
     changed = _record(tmp_path, commit=f"{COMMIT}+")
     assert "of aaaaaaa+</sub>" in stamp(changed, Marks(changed, PRESENT))
     unknown = replace(record, rows=(replace(record.rows[0], law=None),))
@@ -415,6 +425,11 @@ def test_an_experiment_is_kept(
     goodput = next(row for row in record.rows if row.figure == "goodput")
     assert (goodput.system, goodput.unit, goodput.n) == ("GAP", "kbit/s", 2)
     assert goodput.interval is not None
+    assert record.cpu_s is not None
+    (check,) = [row for row in record.rows if row.verdict]
+    assert check.low is not None
+    assert check.high is not None
+    assert check.low <= (check.value or 0.0) <= check.high
     assert pages.stale_pages(results) == []
     page = (results / "group" / "README.md").read_text()
     assert page.count("### Own\n") == 1

@@ -77,6 +77,12 @@ def _figure(name: str, unit: str, value: Interval, factor: float = 1.0) -> Table
     }
 
 
+def _ends(measured_at: Table, factor: float) -> Table:
+    """Both ends of a check's interval, which need not lie evenly around its value."""
+    ends = {key: measured_at.get(key) for key in ("low", "high")}
+    return {key: _round(factor * end) for key, end in ends.items() if end is not None}
+
+
 def _names(outcome: Table, several: bool) -> list[str]:
     pictures = [p["measure"] for p in outcome["about"]["picture"] if p.get("measure") in MEASURES]
     return list(dict.fromkeys([*OF_ALL, *(OF_SEVERAL if several else ()), *pictures]))
@@ -155,6 +161,7 @@ def _of_check(check: Table, seeds: int, law: str) -> list[Table]:
     rows = []
     for m in check["measured"]:
         row = _figure(check["text"], unit, {"mean": m["value"], "ci95": m["ci95"]}, factor)
+        row |= _ends(m, factor)
         at = {"variant": f"at {m['at']}"} if many else {}
         n = check["seeds"] or seeds
         rows.append({**at, **row, "n": n, "verdict": check["outcome"], "law": law})
@@ -174,6 +181,8 @@ def record_of(outcome: Table, command: str, tree: Tree) -> Table:
     checks = [row for c in outcome["checks"] for row in _of_check(c, outcome["seeds"], law)]
     head = _head(outcome["id"], outcome["title"], command, tree)
     head |= _in_real_time([point["result"] for point in outcome["points"]])
+    cost = outcome.get("cpu_s")
+    head["cpu_s"] = None if cost is None else round(cost, 1)
     return {**head, "verdict": outcome["verdict"], "rows": points + checks}
 
 

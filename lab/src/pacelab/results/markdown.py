@@ -74,10 +74,14 @@ def stamp(record: Record, marks: Marks) -> str:
     counts = {row.n for row in record.rows}
     runs = next(iter(counts)) if len(counts) == 1 else None
     parts = [f"`{record.command}`" if record.command else "", record.made]
-    parts += [f"n = {runs}" if runs else "", *marks.texts()]
+    parts += [f"n = {runs}" if runs else "", _cost(record), *marks.texts()]
     line = f"<sub>{'; '.join(part for part in parts if part)}</sub>"
     # A command may be long; a line's end in it is read as a space.
     return filled(line)
+
+
+def _cost(record: Record) -> str:
+    return "" if record.cpu_s is None else f"{record.cpu_s / 60:.1f} CPU min"
 
 
 def _decimals(*numbers: float | None) -> int:
@@ -90,7 +94,10 @@ def _decimals(*numbers: float | None) -> int:
 
 
 def figure_text(row: Row, digits: int | None = None) -> str:
-    """'714 ± 16', '91%', '2.8 to 3.1', or what was found in words."""
+    """'714 ± 16', '91%', '2.8 to 3.1', or what was found in words.
+
+    '38 [8, 102]' where the interval, as it reads, does not lie evenly around the value.
+    """
     ends = row.range or ()
     numbers = ends if row.value is None else (row.value, row.interval, *ends)
     if not numbers:
@@ -98,12 +105,23 @@ def figure_text(row: Row, digits: int | None = None) -> str:
     places = _decimals(*numbers) if digits is None else digits
     between = " to ".join(f"{end:.{places}f}" for end in ends)
     text = between if row.value is None else f"{row.value:.{places}f}"
-    if row.interval is not None:
+    uneven = _uneven(row, places)
+    if row.interval is not None and not uneven:
         text += f" ± {row.interval:.{places}f}"
-    text += "%" if row.unit == "%" else ""
+    text += ("%" if row.unit == "%" else "") + uneven
     if row.value is not None and ends:
         text += f" ({between})"
     return f"{text} {row.text}".rstrip()
+
+
+def _uneven(row: Row, places: int) -> str:
+    """The ends of an interval that does not read the same to both sides."""
+    if row.value is None or row.low is None or row.high is None:
+        return ""
+    below, above = row.value - row.low, row.high - row.value
+    if f"{below:.{places}f}" == f"{above:.{places}f}":
+        return ""
+    return f" [{row.low:.{places}f}, {row.high:.{places}f}]"
 
 
 def with_unit(row: Row) -> str:

@@ -37,6 +37,7 @@ _RECORD_KEYS: dict[str, tuple[tuple[type, ...], bool]] = {
     "law": ((str, type(None)), True),
     "command": ((str,), True),
     "made": ((str,), True),
+    "cpu_s": ((*_NUMBER, type(None)), False),
     "note": ((str,), False),
     "verdict": ((str,), False),
     "rows": ((list,), True),
@@ -48,6 +49,8 @@ _ROW_KEYS: dict[str, tuple[tuple[type, ...], bool]] = {
     "unit": ((str,), True),
     "value": ((*_NUMBER, type(None)), True),
     "interval": ((*_NUMBER, type(None)), False),
+    "low": (_NUMBER, False),
+    "high": (_NUMBER, False),
     "range": ((list,), False),
     "text": ((str,), False),
     "n": ((int, type(None)), False),
@@ -63,7 +66,11 @@ _ROW_KEYS: dict[str, tuple[tuple[type, ...], bool]] = {
 
 @dataclass(frozen=True)
 class Row:
-    """One figure: what of, its value, half its 95% interval, of how many runs."""
+    """One figure: what of, its value, half its 95% interval, of how many runs.
+
+    ``low`` and ``high`` are the ends of that interval, where they are known: it need not lie evenly
+    around the value, and ``interval`` then reaches to the farther end.
+    """
 
     figure: str
     unit: str
@@ -71,6 +78,8 @@ class Row:
     system: str = ""
     variant: str = ""
     interval: float | None = None
+    low: float | None = None
+    high: float | None = None
     range: tuple[float, float] | None = None
     text: str = ""
     n: int | None = None
@@ -96,6 +105,7 @@ class Record:
     note: str
     verdict: str
     rows: tuple[Row, ...]
+    cpu_s: float | None = None  # what the runs took where they were made
 
 
 def _check_keys(
@@ -127,6 +137,15 @@ def _numbers(values: Any, where: str) -> None:
         raise InputError(f"{where}: {values!r} holds more than numbers; correct it")
 
 
+def _check_ends(table: Mapping[str, Any], where: str) -> None:
+    """That an interval with ends has both, and its value between them."""
+    if "low" not in table and "high" not in table:
+        return
+    ends = table.get("low"), table["value"], table.get("high")
+    if None in ends or not ends[0] <= ends[1] <= ends[2]:
+        raise InputError(f"{where}: low, value, high are {ends!r}; write both ends, in this order")
+
+
 def _row(table: Any, of: Mapping[str, Any], where: str) -> Row:
     if not isinstance(table, dict):
         raise InputError(f"{where}: is no table; write an object")
@@ -136,6 +155,7 @@ def _row(table: Any, of: Mapping[str, Any], where: str) -> Row:
         _numbers(table.get(key, []), f"{where}: {key}")
     if "range" in table and len(table["range"]) != 2:
         raise InputError(f"{where}: range is {table['range']!r}; write the least and the greatest")
+    _check_ends(table, where)
     if table["value"] is None and not (table.get("text") or "range" in table):
         raise InputError(f'{where}: has neither value, range nor "text"; add one')
     own = "commit" in table
@@ -183,6 +203,7 @@ def read_record(file: Path) -> Record:
         rows=rows,
         note=table.get("note", ""),
         verdict=table.get("verdict", ""),
+        cpu_s=table.get("cpu_s"),
         **{k: table[k] for k in ("experiment", "title", "commit", "law", "command", "made")},
     )
 
