@@ -14,7 +14,7 @@ import pytest
 from pacelab import cli
 from pacelab.errors import InputError
 from pacelab.experiment import definition
-from pacelab.results import keep, law, pages
+from pacelab.results import claims, keep, law, pages
 from pacelab.results.markdown import Marks, cross_table, figure_text, list_table, stamp
 from pacelab.results.record import Record, Row, read_group, read_record, write_record
 
@@ -387,6 +387,31 @@ def test_what_is_wrong_in_a_page(results: Path, text: str, says: str) -> None:
     with pytest.raises(InputError) as error:
         pages.make_pages(results, PRESENT)
     assert says in str(error.value)
+
+
+def test_the_page_counts_what_holds(tmp_path: Path) -> None:
+    """Else a text would go on to say what the claims came to on the day it was written."""
+    criteria = [
+        {"figure": text, "unit": "%", "value": 1, "variant": at, "verdict": word}
+        for text, at, word in (
+            ("gains", "at 4", "passed"),
+            ("gains", "at 8", "passed"),
+            ("is alike", "", "alike"),
+            ("is fair", "", "inside the intervals"),
+        )
+    ]
+    record = _record(tmp_path, verdict="partly", rows=[*GOOD["rows"], *criteria])
+    assert claims.verdicts([record, replace(record, verdict="holds"), _record(tmp_path)]) == (
+        "Of 2 experiments: holds 1, partly 1. Of their 6 criteria: alike 2, passed 2, undecided 2."
+    )
+
+
+def test_drops_are_kept_where_a_picture_shows_them() -> None:
+    """Else a reason could name the links on which packets are lost, and nobody look it up."""
+    link = {"from": "A", "to": "RL1", "data_drops": 3, "ack_drops": 1, "other_drops": 9}
+    runs = [{"links": [link]}, {"links": []}]
+    (row,) = keep._of_links({"result": {"links": [link], "runs": runs, "seeds": [1, 2]}})
+    assert (row["figure"], row["value"], row["n"]) == ("drops on A > RL1", 2.0, 2)
 
 
 def test_the_projects_pages_are_what_its_data_make() -> None:

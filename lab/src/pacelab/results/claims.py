@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 from pacelab.errors import InputError
 from pacelab.results.law import ROOT
 from pacelab.results.markdown import Marks, filled, stamp, with_unit
-from pacelab.results.record import Record
+from pacelab.results.record import Record, Row
 
 SCENARIOS = ROOT / "scenarios"
 
@@ -36,11 +37,36 @@ def _order(record: Record) -> list[tuple[int, str]]:
     return [(int(p) if p.isdecimal() else -1, p) for p in re.split(r"(\d+)", record.experiment)]
 
 
+def _groups(record: Record) -> list[tuple[str, list[Row]]]:
+    """Each criterion, with its figures at all of its values."""
+    judged = [row for row in record.rows if row.verdict]
+    return [(text, list(group)) for text, group in groupby(judged, key=lambda row: row.figure)]
+
+
+_ORDER = ("holds", "alike", "passed", "partly", "does not hold", "failed", "undecided")
+
+
+def _counted(words: Sequence[str]) -> str:
+    """'holds 4, partly 3': how often each word stands, in the order of what they claim."""
+    counts = Counter(words)
+    order = [*_ORDER, *sorted(set(counts) - set(_ORDER))]
+    return ", ".join(f"{word} {counts[word]}" for word in order if counts[word])
+
+
+def verdicts(records: Iterable[Record]) -> str:
+    """How many experiments came out how, and how many criteria."""
+    judged = [record for record in records if record.verdict]
+    words = [rows[0].verdict for record in judged for _, rows in _groups(record)]
+    return filled(
+        f"Of {len(judged)} experiments: {_counted([record.verdict for record in judged])}. "
+        f"Of their {len(words)} criteria: {_counted(words)}."
+    )
+
+
 def _criteria(record: Record, marks: Marks) -> str:
     """A line for each criterion, with what was measured at each of its values."""
     lines = ["| criterion | measured | verdict |", "|---|---|---|"]
-    for criterion, group in groupby(record.rows, key=lambda row: row.figure):
-        rows = list(group)
+    for criterion, rows in _groups(record):
         texts = [
             f"{row.variant}: {with_unit(row)}" if row.variant else with_unit(row) for row in rows
         ]

@@ -12,7 +12,7 @@ from pacelab.errors import InputError, nearest
 from pacelab.results.host_tables import UNSERVED, host_figures, unserved_hosts
 from pacelab.results.judge import MISSING
 from pacelab.results.law import LAWS, Tree, present_tree, stated
-from pacelab.results.measures import MEASURES, Measure, measured
+from pacelab.results.measures import MEASURES, Measure, Selection, measured
 from pacelab.results.pages import RESULTS, TEMPLATE, check_shown
 from pacelab.results.paired import Singles
 from pacelab.results.record import NAME, SCHEMA, write_record
@@ -93,7 +93,23 @@ def _of_point(outcome: Table, point: Table, tree: Tree) -> list[Table]:
     at = f"{sweep['key'].rpartition('.')[2]} = {point['value']}" if sweep else ""
     variant = ", ".join(part for part in (point["variant"], at) if part)
     names = _names(outcome, len(point["result"]["flows"]) > 1)
-    return _figures(point, names, {"system": point["system"], "variant": variant}, tree)
+    of = {"system": point["system"], "variant": variant}
+    rows = _figures(point, names, of, tree)
+    if any(picture.get("kind") == "links" for picture in outcome["about"]["picture"]):
+        rows += [{**of, **row, "law": rows[0]["law"]} for row in _of_links(point)]
+    return rows
+
+
+def _of_links(point: Table) -> list[Table]:
+    """A row for each link on which TCP's packets were dropped, where a picture shows them."""
+    rows = []
+    for link in point["result"]["links"]:
+        ends = link["from"], link["to"]
+        drops = measured("drops", point, Selection(links=[ends]))
+        if drops is not None:
+            row = _figure(f"drops on {' > '.join(ends)}", "packets", drops)
+            rows.append({**row, "n": len(point["result"]["seeds"])})
+    return rows
 
 
 def _figures(point: Table, names: Sequence[str], of: Table, tree: Tree) -> list[Table]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pacelab.errors import InputError, nearest
-from pacelab.results.claims import claims, is_stated
+from pacelab.results.claims import claims, is_stated, verdicts
 from pacelab.results.law import ROOT, is_of, present_laws
 from pacelab.results.markdown import Marks, cross_table, filled, list_table, stamp
 from pacelab.results.record import Record, read_group
@@ -84,8 +84,13 @@ class _Group:
         self.shown |= set(self.records)
         return claims(self.records.values(), self.laws)
 
+    def verdicts(self) -> str:
+        """How many of the group's claims hold, and how many of their criteria are met."""
+        return verdicts(self.records.values())
+
     def names(self) -> Mapping[str, Any]:
-        calls = (self.table, self.listing, self.note, self.show, self.rest, self.claims)
+        shown = (self.table, self.listing, self.note, self.show, self.rest)
+        calls = (*shown, self.claims, self.verdicts)
         return {call.__name__: call for call in calls}
 
 
@@ -136,12 +141,16 @@ class _Asked:
         self.takes_claims = True
         return ""
 
+    def verdicts(self) -> str:
+        return ""  # counts, and shows none of them
+
 
 def check_shown(folder: Path, name: str, experiment: str) -> None:
     """That a group's page would show results of a name, of an experiment; InputError otherwise."""
     asked = _Asked()
     calls = {"table": asked.show, "listing": asked.show, "show": asked.show}
     others = {"note": asked.note, "rest": asked.rest, "claims": asked.claims}
+    others["verdicts"] = asked.verdicts
     _render(folder / TEMPLATE, {**calls, **others})
     where = f"{folder.name}/{TEMPLATE}"
     if asked.takes_claims and not is_stated(experiment):
