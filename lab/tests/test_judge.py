@@ -222,9 +222,7 @@ def test_both_ends_of_an_interval_are_kept() -> None:
     assert 0 < below < above
     assert row["interval"] == pytest.approx(above, rel=1e-3)
     assert row["low"] == pytest.approx(100 * judged["measured"][0]["low"], rel=1e-3)
-    nothing_bounds = _outcome(
-        _point("GAP", None, [1.0, 2.0]), _point("NewReno", None, [0.1, 90.0])
-    )
+    nothing_bounds = _outcome(_point("GAP", None, [1.0, 2.0]), _point("NewReno", None, [0.1, 90.0]))
     open_ended = judge(_check(over="NewReno", least=0.0), nothing_bounds)
     (row,) = keep._of_check(open_ended, 2, "even:000000000000")
     assert row["interval"] is None
