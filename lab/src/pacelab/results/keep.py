@@ -64,7 +64,7 @@ def _unit(measure: Measure) -> str:
 
 
 def _round(value: float) -> float:
-    return float(f"{value:.{DIGITS}g}")
+    return float(f"{value:.{DIGITS}g}") + 0.0  # no "-0.0"
 
 
 def _figure(name: str, unit: str, value: Interval, factor: float = 1.0) -> Table:
