@@ -18,7 +18,6 @@
 #define TRACE_FIN 0x01u
 #define TRACE_SYN 0x02u
 #define TRACE_RST 0x04u
-#define TRACE_PSH 0x08u
 #define TRACE_ACK 0x10u
 
 enum trace_kind {
