@@ -15,8 +15,6 @@ _VLAN = (0x8100, 0x88A8)
 _TAGS = 3
 _TCP = 6
 
-Connection = tuple[bytes, int, bytes, int]
-
 
 @dataclass(frozen=True)
 class Reading:

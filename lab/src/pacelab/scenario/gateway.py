@@ -136,9 +136,6 @@ KEY_LAWS = {
 # Those of them that name mesh nodes.
 OF_HOSTS = ("host_kbps", "host_weight", "host_least_kbps")
 
-# What hosts may have beside the others, by shares of the air.
-RIGHTS = ("host_weight", "host_least_kbps", "least_kbps")
-
 # Laws beside which a gateway's radios have queues of their own.
 QUEUEING_LAWS = ("off", "cake", "hosts")
 
