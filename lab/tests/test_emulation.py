@@ -201,6 +201,8 @@ def test_datagrams_have_no_part_in_tcps_knobs() -> None:
             "radio.queueing",
         ),
         ('[[flow]]\nfrom = "B"\nto = "A"\nidle_at_s = 5.0\nidle_s = 5.0', "flow.0.idle_s"),
+        ('[[flow]]\nfrom = "B"\nto = "A"\nopaque = true', "flow.0.opaque"),
+        ('[[person]]\nnode = "A"\ndoes = ["web"]', "person"),
         (
             '[[ping]]\nfrom = "B"\nto = "A"\n[[flow]]\nfrom = "B"\nto = "A"',
             "ping",

@@ -116,19 +116,6 @@ def test_bad_people_are_one_line(
     assert remedy in error
 
 
-@pytest.mark.parametrize(
-    ("text", "words"), [(PERSON, "person"), (f"{FLOW}opaque = true\n", "flow.0.opaque")]
-)
-def test_they_are_simulated_only(
-    text: str, words: str, write: Callable[[str], str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Else an emulated run would pass for one that had them."""
-    assert cli.main(["emulate", write(text)]) == cli.USAGE
-    printed = capsys.readouterr().err
-    assert printed.startswith(f"pacelab: {words}: simulated only")
-    assert printed.count("\n") == 1
-
-
 def test_what_a_person_resolves_to(write: Callable[[str], str]) -> None:
     """Else he would have papers' TCP, or a host that others use."""
     text = (

@@ -73,20 +73,6 @@ def test_bad_keys_are_one_line(
     assert remedy in error
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [(PING, "ping"), (f"{FLOW}idle_s = 1.0\n", "flow.0.idle_s")],
-)
-def test_they_are_simulated_only(
-    text: str, words: str, write: Callable[[str], str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Else an emulated run would pass for one that had them."""
-    assert cli.main(["emulate", write(text)]) == cli.USAGE
-    printed = capsys.readouterr().err
-    assert printed.startswith(f"pacelab: {words}: simulated only")
-    assert printed.count("\n") == 1
-
-
 def test_what_they_resolve_to(write: Callable[[str], str]) -> None:
     """Else a host that only pings would not be there, or defaults differ from the reference."""
     scenario = load(write(PING))
