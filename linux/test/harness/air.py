@@ -6,35 +6,18 @@ import ctypes
 import json
 import os
 import signal
-import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
+from typing import ClassVar
 
 from harness import lossy
-from harness.namespace import Namespace
 
 
 @dataclass(frozen=True)
 class Radio(lossy.Radio):
     """As lossy.Radio."""
 
-    @contextlib.contextmanager
-    def between(self, a: Namespace, a_name: str, b: Namespace, b_name: str) -> Iterator[None]:
-        """Makes the two devices, brings them up and carries frames until left."""
-        with contextlib.ExitStack() as stack:
-            fds = []
-            for namespace, name in ((a, a_name), (b, b_name)):
-                fds.append(lossy._tap(namespace, name))
-                stack.callback(os.close, fds[-1])
-            process = subprocess.Popen(
-                [sys.executable, "-m", "harness.air", json.dumps(asdict(self)), *map(str, fds)],
-                pass_fds=fds,
-                cwd=Path(__file__).parents[1],
-            )
-            stack.callback(lossy._end, process)
-            yield
+    MODULE: ClassVar[str] = "harness.air"
 
 
 def is_ip(frame: bytes) -> bool:

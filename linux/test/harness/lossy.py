@@ -23,6 +23,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 from harness.namespace import Namespace
 
@@ -54,6 +55,9 @@ class Radio:
     swing_ms: float = 0.0
     hops: dict[str, int] = field(default_factory=dict)
 
+    # The module whose process carries the frames.
+    MODULE: ClassVar[str] = "harness.lossy"
+
     @contextlib.contextmanager
     def between(self, a: Namespace, a_name: str, b: Namespace, b_name: str) -> Iterator[None]:
         """Makes the two devices, brings them up and carries frames until left."""
@@ -63,7 +67,7 @@ class Radio:
                 fds.append(_tap(namespace, name))
                 stack.callback(os.close, fds[-1])
             process = subprocess.Popen(
-                [sys.executable, "-m", "harness.lossy", json.dumps(asdict(self)), *map(str, fds)],
+                [sys.executable, "-m", self.MODULE, json.dumps(asdict(self)), *map(str, fds)],
                 pass_fds=fds,
                 cwd=Path(__file__).parents[1],
             )
