@@ -13,7 +13,7 @@ from harness.transfer import Transfer
 
 KBPS = 6000
 # Of which a full frame's payload is this part, with the ACKs of every other segment.
-PAYLOAD = 1448 / (1514 + 66 / 2)
+PAYLOAD_SHARE = 1448 / (1514 + 66 / 2)
 NEAR, FAR = net.host4(0), net.host4(1)
 # A newcomer's slow start, and what the law takes for its share; then what is measured.
 SETTLING_S, MEASURED_S = 3.0, 6.0
@@ -61,7 +61,7 @@ def test_who_comes_has_its_part_and_who_leaves_frees_it(
     start: StartGateway, fairness: str, far_hops: int, way: str
 ) -> None:
     """Else a far user waits half a minute, or its packets have nearly all of the air."""
-    near_alone, far_alone = KBPS * PAYLOAD, KBPS * PAYLOAD / far_hops
+    near_alone, far_alone = KBPS * PAYLOAD_SHARE, KBPS * PAYLOAD_SHARE / far_hops
     with net.over_radio(radio(far_hops), hosts=2) as network:
         gateway = begin(start, network, far_hops, fairness)
         with transfer(network, 0, way) as near:
@@ -107,7 +107,7 @@ def test_who_acknowledges_oftener_than_data_comes_pays(
     start: StartGateway, parts: int, least: float, most: float
 ) -> None:
     """Else it takes air that is nobody's, and all have less."""
-    alone = KBPS * PAYLOAD
+    alone = KBPS * PAYLOAD_SHARE
     with net.over_radio(radio(1), hosts=2) as network:
         gateway = begin(start, network, 1, "air")
         with (
@@ -130,7 +130,7 @@ def test_who_acknowledges_oftener_than_data_comes_pays(
 def test_a_weight_and_a_least_rate_come_with_a_reload(start: StartGateway) -> None:
     """Else who pays for more has what all have, or a clinic's part depends on who is there."""
     far_hops = 3
-    alone = [KBPS * PAYLOAD, KBPS * PAYLOAD / far_hops]
+    alone = [KBPS * PAYLOAD_SHARE, KBPS * PAYLOAD_SHARE / far_hops]
     least = 0.45 * alone[1]
     with net.over_radio(radio(far_hops), hosts=2) as network:
         gateway = begin(start, network, far_hops, "air")

@@ -25,7 +25,7 @@ RADIO, ADDRESS = Radio(delay_ms=20.0, lost_each=2 * WINDOW // 1448), "10.2.0.2"
 CACHE_MIB, SHIPPED_MIB = 4, 32
 # What the allocator keeps beside, and the daemon's tables.
 BESIDE_MIB = 16
-PAYLOAD = 1448
+PAYLOAD_BYTES = 1448
 # core's unanswered.h
 UNANSWERED_WINDOW = 65535
 # Together more than twice the bound.
@@ -40,14 +40,14 @@ def unanswered(network: net.Network, flows: int) -> Iterator[bytearray]:
     frames = []
     for index in range(flows):
         mesh = struct.pack("!BBH", 10, 9, index)
-        segment = tcp(mesh, wired, Fields(80, 5000, 0, 1, ACK), bytes(PAYLOAD))
+        segment = tcp(mesh, wired, Fields(80, 5000, 0, 1, ACK), bytes(PAYLOAD_BYTES))
         frames.append(bytearray(head + ipv4(wired, mesh, segment, 64)))
     seq = 0
     while True:
         for frame in frames:
             struct.pack_into("!I", frame, SEQ_AT, seq)
             yield frame
-        seq += PAYLOAD
+        seq += PAYLOAD_BYTES
 
 
 def pour(network: net.Network, flows: int, seconds: float) -> int:
@@ -77,7 +77,7 @@ def test_what_is_never_acknowledged_has_its_bound(
         at_first = gateway.memory_kib()
         sent = pour(network, flows, seconds)
         flood = gateway.fresh_status()["counters"]
-        assert sent * PAYLOAD > 2 * (retransmit_cache_mib + BESIDE_MIB) << 20
+        assert sent * PAYLOAD_BYTES > 2 * (retransmit_cache_mib + BESIDE_MIB) << 20
         options = window(WINDOW)
         # Who begins while the cache is full is paced, and his losses are mended from it.
         with Transfer(network.wired, network.host, ADDRESS, options=options) as transfer:
@@ -94,8 +94,8 @@ def test_what_is_never_acknowledged_has_its_bound(
     assert counters["cache_bytes"] <= retransmit_cache_mib << 20
     # Beyond a flow's first window nobody will ask for a copy.
     copied = flood["segments_stored"] + flood["segments_not_stored"]
-    assert copied == min(sent, flows * (UNANSWERED_WINDOW // PAYLOAD))
-    room = (retransmit_cache_mib << 20) // PAYLOAD
+    assert copied == min(sent, flows * (UNANSWERED_WINDOW // PAYLOAD_BYTES))
+    room = (retransmit_cache_mib << 20) // PAYLOAD_BYTES
     assert counters["segments_evicted"] >= flood["segments_stored"] - room
     assert flow
     assert flow["interval_us"] > 0

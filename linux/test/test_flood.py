@@ -27,8 +27,8 @@ GROWTH_KIB = 2 * MAX_FLOWS + CACHE_MIB * 1024 + 24 * 1024
 # 2 KiB a flow, keys and the hash table beside them, and the fixed maps.
 MEMLOCK_KIB = MAX_FLOWS * 5 // 2 + 12 * 1024
 RATE_TOLERANCE = 0.10
-# Packets a second: what the machine forwards with its two cores and the transfer beside it.
-PACE = 20_000
+# What the machine forwards with its two cores and the transfer beside it.
+PACE_PACKETS_PER_S = 20_000
 # The flood and the transfer themselves take about one processor of two.
 IDLE_NEEDED = 0.6
 # Round trips beside which the flood's delays are small: the law has no reason to change the rate.
@@ -70,7 +70,7 @@ def pour(network: net.Network, packets: Iterator[tuple[int, bytes]]) -> None:
         for count, (version, packet) in enumerate(packets):
             sender.send(heads[version] + packet)
             if count % 100 == 0:
-                time.sleep(max(0.0, begin + count / PACE - time.monotonic()))
+                time.sleep(max(0.0, begin + count / PACE_PACKETS_PER_S - time.monotonic()))
 
 
 _KINDS = {4: b"\x08\x00", 6: b"\x86\xdd"}

@@ -20,7 +20,7 @@ from harness.namespace import Namespace
 from harness.transfer import Transfer
 from test_option import check, read
 
-SIZE = 400_000
+SIZE_BYTES = 400_000
 TCP_MD5SIG = 14
 IPPROTO_MPTCP = 262
 
@@ -41,11 +41,11 @@ def a_socket(where: Namespace, protocol: int = 0, peer: str | None = None) -> so
 
 def hand_over(source: socket.socket, sink: socket.socket) -> bool:
     """Sends bytes and compares their hashes."""
-    data = random.Random(3).randbytes(SIZE)
+    data = random.Random(3).randbytes(SIZE_BYTES)
     got = hashlib.sha256()
 
     def take() -> None:
-        left = SIZE
+        left = SIZE_BYTES
         while left:
             part = sink.recv(min(left, 65536))
             if not part:
@@ -151,7 +151,7 @@ def test_of_two_gateways_the_inner_one_tells(start: StartGateway, tmp_path: Path
             far.start()
             near = start(inner, **config)
             with Capture(inner.host, "eth0") as capture:
-                run = Transfer(inner.host, inner.wired, net.WIRED4, 10 * SIZE).start()
+                run = Transfer(inner.host, inner.wired, net.WIRED4, 10 * SIZE_BYTES).start()
                 assert run.wait().intact
                 capture.quiet(0.3)
             reads = [read(frame) for frame in capture.stop() if not frame.outgoing]

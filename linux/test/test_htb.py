@@ -25,7 +25,7 @@ from test_spacing import backlogged, paced_host, spacing
 RADIO = Radio(delay_ms=10.0, kbps=5000, queue=50)
 # Arrives within seconds, many times over.
 MORE_BYTES = 500_000
-# The issue's: gaps from p1 to p99 are within so much of the interval.
+# Gaps from p1 to p99 are within so much of the interval.
 WITHIN = 0.1
 # What is told of a daemon that no longer beats: half a second, one more, and a TCP time-out.
 GIVEN_UP_S = 3.0

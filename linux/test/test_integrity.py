@@ -9,7 +9,7 @@ from harness.lossy import Radio
 from harness.transfer import Transfer, window
 
 LOSSY = Radio(delay_ms=4, loss=0.02, reorder=0.02, seed=5)
-SIZE = 600_000
+SIZE_BYTES = 600_000
 # A window holds one hole at most: of a second one the ACK that follows the first one's copy tells
 # the sender by SACK, unless the law goes by that. And a hole is filled a round trip after the
 # duplicate ACKs that the sender does not see, while it waits for two before it probes by itself
@@ -26,7 +26,7 @@ def test_transfers_survive_loss_and_reordering(
     with net.over_radio(LOSSY) as network:
         gateway = start(network, release=release, local_retransmission=local, host=hosts, law=law)
         runs = [
-            Transfer(a, b, address, SIZE, seed=n, options=window(128 * 1024)).start()
+            Transfer(a, b, address, SIZE_BYTES, seed=n, options=window(128 * 1024)).start()
             for n, (a, b, address) in enumerate(
                 [
                     (network.wired, network.host, net.host4(0)),
@@ -39,7 +39,7 @@ def test_transfers_survive_loss_and_reordering(
         results = [run.wait() for run in runs]
         counters = gateway.fresh_status()["counters"]
     print(counters, results)
-    assert all(r.intact and r.received_bytes == SIZE for r in results)
+    assert all(r.intact and r.received_bytes == SIZE_BYTES for r in results)
     assert (counters["dupacks_withheld"] > 0) == (local and release != "observe")
 
 
@@ -50,7 +50,7 @@ def test_the_gateway_fills_holes_itself(start: StartGateway, law: str) -> None:
     with net.over_radio(ALONE) as network:
         gateway = start(network, host=[host(net.host4(0), 5.0)], law=law)
         transfer = Transfer(
-            network.wired, network.host, net.host4(0), SIZE, options=window(WINDOW)
+            network.wired, network.host, net.host4(0), SIZE_BYTES, options=window(WINDOW)
         ).start()
         assert transfer.wait().intact
         gateway.fresh_status()

@@ -33,7 +33,7 @@ CONGESTION = ["cubic", "bbr"]
 # Look-ups before a download: the path is empty then, and the gateway learns what it takes.
 LOOK_UPS_KBPS = 50.0
 # Some 4 s of the path.
-SIZE = 2_500_000
+SIZE_BYTES = 2_500_000
 # Far more than lies behind the gateway.
 MORE_BYTES = 600_000
 # As they come by a wire, where nothing joins them.
@@ -80,7 +80,7 @@ def goes_on(run: quic.Download) -> None:
 
 @contextlib.contextmanager
 def held(
-    start: StartGateway, folder: Path, congestion: str, *words: str, size: int = SIZE
+    start: StartGateway, folder: Path, congestion: str, *words: str, size: int = SIZE_BYTES
 ) -> Iterator[tuple[net.Network, Gateway, quic.Download]]:
     """A download that the gateway holds; words: options of its client."""
     with net.over_radio(RADIO) as network:
@@ -154,7 +154,7 @@ def test_nothing_is_changed(start: StartGateway, tmp_path: Path, congestion: str
         with (
             Capture(network.gateway, "eth0") as eth0,
             Capture(network.gateway, "mesh0") as mesh0,
-            quic.Download(*ends, congestion=congestion, size=SIZE, served=APART) as run,
+            quic.Download(*ends, congestion=congestion, size=SIZE_BYTES, served=APART) as run,
         ):
             is_held(gateway)
             greased(network)
@@ -163,11 +163,11 @@ def test_nothing_is_changed(start: StartGateway, tmp_path: Path, congestion: str
             wired, mesh = eth0.stop(), mesh0.stop()
         down, up = passed(wired, mesh), passed(mesh, wired)
         counters = gateway.fresh_status()["counters"]
-    assert down.count > SIZE / net.MTU
+    assert down.count > SIZE_BYTES / net.MTU
     assert up.count > 8 * len(GREASED)
     marks = Counter(one.traffic_class for one in quic.datagrams(mesh, outgoing=True))
     assert {0, 1, 2, 3} <= set(marks)
-    assert marks[2] + down.marked > SIZE / net.MTU, "ngtcp2 speaks ECN"
+    assert marks[2] + down.marked > SIZE_BYTES / net.MTU, "ngtcp2 speaks ECN"
     assert (down.lost, up.lost) == (counters["udp_dropped"], 0)
     assert (down.marked, up.marked) == (counters["wait_marked"], 0)
 
@@ -186,7 +186,7 @@ def test_a_client_that_moves_stays_held(start: StartGateway, tmp_path: Path) -> 
         moves = "--change-local-addr=2s"
         with (
             Capture(network.gateway, "mesh0", snap=128) as capture,
-            quic.Download(*ends, moves, congestion="bbr", size=SIZE) as run,
+            quic.Download(*ends, moves, congestion="bbr", size=SIZE_BYTES) as run,
         ):
             until(lambda: len(ports(capture)) == 2, PATIENCE_S, gateway)
             is_held(gateway)
@@ -201,7 +201,9 @@ def test_a_translator_that_forgets(start: StartGateway, tmp_path: Path) -> None:
         with (
             Capture(network.gateway, "mesh0", snap=128) as capture,
             quic.Translator(network.host, net.host4(0), net.WIRED4) as translator,
-            quic.Download(*ends, congestion="cubic", size=SIZE, dialled=translator.dialled) as run,
+            quic.Download(
+                *ends, congestion="cubic", size=SIZE_BYTES, dialled=translator.dialled
+            ) as run,
         ):
             is_held(gateway)
             translator.rebind()

@@ -14,7 +14,7 @@ from harness.transfer import Transfer
 
 RADIO = lossy.Radio(delay_ms=10.0, kbps=5000, queue=50)
 FLUSH = ("iptables", "-t", "mangle", "-F")
-# The issue's: pacing again after so long. Status is as of the latest second.
+# Pacing goes on after so long at most. Status is as of the latest second.
 WITHIN_S, STATUS_S = 3.0, 1.0
 
 

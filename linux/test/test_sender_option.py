@@ -72,7 +72,7 @@ class Truth:
                 self.wireless_ms[_told_us(one)] = (whole - wired) / 1e6
 
     def check(self, flow: Flow) -> float | None:
-        """How far off the sender is (issue: within 10%); None when the ACK is not known."""
+        """How far off the sender is (within 10%); None when the ACK is not known."""
         truth = self.wireless_ms.get(round(flow["rtt_wired_ms"] * 1e3))
         return (flow["rtt_ms"] - flow["rtt_wired_ms"]) / truth - 1 if truth else None
 

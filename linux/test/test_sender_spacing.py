@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A sender's packets leave at the interval 1/R that its status shows (issue: within 2%, median)."""
+"""A sender's packets leave at the interval 1/R that its status shows (median within 2%)."""
 
 import time
 from pathlib import Path
@@ -20,7 +20,7 @@ TOLERANCE = 0.02
 # So many hops that the bit rate sets the interval.
 HOPS = 255
 SEGMENT = 1448
-# The issue's rates in bytes/s; what a Wi-Fi mesh gives today and gave in the papers' days.
+# Bytes/s; what a Wi-Fi mesh gives today and gave in the papers' days.
 RATES = [100e3, 724e3, 7e6]
 SECONDS, FULL_SECONDS = 1.5, 20.0
 

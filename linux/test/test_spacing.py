@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A paced flow's packets leave at the interval that status reports (issue: within 2%, median)."""
+"""A paced flow's packets leave at the interval that status reports (median within 2%)."""
 
 from collections.abc import Iterator
 

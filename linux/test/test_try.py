@@ -19,7 +19,7 @@ from harness import air, net
 from harness.gateway import Gateway, Table, host, until
 from harness.schema import valid
 from harness.traces import Traces, left_behind
-from harness.transfer import SO_MAX_PACING_RATE, Result, Transfer, window
+from harness.transfer import LOAD_BYTES_PER_S, Result, Transfer, bounded, window
 
 COMMENTED = """# what the village's gateway does
 mesh = "mesh0"     # the bridge
@@ -27,8 +27,6 @@ wired = ["eth0"]
 release = "observe" # until we have tried it
 """
 RADIO = air.Radio(delay_ms=5.0, kbps=5000, queue=50)
-# Bytes a second: what goes on must not eat the machine.
-LOAD = 3_000_000
 STALL_S = 1.0
 # The next start takes away what a gateway that was killed had wait in the kernel: its sender's
 # time-out of 1 s, and one more where the copy is lost too.
@@ -98,7 +96,7 @@ def got_bytes(gateway: Gateway) -> int:
 
 def load(network: net.Network) -> Transfer:
     """A download that goes on meanwhile."""
-    options = window(64 * 1024) | {(socket.SOL_SOCKET, SO_MAX_PACING_RATE): LOAD}
+    options = window(64 * 1024) | bounded()
     return Transfer(network.wired, network.host, net.host4(0), options=options)
 
 
@@ -125,7 +123,7 @@ def test_it_paces_and_then_observes_by_itself(network: net.Network, tmp_path: Pa
         assert ended["why"] == "its time is over"
         assert not ended["retreated"]
         assert released(gateway) == "observe"
-        assert got_bytes(gateway) > before + LOAD, "the day's history goes on"
+        assert got_bytes(gateway) > before + LOAD_BYTES_PER_S, "the day's history goes on"
         assert gateway.pid == pid
         assert gateway.alive
         assert "mph" not in network.gateway.run("ip", "-o", "link")

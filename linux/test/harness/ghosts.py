@@ -21,7 +21,7 @@ from harness.namespace import Namespace
 PREFIX = "10.9.0.0/16"
 WIRED = "198.51.100.1"
 # Of a packet's payload, unless a test wants more.
-PAYLOAD = 200
+PAYLOAD_BYTES = 200
 # Where a living host swallows all that it is sent.
 SILENT_PORT = 9
 
@@ -47,7 +47,7 @@ class Ghosts:
     from_mesh: bool = False
     flows: int = 0
     address: str = ""
-    payload: int = PAYLOAD
+    payload: int = PAYLOAD_BYTES
 
     def _packets(self) -> Iterator[bytes]:
         chance = random.Random(5)

@@ -18,8 +18,8 @@ from harness.transfer import SO_MAX_PACING_RATE, Transfer, window
 pytestmark = pytest.mark.measured
 
 # Bytes a second: an emulated machine carries no more.
-LOAD = 300_000
-OPTIONS = window(64 * 1024) | {(socket.SOL_SOCKET, SO_MAX_PACING_RATE): LOAD}
+LOAD_BYTES_PER_S = 300_000
+OPTIONS = window(64 * 1024) | {(socket.SOL_SOCKET, SO_MAX_PACING_RATE): LOAD_BYTES_PER_S}
 
 
 def received(run: Transfer, seconds: float) -> int:
