@@ -26,7 +26,7 @@
  * nobody honest asks for more.
  */
 #define MP_DATA_PER_COPY 8u
-/* Saved for later at most: what one frame loses at most, all that a block acknowledgement is of (IEEE 802.11-2020, 9.3.1.8). */
+/* Saved for later at most: what one frame can lose, all that a block acknowledgement covers (IEEE 802.11-2020, 9.3.1.8). */
 #define MP_COPIES_SAVED 64u
 
 struct mp_budget {

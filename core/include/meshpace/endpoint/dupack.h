@@ -116,7 +116,7 @@ MP_INLINE void mp_dupack_tries(struct mp_dupack *dup, const struct mp_asks *asks
 	dup->asked_end = asks->ack;
 }
 
-/* What an ACK asks for and has not been sent again in this try, which begins with it or before: what is missing there. */
+/* What an ACK shows to be missing and was not sent again yet in this try, which begins with this ACK or began before it. */
 MP_INLINE struct mp_range mp_dupack_again(struct mp_dupack *dup, const struct mp_asks *asks, bool begins)
 {
 	struct mp_range again = { .from = asks->ack, .to = asks->ack };

@@ -87,7 +87,7 @@ MP_INLINE void mp_echo_answer(struct mp_echo *echo, uint32_t stamp, uint64_t bef
 	if (sample_ns > MP_ECHO_LOST_NS)
 		return;
 	echo->base_ns = echo->base_ns ? mp_min_u64(echo->base_ns, sample_ns) : sample_ns;
-	/* Data that came before the answer could bounds the round trip by nothing: of an application that pauses, as chats do. */
+	/* Data that came before any answer could says nothing of the round trip: its application pauses, as chats do. */
 	if (2 * least_ns < echo->base_ns)
 		return;
 	echo->rtt_ns = mp_min_u64(least_ns, 2 * mp_max_u64(echo->rtt_ns, echo->base_ns));

@@ -105,7 +105,7 @@ MP_INLINE void mp_endpoint_touch(struct mp_endpoint *endpoint, uint64_t now_ns)
 	endpoint->last_ns = now_ns;
 }
 
-/* Up to where the sender of an ACK has room; the largest shift (RFC 7323, section 2.3) where that of its windows is not known. */
+/* Up to where the sender of an ACK has room. Where the shift of its windows is not known: the largest (RFC 7323, 2.3). */
 MP_INLINE uint32_t mp_endpoint_edge(const struct mp_endpoint *endpoint, const struct mp_segment *segment)
 {
 	uint32_t shift = endpoint->window_scale ? endpoint->window_scale - 1u : MP_TCP_SHIFT_MAX;
@@ -128,7 +128,7 @@ MP_INLINE bool mp_endpoint_strays(const struct mp_endpoint *endpoint, uint32_t s
 	return endpoint->progress.seen & (seq - first > 2 * room);
 }
 
-/* From its receiver's latest ACK that was astray on a flow is one that begins; what it was charged for still waits. */
+/* The flow begins anew at its receiver's latest ACK that was astray; what it was charged for still waits. */
 MP_INLINE void mp_endpoint_begins_anew(struct mp_endpoint *endpoint)
 {
 	endpoint->progress.ack = endpoint->told.from;

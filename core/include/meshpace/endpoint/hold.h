@@ -114,7 +114,7 @@ MP_INLINE void mp_hold_tell(struct mp_hold *hold, uint64_t interval_ns)
 	hold->slowest_ns = mp_max_u64(hold->slowest_ns, interval_ns);
 }
 
-/* How far apart packets leave that wait for the interval of their class and for their host's cap, if it has one. */
+/* Time between packets that wait for the interval of their class and for their host's cap, if it has one. */
 MP_INLINE uint64_t mp_hold_apart_ns(uint64_t told_ns, uint64_t held_bytes_per_s)
 {
 	return mp_max_u64(told_ns, mp_rate_interval_ns(held_bytes_per_s, MP_HOLD_PAYLOAD_BYTES));
@@ -147,7 +147,7 @@ MP_INLINE bool mp_hold_is_stuck(struct mp_hold *hold, uint64_t apart_ns, struct 
 /* A class without packets for so long is taken away: a flow that is idle for longer begins anew, one packet at once. */
 #define MP_HOLD_IDLE_NS (10 * MP_NS_PER_S)
 
-/* What has not moved for so long, and two units' time beside, is not there any more: it left where nobody counted it. */
+/* Packets that have not moved for so long, and two units' time beside, are not there any more: they left uncounted. */
 MP_INLINE bool mp_hold_is_idle(const struct mp_hold *hold, uint64_t now_ns)
 {
 	uint64_t at_ns = hold->came_ns;
@@ -157,7 +157,7 @@ MP_INLINE bool mp_hold_is_idle(const struct mp_hold *hold, uint64_t now_ns)
 	return now_ns > at_ns + MP_HOLD_IDLE_NS;
 }
 
-/* When something left any class last, as it is kept, now that something does: within a millisecond, in which nobody writes again. */
+/* When something left any class last, given that something leaves now. Kept to a millisecond, so that it is seldom written. */
 MP_INLINE uint64_t mp_hold_returned_ns(uint64_t returned_ns, uint64_t now_ns)
 {
 	return now_ns > returned_ns + MP_NS_PER_S / 1000 ? now_ns : returned_ns;
@@ -224,7 +224,7 @@ MP_INLINE enum mp_hold_verdict mp_hold_judge(struct mp_hold *hold, const struct 
  */
 #define MP_HOLD_NEW_WAIT_NS MP_NS_PER_S
 
-/* How far apart bytes leave a line that counts them, of a host held to this: by its cap, or by the turns that it had. */
+/* Time between bytes of a line that counts bytes, of a host that is held to this rate: by its cap, or by the turns that it had. */
 MP_INLINE uint64_t mp_hold_byte_ns(const struct mp_hold *hold, uint64_t held_bytes_per_s)
 {
 	return mp_min_u64(mp_max_u64(hold->unit_ns, mp_rate_interval_ns(held_bytes_per_s, 1)), MP_NS_PER_S);
@@ -279,7 +279,7 @@ MP_INLINE uint32_t mp_hold_turn_ends(const struct mp_hold *others, uint32_t unit
 	return others->left + units * who;
 }
 
-/* Of the largest packet (64 KiB, of which each part has headers) by each bucket; farther ahead the count has come round. */
+/* No turn is longer: each bucket has the largest packet (64 KiB, and headers of each part). Farther ahead the count has wrapped. */
 #define MP_HOLD_TURN_MOST (MP_UDP_BUCKETS << 17)
 
 /* Whether a turn that ends there is not over. */

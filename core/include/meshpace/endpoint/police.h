@@ -59,7 +59,7 @@ MP_INLINE uint64_t mp_police_depth_ns(uint64_t cap_bytes_per_s)
 	return mp_max_u64(MP_POLICE_DEPTH_NS, mp_rate_interval_ns(cap_bytes_per_s, MP_POLICE_DEPTH_BYTES));
 }
 
-/* How long bytes are in one of a host's virtual queues, which empty at this; beside the other, until it is empty then. */
+/* How long bytes stay in one of a host's virtual queues, which empty at this rate, or at half of it while both are filled. */
 MP_INLINE uint64_t mp_police_takes_ns(uint64_t held_bytes_per_s, uint32_t bytes, uint64_t other_empty_ns, uint64_t now_ns)
 {
 	return mp_rate_interval_ns(held_bytes_per_s, bytes) << (other_empty_ns > now_ns);
@@ -78,7 +78,7 @@ MP_INLINE bool mp_police_exceeds(struct mp_police *police, uint64_t cap_bytes_pe
 	return queue_ns >= depth_ns;
 }
 
-/* Data up to ack is acknowledged: to be said of each ACK, since 2 GiB later it would lie before the end again. No branch. */
+/* Data up to ack is acknowledged. Call it for each ACK: 2 GiB later ack would lie before the end again. Without a branch. */
 MP_INLINE void mp_notification_answered(struct mp_notification *notified, uint32_t ack)
 {
 	notified->waits &= mp_seq_before(ack, notified->end);

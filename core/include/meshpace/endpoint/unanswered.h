@@ -15,10 +15,10 @@
  * - All hosts. The same bytes wait in one queue more: that of the hosts that were heard of, or that of
  *   strangers, of whom not one packet has come. Strangers have one of their own, lest addresses that are
  *   invented keep out somebody who is there; and they have none for each host, lest they take memory.
- *   A window of who was heard lately waits in its own queue alone: else a few small packets a second to two
+ *   A window of a host that was heard lately waits in its own queue alone: else a few small packets a second to two
  *   hosts that have left would fill that of all, and nobody's connection could begin.
  *
- * Each queue empties at 1/64 of what active hosts got lately; so all that goes to who is not there gets at
+ * Each queue empties at 1/64 of what active hosts got lately; so all that goes to hosts that are not there gets at
  * most 1/32 of what the air carries, and what flows to a host that is there do not answer 1/64 beyond.
  * While nobody is active nobody can be harmed, and nothing is lost.
  */
@@ -172,7 +172,7 @@ MP_INLINE uint64_t mp_unanswered_depth_ns(uint64_t bytes_per_s)
 	return mp_max_u64(MP_UNANSWERED_DEPTH_NS, MP_UNANSWERED_DEPTH_BYTES * MP_NS_PER_S / bytes_per_s);
 }
 
-/* What of a host's queue lies beyond a window: so much of it waits in that of all, too, if the host was heard lately. */
+/* What of a host's queue exceeds a window. If the host was heard lately, only that much waits in the queue of all, too. */
 MP_INLINE uint64_t mp_unanswered_beyond_ns(uint64_t queue_ns, uint64_t bytes_per_s)
 {
 	uint64_t window_ns = MP_UNANSWERED_WINDOW * MP_NS_PER_S / bytes_per_s;

@@ -15,7 +15,7 @@
 #define MP_WAIT_PACKETS 8u       /* never less: who has fewer under way notices a loss only in time */
 #define MP_WAIT_ROUND_NS 100000000ull /* the least round trip that CoDel reckons with */
 #define MP_WAIT_LIMIT 4u         /* times the target: nothing waits longer */
-/* Who leaves frees half of the air at most: who was one of two may send twice as much, and needs the window for that. */
+/* A host that leaves frees half of the air at most: of two hosts the other may send twice as much, and needs the window for it. */
 #define MP_WAIT_FREED 2u
 
 struct mp_wait {
@@ -41,7 +41,7 @@ MP_INLINE uint64_t mp_wait_gap_ns(uint64_t round_ns, uint32_t count)
 	return (round_ns << 8) / mp_isqrt((uint64_t)(count ? count : 1) << 16);
 }
 
-/* Whether a packet is to be lost, or marked, that waits too long as all do lately; round_ns: until its sender notices. */
+/* Whether a packet that waits too long is to be lost or marked, since all did so lately; round_ns: until its sender notices. */
 MP_INLINE bool mp_wait_persists(struct mp_wait *wait, uint64_t round_ns, uint64_t now_ns)
 {
 	if (wait->above_ns == 0)

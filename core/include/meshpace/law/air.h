@@ -94,7 +94,7 @@ struct mp_air {
 	bool shared;               /* more than one was there in it, somebody wanted more, and C were known */
 };
 
-/* Hops of a path in which one packet is in the air at a time. Of nobody all of them, lest others be guessed to have too little. */
+/* Hops within which one packet is in the air at a time. What is sent of nobody has all, lest C of others be guessed too small. */
 MP_INLINE uint64_t mp_air_hops(const struct mp_air_host *host)
 {
 	return mp_min_u64(host->nobody ? MP_REUSE_HOPS : host->hops ? host->hops : 1, MP_REUSE_HOPS);

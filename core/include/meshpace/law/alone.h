@@ -28,9 +28,10 @@
  *
  *   ln C_i += P_i ln(sum) / (R + sum of w_j P_j)
  *
- * Who wants no more rises by as much less as he has less of the air than those who do: by w_i / W, at most 1, where W is the mean
- * of their w, by w P. So what he rises and what he falls, by w_i too, have the ratio that they have of those. Else a sum that swings
- * about 1 would have C of who uses little rise each time and never fall, and he had all of the air when he wants more.
+ * C of a host that wants no more rises by as much less as it has less of the air than those that do: by w_i / W, at most 1, where
+ * W is the mean of their w, weighted by w P. It falls by w_i, too, so its rises and falls have the ratio that those of the others
+ * have. Else, as the sum swings about 1, C of a host that uses little would rise each time and never fall, and give it all of the
+ * air when it wants more.
  */
 #ifndef MESHPACE_ALONE_H
 #define MESHPACE_ALONE_H
@@ -240,7 +241,7 @@ MP_INLINE void mp_alone_learn(struct mp_air *air, struct mp_air_host *host, uint
 	air->air_q16 = (uint32_t)mp_alone_by_q24(air->air_q16, -mp_alone_round(moved_q40, 16), 1);
 }
 
-/* What tells how much C rise while little waits: R; sums of w P over all ways, and over those that want more; of these w^2 P. */
+/* By what C rise while little waits: R; the sum of w P over all ways, the same and that of w^2 P over those that want more. */
 struct mp_alone_errors {
 	uint64_t noise_q16, all_q32, wanting_q32, squares_q48;
 };

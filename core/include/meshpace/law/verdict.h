@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Whether a host of the mesh gets less than the law `even` promises, and what bounds what it gets: for who looks at a
- * gateway. No packet is held by it.
+ * Whether a host of the mesh gets less than the law `even` promises, and what bounds what it gets: for whoever looks
+ * at a gateway. No packet is held by it.
  *
  * What is compared. The promise is that with n active hosts each gets at least 1/n of what it gets alone, unless it does
  * not ask for it. A way that gets r and alone gets C takes r / C of the air (airtime.h), so a host gets of the air
@@ -165,7 +165,7 @@ MP_INLINE void mp_verdict_parts(struct mp_verdict *verdict, const struct mp_air 
 	}
 }
 
-/* What is lacking of the parts, and what is above what the ways are held to or would be: held_bytes_per_s, 0 of a way that is not. */
+/* What the ways lack of their parts, and what exceeds what they are or would be held to: held_bytes_per_s; 0: nothing. */
 MP_INLINE void mp_verdict_amounts(struct mp_verdict *verdict, const struct mp_air_host *host, const uint64_t *held_bytes_per_s)
 {
 	uint32_t i;
