@@ -283,7 +283,7 @@ def test_what_another_version_has_installed_is_replaced(sender: Sender) -> None:
 
 
 def test_the_default_of_another_version_is_replaced(mesh: net.Network, sender: Sender) -> None:
-    """Else new flows go on with its programs, by settings that nobody sets any more, and are not shown."""
+    """Else new flows go on with its programs, by settings that nobody sets, and are not shown."""
     sender.on(HOPS, MBPS, "--default")
     (own,) = PINS.glob("object-*")
     own.rename(own.with_name("object-0123456789abcdef"))

@@ -81,7 +81,7 @@ def super_packet() -> bytes:
 def test_super_packets_that_do_not_count_their_segments_are_seen(
     network: net.Network, start: StartGateway
 ) -> None:
-    """As a virtual machine gets them by virtio: else nothing is paced in it, as if a filter were in front."""
+    """As a virtual machine gets them by virtio: else nothing is paced there."""
     gateway = start(network, release="htb", law="even")
     offload.set_(network.gateway, "mesh0", False, "tso")
     frame = super_packet()

@@ -20,7 +20,7 @@ from harness.namespace import run
 from harness.record import Recorder
 from harness.transfer import Transfer, window
 
-# What issue and operators are promised: noticed in so long, paced again in so long.
+# What operators are promised: noticed in so long, paced again in so long.
 NOTICED_S, PACED_S = 2.0, 3.0
 WINDOW = window(64 * 1024)
 
