@@ -3,7 +3,9 @@
 
 import contextlib
 import json
+import os
 import resource
+import shutil
 import signal
 import socket
 import subprocess
@@ -378,6 +380,22 @@ def test_a_thousand_flows_are_shown(
         assert sender.flows().keys() == mine
         monkeypatch.setattr(sender, "namespace", mesh.wired)
         assert not sender.flows()
+
+
+def test_off_is_not_ended_by_another(mesh: net.Network, sender: Sender, tmp_path: Path) -> None:
+    """As of a unit, whose follower the first one has ended: else that ends with 143."""
+    before = Host.of(mesh.host)
+    sender.on(HOPS, MBPS)
+    began, slow = tmp_path / "began", tmp_path / "ip"
+    slow.write_text(f'#!/bin/sh\ntouch {began}\nsleep 1\nexec {shutil.which("ip")} "$@"\n')
+    slow.chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    with subprocess.Popen(sender.command("off"), env={**sender.environment, "PATH": path}) as first:
+        until(began.exists)
+        assert sender.call("off").returncode == 0
+        assert first.wait() == 0
+    assert not registered()
+    assert Host.of(mesh.host) == before
 
 
 def test_off_and_status_where_it_is_not_on(sender: Sender) -> None:

@@ -8,6 +8,7 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use meshpace_paths::{DefaultRoute, Sources};
+use nix::sys::signal::{signal, SigHandler, Signal};
 
 use crate::base::errors::{bail, usage, Context, Error, Result};
 use crate::base::lock::{Lock, Owner};
@@ -418,8 +419,17 @@ fn set_sysctl(path: &str, value: &str, changes: &mut Changes) -> Result<()> {
     written
 }
 
+/// Another `off` ends who has the lock, as it has to end a follower: a unit runs one after its follower, which this one has
+/// ended. Who is at it does what the other wants; this is over in seconds.
+fn goes_on_to_its_end() -> Result<()> {
+    // Safe: it is no function of ours.
+    unsafe { signal(Signal::SIGTERM, SigHandler::SigIgn) }.context("SIGTERM")?;
+    Ok(())
+}
+
 fn off() -> Result<()> {
     permitted()?;
+    goes_on_to_its_end()?;
     let _lock = lock(true)?;
     // The default first: what it names has to exist.
     let mut changes = Changes::open(NOTES)?;
