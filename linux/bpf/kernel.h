@@ -10,8 +10,22 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
+struct ns_common {
+	unsigned int inum;
+};
+
+struct net {
+	struct ns_common ns;
+};
+
+/* Empty in a kernel without network namespaces. */
+typedef struct {
+	struct net *net;
+} possible_net_t;
+
 struct sock_common {
 	unsigned short skc_family;
+	possible_net_t skc_net;
 };
 
 struct net_device {

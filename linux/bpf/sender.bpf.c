@@ -68,6 +68,14 @@ MP_INLINE struct mp_path mp_path_of(struct sock *sk)
 	return path;
 }
 
+/* Each network namespace numbers its interfaces anew: a container's may have the mesh interface's number. */
+MP_INLINE bool mp_is_elsewhere(struct sock *sk)
+{
+	if (!mp_sender_settings.mesh_netns || !bpf_core_field_exists(sk->__sk_common.skc_net.net))
+		return false;
+	return BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum) != mp_sender_settings.mesh_netns;
+}
+
 /*
  * Where the socket's packets go, by the route that TCP has looked up; what it was before while TCP has
  * none. The law is that of the way to the gateway: loopback, the host's other networks and neighbours
@@ -81,7 +89,7 @@ MP_INLINE int mp_way_of(struct sock *sk, int before)
 
 	if (!dst)
 		return before;
-	if (BPF_CORE_READ(dst, dev, ifindex) != (int)mp_sender_settings.mesh_ifindex)
+	if (BPF_CORE_READ(dst, dev, ifindex) != (int)mp_sender_settings.mesh_ifindex || mp_is_elsewhere(sk))
 		return MP_WAY_OTHER;
 	if (!mp_sender_settings.by_gateway)
 		return MP_WAY_MESH;

@@ -24,6 +24,7 @@ struct mp_sender_settings {
 	struct mp_radio radio; /* what its H_cs comes from, for who looks */
 	int64_t uneven_q16;    /* as mp_path has it, of links at different bit rates; else 0 */
 	uint32_t mesh_ifindex; /* only what leaves by this interface is paced; 0: nothing */
+	uint32_t mesh_netns;   /* the inode of its network namespace, in which alone it has this number; 0: unknown */
 	uint8_t by_gateway;    /* and only what goes to a next hop; 0: the mesh has none */
 	uint8_t ask;           /* for RTT_wired */
 	uint8_t signal_source; /* enum mp_signal_source */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What the sender leaves alone: loopback, neighbours, other sockets, what applications ask for."""
 
+import json
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -73,6 +74,28 @@ def test_a_neighbour_is_not_across_the_gateway(
     with Transfer(mesh.host, mesh.wired, wired, congestion=NAME) as run:
         assert after(sender, run, 100_000)["rate_kbps"] > 0
         assert pacing(run) < NO_BOUND
+
+
+def test_another_namespace_is_not_across_the_mesh(
+    mesh: net.Network, sender: Sender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Interfaces are numbered in each anew: a container's may have the mesh interface's number."""
+    sender.on(HOPS, MBPS)
+    number = json.loads(mesh.host.ip("-j", "link", "show", "eth0"))[0]["ifindex"]
+    with net.namespaces("inside", "outside") as (inside, outside):
+        peer = ("peer", "name", "eth0", "netns", outside.name)
+        inside.ip("link", "add", "name", "eth0", "index", str(number), "type", "veth", *peer)
+        for namespace, own in ((inside, "10.7.0.2/24"), (outside, "10.7.0.1/24")):
+            namespace.ip("link", "set", "eth0", "up")
+            net.address(namespace, "eth0", own)
+        net.address(outside, "lo", "10.8.0.1/32")
+        inside.ip("route", "add", "default", "via", "10.7.0.1")
+        monkeypatch.setattr(sender, "namespace", inside)
+        with Transfer(inside, outside, "10.8.0.1", congestion=NAME) as run:
+            flow = after(sender, run, 1_000_000)
+            assert (flow["rate_kbps"], flow["interval_us"]) == (None, 0)
+            assert pacing(run) == NO_BOUND
+        monkeypatch.undo()
 
 
 def test_an_applications_own_bound_holds_and_comes_back(mesh: net.Network, sender: Sender) -> None:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Small questions to the kernel: interfaces, the clock, commands.
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -74,6 +75,12 @@ pub fn interface_index(name: &str) -> Result<i32> {
         ))
     })?;
     Ok(index as i32)
+}
+
+/// The number of this thread's network namespace, in which alone interfaces have their numbers and changes can be undone.
+pub fn network_namespace() -> Option<u64> {
+    let found = std::fs::metadata("/proc/thread-self/ns/net");
+    found.ok().map(|found| found.ino())
 }
 
 pub fn interface_exists(index: i32) -> bool {

@@ -166,6 +166,7 @@ fn settings(path: &Path, choice: &Choice, way: &Way) -> mp_sender_settings {
         uneven_q16: path.uneven_q16,
         // An interface that is gone for a while paces nobody.
         mesh_ifindex: system::interface_index(&way.mesh).unwrap_or(0) as u32,
+        mesh_netns: system::network_namespace().unwrap_or(0) as u32,
         by_gateway: way.gateway.is_some().into(),
         ask: (!choice.arguments.no_ask).into(),
         signal_source: signal_source(path) as u8,

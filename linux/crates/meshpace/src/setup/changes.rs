@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the program changes on its host, written down before it is done, so that it can be undone:
 //! on exit by the gateway itself, by `sender off`, after a crash by `--clean` or the next start.
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use nix::mount::umount;
@@ -122,12 +121,6 @@ struct Noted {
     change: Change,
 }
 
-/// The number of the network namespace of this thread, in which alone a change can be undone.
-fn namespace() -> Option<u64> {
-    let found = std::fs::metadata("/proc/thread-self/ns/net");
-    found.ok().map(|found| found.ino())
-}
-
 /// The changes of one gateway, in the order in which they were made, kept in a file.
 #[derive(Default)]
 pub struct Changes {
@@ -157,7 +150,7 @@ impl Changes {
         let text = std::fs::read_to_string(&file).unwrap_or_default();
         let mut changes = Self {
             file,
-            namespace: namespace(),
+            namespace: system::network_namespace(),
             ..Self::default()
         };
         for line in text.lines() {
@@ -426,7 +419,10 @@ mod tests {
             serde_json::to_string(&Noted { namespace, change }).unwrap()
         };
         let before = serde_json::to_string(&at("before")).unwrap();
-        let (own, other) = (noted(namespace(), "own"), noted(Some(1), "other"));
+        let (own, other) = (
+            noted(system::network_namespace(), "own"),
+            noted(Some(1), "other"),
+        );
         let file = folder.join("m.changes");
         std::fs::write(&file, format!("{before}\n{other}\n{own}\n")).unwrap();
         let mut changes = Changes::noted_in(file.clone());
