@@ -248,6 +248,20 @@ def test_a_port_of_a_bridge_is_refused(network: net.Network, start: StartGateway
     assert remedy in gateway.call("doctor", "--mesh", "mesh0").stdout
 
 
+def test_an_alternative_name_is_refused(network: net.Network, tmp_path: Path) -> None:
+    """Rules, notes and locks go by the interface's own: else half of it works."""
+    network.gateway.ip("link", "property", "add", "dev", "mesh0", "altname", "mesh-far")
+    gateway = Gateway(network.gateway, tmp_path, "observe", {})
+    file = ("--config", str(tmp_path / "new.toml"))
+    for words in (("gateway",), ("doctor",), ("sender", "on"), ("setup", "--no-start", *file)):
+        refused = gateway.call(*words, "--mesh", "mesh-far")
+        assert refused.returncode == 2, refused
+        assert "mesh-far is another name of mesh0; name it mesh0" in refused.stderr
+        assert refused.stderr.count("\n") == 1
+    wired = gateway.call("setup", *file, "--mesh", "eth0", "--wired", "mesh-far")
+    assert (wired.returncode, "name it mesh0" in wired.stderr) == (2, True)
+
+
 def test_an_interface_that_becomes_a_port(mesh: net.Network, start: StartGateway) -> None:
     gateway = start(mesh, law="even")
     in_a_bridge(mesh)

@@ -77,6 +77,21 @@ pub fn interface_index(name: &str) -> Result<i32> {
     Ok(index as i32)
 }
 
+/// Refuses an alternative name of an interface (`ip link property add altname`), and one that is none's: rules, notes and
+/// locks go by the name that the interface itself has.
+pub fn refuse_other_name(name: &str) -> Result<()> {
+    let index = interface_index(name)?;
+    match if_indextoname(index as u32) {
+        Ok(own) if own.as_bytes() != name.as_bytes() => {
+            let own = own.to_string_lossy();
+            Err(usage(format!(
+                "{name} is another name of {own}; name it {own}"
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The number of this thread's network namespace, in which alone interfaces have their numbers and changes can be undone.
 pub fn network_namespace() -> Option<u64> {
     let found = std::fs::metadata("/proc/thread-self/ns/net");

@@ -44,7 +44,7 @@ impl Task {
     pub fn read(source: Source, release: Option<ReleaseChoice>) -> Result<Self> {
         let config = read_whole(&source)?;
         let mesh = named(config.mesh.clone())?;
-        system::interface_index(&mesh)?;
+        system::refuse_other_name(&mesh)?;
         system::link_header_bytes(&mesh)?;
         let task = Self {
             source,

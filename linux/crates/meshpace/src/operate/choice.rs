@@ -113,6 +113,7 @@ pub fn check(mesh: &str, wired: &[String]) -> Result<()> {
                 "{option} {name}: there is no such interface; `ip link` lists them"
             )));
         }
+        system::refuse_other_name(name)?;
     }
     if wired.iter().any(|name| name == mesh) {
         return Err(usage(format!("{mesh} cannot lead both into the mesh and to the Internet; name two with --mesh and --wired")));

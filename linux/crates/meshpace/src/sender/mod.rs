@@ -252,7 +252,7 @@ impl Way {
         let mesh = mesh.ok_or_else(|| {
             usage("no default route; name the interface to the mesh with --mesh IF")
         })?;
-        system::interface_index(&mesh)?;
+        system::refuse_other_name(&mesh)?;
         Ok(Self {
             gateway: gateway_by(&mesh, &routes),
             mesh,

@@ -167,6 +167,8 @@ impl Watch {
                 return false;
             }
         };
+        // Another one may have its name beside its own, and then no rule knows it.
+        let found = found.filter(|found| found.name == self.mesh);
         let header = self.limits.l2_bytes;
         let fault = match found {
             Some(found) => {

@@ -57,7 +57,7 @@ pub fn run(arguments: &DoctorArgs) -> Result<()> {
     };
     let mesh = arguments.mesh.as_deref().or(config.mesh.as_deref());
     if let Some(mesh) = mesh {
-        system::interface_index(mesh)?;
+        system::refuse_other_name(mesh)?;
     }
     let mut findings = vec![permission()];
     findings.extend(programs());
