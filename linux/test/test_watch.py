@@ -213,6 +213,21 @@ def test_down_and_up_and_renamed(mesh: net.Network, start: StartGateway) -> None
         paces(gateway)
 
 
+def test_one_that_is_renamed_and_then_deleted(mesh: net.Network, start: StartGateway) -> None:
+    """Else status names for good what is no more. Its old name may be one beside its own."""
+    gateway = start(mesh, law="even")
+    mesh.gateway.ip("link", "set", "mesh0", "down")
+    mesh.gateway.ip("link", "set", "mesh0", "name", "other")
+    state(gateway, "waiting for mesh0, which is called other now")
+    mesh.gateway.ip("link", "property", "add", "dev", "other", "altname", "mesh0")
+    mesh.gateway.ip("link", "set", "other", "name", "third")
+    state(gateway, "waiting for mesh0, which is called third now")
+    mesh.gateway.ip("link", "del", "third")
+    until(lambda: gateway.status()["state"] == "waiting for mesh0", PATIENCE_S, gateway)
+    mesh_interface(mesh)
+    state(gateway, "ready")
+
+
 def test_a_tunnel_in_the_place_of_the_interface(mesh: net.Network, start: StartGateway) -> None:
     """It has no link-layer header: the programs have to read packets another way."""
     gateway = start(mesh, law="even")

@@ -79,6 +79,8 @@ pub struct Watch {
     maps: Vec<SharedMap>,
     /// 0: there is no such interface
     ifindex: i32,
+    /// the latest that there was
+    latest: i32,
     attachment: Option<Attachment>,
     pub port: Arc<Port>,
     /// behind which the kernel holds packets, where it does
@@ -104,6 +106,7 @@ impl Watch {
             limits,
             maps: programs.shared_maps()?,
             ifindex: 0,
+            latest: 0,
             attachment: None,
             port: Arc::new(Port::open()?),
             ifb: None,
@@ -202,12 +205,17 @@ impl Watch {
 
     /// There is no interface of this name: its place is kept ready.
     fn miss(&mut self, changes: &mut Changes) -> Fault {
-        if self.ifindex == 0 {
-            return self.fault.clone().unwrap_or(Fault::Gone);
+        if self.ifindex != 0 {
+            self.latest = self.ifindex;
         }
-        let now = self.interfaces.numbered(self.ifindex).ok().flatten();
+        // What has been renamed may be so once more, or deleted.
+        let Ok(now) = self.interfaces.numbered(self.latest) else {
+            return self.fault.clone().unwrap_or(Fault::Gone);
+        };
         let name = now.map(|it| it.name);
-        self.let_go(name.as_deref(), changes);
+        if self.ifindex != 0 {
+            self.let_go(name.as_deref(), changes);
+        }
         name.map_or(Fault::Gone, Fault::Renamed)
     }
 
