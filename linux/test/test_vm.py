@@ -21,6 +21,8 @@ VM = HERE / "vm"
 PYTHON = HERE.parents[1] / ".venv" / "bin" / "python"
 
 HOPS = ["vm/inside/mesh80211s.py", "vm/inside/batman.py"]
+# What is counted as sent and passes no program, since 6.4.
+RELAYS = ["vm/inside/relays.py"]
 # Release where there is no iptables.
 NFTABLES = ["vm/inside/nft.py"]
 # Programs put back where there is no tcx (6.1).
@@ -55,7 +57,7 @@ class Choice:
 
 
 EVERYTHING = Choice(
-    [*HOPS, *NFTABLES, *WATCH, *NATIVE, *SENDER, *VERIFIER],
+    [*HOPS, *RELAYS, *NFTABLES, *WATCH, *NATIVE, *SENDER, *VERIFIER],
     f"inside or htb or auto or verifier or {SENDER_TESTS} or {WATCH_TESTS}",
     "",
 )
@@ -68,7 +70,9 @@ DEFAULT = {
         f"{HELD_TESTS} or {SENDER_TESTS} or {WATCH_TESTS}",
         "not measured",
     ),
-    "6.12": Choice([*HELD, *VERIFIER], f"{HELD_TESTS} or verifier", "not measured"),
+    "6.12": Choice(
+        [*RELAYS, *HELD, *VERIFIER], f"inside or {HELD_TESTS} or verifier", "not measured"
+    ),
 }
 # An emulated machine carries no more, and is waited for longer.
 SETTINGS = ["MESHPACE_TEST_LOAD=200000", "MESHPACE_TEST_PATIENCE=4"]

@@ -2,7 +2,9 @@
 //! What an interface is at this moment: for who has set something up on it and wants to know whether
 //! that is still there. One question over netlink, two for a port of something.
 
+use crate::error::is_lost;
 use crate::rtnetlink::{self, Interface};
+use crate::{generic, nl80211};
 use meshpace_netlink::socket::{Family, NetlinkSocket};
 use std::io;
 
@@ -76,6 +78,31 @@ impl Interfaces {
     pub fn packets(&mut self, index: i32) -> io::Result<Option<[u64; 2]>> {
         let request = rtnetlink::counted_interface_request(index as u32);
         self.ask(request, rtnetlink::parse_packets)
+    }
+
+    /// Whether an interface is a mesh point of 802.11s.
+    ///
+    /// # Errors
+    /// The kernel does not answer.
+    pub fn is_mesh_point(index: i32) -> io::Result<bool> {
+        let mut socket = NetlinkSocket::open(Family::Generic)?;
+        let (mut family, mut is_one) = (None, false);
+        let asked = socket.exchange(generic::family_request(nl80211::FAMILY), |body| {
+            family = generic::parse_family(body);
+        });
+        let answered = match family {
+            Some(family) => {
+                let request = nl80211::interface_request(family, index as u32);
+                socket.exchange(request, |body| {
+                    is_one = nl80211::parse_wireless(body).is_some_and(|it| it.mesh_point);
+                })
+            }
+            None => asked,
+        };
+        match answered {
+            Err(error) if is_lost(&error) => Err(error),
+            _ => Ok(is_one), // that it is no Wi-Fi is an error, too
+        }
     }
 
     fn state(

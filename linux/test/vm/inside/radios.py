@@ -56,6 +56,13 @@ class Mesh80211s:
             yield
 
 
+@contextlib.contextmanager
+def relayed(left: Namespace, right: Namespace) -> Iterator[Station]:
+    """The same between the eth0 of two nodes; the one that forwards."""
+    with _chain([(left, "eth0"), (right, "eth0")], forwarding=True) as stations:
+        yield stations[1]
+
+
 class BatmanAdv:
     """Two hops of batman-adv (the interfaces are its), with 802.11s for nothing but the links."""
 

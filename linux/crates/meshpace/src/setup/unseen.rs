@@ -40,12 +40,15 @@ impl Unseen {
     }
 
     /// Compares what has passed an interface with what the programs saw there. Returns why packets pass unseen.
+    /// `relays`: what it relays by itself, as a mesh point of 802.11s does, counts as sent by it (Linux 6.4 and later) and
+    /// comes by no program: there only a filter in front tells that others do not, either.
     pub fn compare(
         &mut self,
         now: Instant,
         (mesh, index): (&str, i32),
         passed: Counts,
         seen: Counts,
+        relays: impl FnOnce() -> bool,
     ) -> Option<String> {
         let before = self.last.replace((now, index));
         let is_same = before.is_some_and(|(_, before)| before == index);
@@ -55,9 +58,15 @@ impl Unseen {
                 false => way.begin(passed[n], seen[n], 0),
             }
         }
-        match [0, 1].map(|n: usize| self.ways[n].times >= TIMES) {
+        let [come, leave] = [0, 1].map(|n: usize| self.ways[n].times >= TIMES);
+        if !come && !leave {
+            self.why = None;
+            return None;
+        }
+        let fronts = clsact::before_ours(mesh).unwrap_or_default();
+        match [come, leave && (!fronts[1].is_empty() || !relays())] {
             [false, false] => self.why = None,
-            ways if self.why.is_none() => self.why = Some(words(mesh, ways)),
+            ways if self.why.is_none() => self.why = Some(words(mesh, &fronts, ways)),
             _ => {}
         }
         self.why()
@@ -91,8 +100,7 @@ impl Way {
     }
 }
 
-fn words(mesh: &str, ways: [bool; 2]) -> String {
-    let fronts = clsact::before_ours(mesh).unwrap_or_default();
+fn words(mesh: &str, fronts: &[Vec<u16>; 2], ways: [bool; 2]) -> String {
     let way = usize::from(ways[1]);
     let (verb, at) = [("come", "ingress"), ("leave", "egress")][way];
     match fronts[way].as_slice() {
@@ -118,6 +126,10 @@ mod tests {
 
     /// Second after second: what passed, what was seen, and whether that is told.
     fn told(seconds: &[(Counts, Counts)]) -> Vec<bool> {
+        told_of(seconds, false)
+    }
+
+    fn told_of(seconds: &[(Counts, Counts)], relays: bool) -> Vec<bool> {
         let (mut unseen, mut now) = (Unseen::default(), Instant::now());
         let (mut passed, mut seen) = ([0; 2], [0; 2]);
         let mut second = |more: Counts, of_them: Counts| {
@@ -126,7 +138,8 @@ mod tests {
                 passed[way] += more[way];
                 seen[way] += of_them[way];
             }
-            unseen.compare(now, ("lo", 1), passed, seen).is_some()
+            let told = unseen.compare(now, ("lo", 1), passed, seen, || relays);
+            told.is_some()
         };
         second([0; 2], [0; 2]);
         let told = seconds.iter().map(|(more, seen)| second(*more, *seen));
@@ -142,6 +155,15 @@ mod tests {
         assert_eq!(found, [false, false, true, true, true, false, false]);
         let deaf = ([900, 900], [2, 900]);
         assert_eq!(told(&[deaf, deaf]), [false, true]);
+    }
+
+    /// Else nothing is paced by a gateway that relays more than it sends itself.
+    #[test]
+    fn what_a_mesh_point_relays_nobody_has_to_see() {
+        let relayed = ([90, 900], [90, 10]);
+        assert_eq!(told_of(&[relayed; 4], true), [false; 4]);
+        let deaf = ([900, 900], [2, 10]);
+        assert_eq!(told_of(&[deaf, deaf, relayed], true), [false, true, false]);
     }
 
     /// Who is taken for one that answers nothing has few packets left, which tell all the same.
@@ -169,7 +191,8 @@ mod tests {
         let (mut unseen, now) = (Unseen::default(), Instant::now());
         for n in 0..4 {
             let counted = [1000 * n, 1000 * n];
-            assert_eq!(unseen.compare(now, ("lo", n as i32), counted, [0; 2]), None);
+            let of = ("lo", n as i32);
+            assert_eq!(unseen.compare(now, of, counted, [0; 2], || false), None);
         }
     }
 
@@ -193,11 +216,18 @@ mod tests {
                     "filter add dev lo egress prio {priority} bpf bytecode 1,6 0 0 1"
                 ));
             }
-            assert_eq!(clsact::before_ours("lo").unwrap(), [vec![], vec![7, 28015]]);
-            let told = words("lo", [false, true]);
+            let fronts = clsact::before_ours("lo").unwrap();
+            assert_eq!(fronts, [vec![], vec![7, 28015]]);
+            let told = words("lo", &fronts, [false, true]);
             assert!(
                 told.starts_with("packets leave unseen: a filter of priority 7, 28015"),
                 "{told}"
+            );
+            let none = ([90, 900], [90, 0]);
+            assert_eq!(
+                told_of(&[none, none], true),
+                [false, true],
+                "nor by a relay"
             );
         });
     }

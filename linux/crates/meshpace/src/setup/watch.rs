@@ -263,7 +263,11 @@ impl Watch {
         };
         let of = (self.mesh.as_str(), self.ifindex);
         let why = match counted {
-            Some(passed) => self.unseen.compare(now, of, passed, seen()),
+            Some(passed) => {
+                // Who does not answer may be one.
+                let relays = || Interfaces::is_mesh_point(self.ifindex).unwrap_or(true);
+                self.unseen.compare(now, of, passed, seen(), relays)
+            }
             None => self.unseen.why(),
         };
         why.map(Fault::Unseen)
