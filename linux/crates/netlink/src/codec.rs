@@ -10,6 +10,7 @@ const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
 const NLM_F_REQUEST: u16 = 1;
 const NLM_F_ACK: u16 = 4;
+const NLM_F_DUMP_INTR: u16 = 0x10;
 const NLM_F_DUMP: u16 = 0x300;
 const NLM_F_EXCL: u16 = 0x200;
 const NLM_F_CREATE: u16 = 0x400;
@@ -42,6 +43,7 @@ pub fn text(bytes: &[u8]) -> String {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message<'a> {
     pub kind: u16,
+    pub flags: u16,
     pub sequence: u32,
     pub body: &'a [u8],
 }
@@ -56,6 +58,7 @@ impl<'a> Iterator for Messages<'a> {
         let length = u32_at(self.0, 0)? as usize;
         let message = Message {
             kind: u16_at(self.0, 4)?,
+            flags: u16_at(self.0, 6)?,
             sequence: u32_at(self.0, 8)?,
             body: self.0.get(HEADER..length)?,
         };
@@ -256,6 +259,11 @@ pub fn digest(datagram: &[u8], sequence: u32, dump: bool, each: &mut dyn FnMut(&
         }
     }
     Progress::More
+}
+
+/// Whether the table of this exchange changed while it was dumped.
+pub fn is_interrupted(datagram: &[u8], sequence: u32) -> bool {
+    Messages(datagram).any(|m| m.sequence == sequence && m.flags & NLM_F_DUMP_INTR != 0)
 }
 
 #[cfg(test)]

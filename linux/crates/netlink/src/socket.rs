@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A netlink socket: one request, its answers.
 
-use crate::codec::{digest, Progress, Request};
+use crate::codec::{digest, is_interrupted, Progress, Request};
 use nix::errno::Errno;
 use nix::poll::{poll, PollFd, PollFlags, PollTimeout};
 use nix::sys::socket::{
@@ -16,6 +16,9 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Dumps come in datagrams of up to 32 KiB, if the reader's buffer is as large.
 const DATAGRAM: usize = 32 * 1024;
+
+/// So often a table is asked for that changes each time while it is dumped.
+const TRIES: usize = 4;
 
 /// Orders in one datagram: their answers, with what they repeat of the orders, fit into a socket's buffer.
 const ORDERS: usize = 64;
@@ -33,6 +36,8 @@ pub struct NetlinkSocket {
     fd: OwnedFd,
     sequence: u32,
     buffer: Vec<u8>,
+    /// the latest table changed while it was dumped
+    interrupted: bool,
 }
 
 impl NetlinkSocket {
@@ -50,6 +55,7 @@ impl NetlinkSocket {
             fd: socket(AddressFamily::Netlink, SockType::Raw, flags, protocol)?,
             sequence: 0,
             buffer: vec![0; DATAGRAM],
+            interrupted: false,
         })
     }
 
@@ -64,7 +70,7 @@ impl NetlinkSocket {
     /// Sends the request and hands the body of each answer to `each`.
     ///
     /// A table that changes while it is dumped (`NLM_F_DUMP_INTR`) may lack a line or have one
-    /// twice; the next second's dump mends it, so it is taken as it is.
+    /// twice; the next second's dump mends it, so it is taken as it is. Else see [`NetlinkSocket::whole`].
     ///
     /// # Errors
     /// What the kernel answers, or that it does not.
@@ -72,15 +78,37 @@ impl NetlinkSocket {
         let dump = request.is_dump();
         self.sequence = self.sequence.wrapping_add(1);
         self.send(&request.finish(self.sequence))?;
+        self.interrupted = false;
         let deadline = Instant::now() + PATIENCE;
         loop {
             let length = self.receive(deadline)?;
+            self.interrupted |= is_interrupted(&self.buffer[..length], self.sequence);
             match digest(&self.buffer[..length], self.sequence, dump, &mut each) {
                 Progress::More => {}
                 Progress::Done => return Ok(()),
                 Progress::Failed(errno) => return Err(io::Error::from_raw_os_error(errno)),
             }
         }
+    }
+
+    /// The lines of a table in which none may be missing: asked for again where it changed while it was dumped. With the
+    /// lines, as far as they came, whether those are all: an error of the kind `Interrupted` where it changed each time.
+    pub fn whole<T>(
+        &mut self,
+        request: &Request,
+        mut parse: impl FnMut(&[u8]) -> Option<T>,
+    ) -> (Vec<T>, io::Result<()>) {
+        let mut lines = Vec::new();
+        for _ in 0..TRIES {
+            lines.clear();
+            let outcome = self.exchange(request.clone(), |body| lines.extend(parse(body)));
+            if outcome.is_err() || !self.interrupted {
+                return (lines, outcome);
+            }
+        }
+        let changes = "it changed each time while it was read";
+        let error = io::Error::new(io::ErrorKind::Interrupted, changes);
+        (lines, Err(error))
     }
 
     /// Sends several orders at once, none of which asks for anything; what the kernel says of each.

@@ -59,10 +59,14 @@ impl Collector {
 
     pub fn read(&mut self) -> Reading {
         let request = rtnetlink::interfaces_request();
-        let list = self.routing_table("interfaces", request, rtnetlink::parse_interface);
+        let (list, whole) = self.routing.whole(&request, rtnetlink::parse_interface);
         let interfaces: Interfaces = list.into_iter().collect();
+        let index = interfaces.named(&self.mesh);
+        let trouble = whole.err().filter(|cause| matters(cause, index));
+        let trouble = trouble.map(|cause| Error::new("interfaces", cause));
+        self.troubles.extend(trouble);
         let unread = !self.troubles.is_empty();
-        let tables = match interfaces.named(&self.mesh) {
+        let tables = match index {
             Some(index) => self.tables(&interfaces, index),
             None if unread => Tables::default(),
             None => {
@@ -316,6 +320,12 @@ impl Collector {
     }
 }
 
+/// Whether what went wrong with the list of interfaces takes something away: that others come and go does not, if the mesh
+/// interface was found.
+fn matters(cause: &io::Error, mesh: Option<u32>) -> bool {
+    mesh.is_none() || cause.kind() != io::ErrorKind::Interrupted
+}
+
 /// The lines of a table as far as they came; what went wrong joins the troubles.
 fn table<T>(
     socket: &mut NetlinkSocket,
@@ -330,4 +340,19 @@ fn table<T>(
         troubles.push(Error::new(what, cause));
     }
     list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Else whoever starts containers takes the mesh's hops away for a second, or has each second tell of it.
+    #[test]
+    fn other_interfaces_come_and_go() {
+        let interrupted = || io::ErrorKind::Interrupted.into();
+        assert!(!matters(&interrupted(), Some(7)));
+        assert!(matters(&interrupted(), None), "it may be there");
+        let full = io::Error::from_raw_os_error(libc::ENOBUFS);
+        assert!(matters(&full, Some(7)));
+    }
 }

@@ -5,8 +5,10 @@
 use crate::collector::Collector;
 use crate::mac::Mac;
 use crate::routes::Wanted;
-use crate::{default_routes, Interfaces, Place};
+use crate::{default_routes, rtnetlink, Interfaces, Place};
+use meshpace_netlink::socket::{Family, NetlinkSocket};
 use nix::sched::{unshare, CloneFlags};
+use std::io;
 use std::net::{IpAddr, UdpSocket};
 use std::process::Command;
 use std::sync::Arc;
@@ -51,6 +53,44 @@ fn network() {
     ] {
         ip(words);
     }
+}
+
+#[test]
+fn what_is_no_wi_fi_is_no_mesh_point() {
+    in_namespace(|| assert!(!Interfaces::is_mesh_point(1).unwrap()));
+}
+
+/// Else the mesh interface seems to be gone for a second, with all hops, while others come and go; and an ifb that is to be
+/// taken away stays.
+#[test]
+fn a_table_that_changes_while_it_is_read_is_read_again() {
+    in_namespace(|| {
+        // More than the kernel has ready when the first line is read.
+        for n in 0..80 {
+            ip(&format!("link add other{n} type ifb"));
+        }
+        let request = rtnetlink::interfaces_request();
+        let read = |times: usize| {
+            let mut socket = NetlinkSocket::open(Family::Route).unwrap();
+            let mut left = times;
+            let (list, whole) = socket.whole(&request, |body| {
+                let found = rtnetlink::parse_interface(body)?;
+                if found.name == "lo" && left > 0 {
+                    left -= 1;
+                    ip(&format!("link add late{times}-{left} type ifb"));
+                }
+                Some(found.name)
+            });
+            (list, whole, left)
+        };
+        let (list, whole, left) = read(1);
+        whole.unwrap();
+        assert!(left == 0 && list.contains(&"late1-0".into()), "{list:?}");
+        assert_eq!(list.iter().filter(|name| *name == "lo").count(), 1);
+        let (list, whole, _) = read(9);
+        assert_eq!(whole.unwrap_err().kind(), io::ErrorKind::Interrupted);
+        assert!(list.contains(&"lo".into()), "as far as it came");
+    });
 }
 
 #[test]

@@ -47,15 +47,15 @@ impl Interfaces {
         self.state(rtnetlink::interface_request(0, Some(name)))
     }
 
-    /// The interfaces of an alias (`ip link set alias`), whatever they are called now.
+    /// The interfaces of an alias (`ip link set alias`), whatever they are called now: all of them.
     ///
     /// # Errors
-    /// The kernel does not answer.
+    /// The kernel does not answer, or interfaces come and go all the time.
     pub fn aliased(&mut self, alias: &str) -> io::Result<Vec<InterfaceState>> {
-        let mut found = Vec::new();
-        self.0.exchange(rtnetlink::interfaces_request(), |body| {
-            found.extend(rtnetlink::parse_interface(body).filter(|it| it.alias == alias));
-        })?;
+        let (found, whole) = self.0.whole(&rtnetlink::interfaces_request(), |body| {
+            rtnetlink::parse_interface(body).filter(|it| it.alias == alias)
+        });
+        whole?;
         let mut states = Vec::new();
         for interface in found {
             states.extend(self.numbered(interface.index as i32)?);
