@@ -2,6 +2,7 @@
 """Pictures of hosts and persons: what is drawn is what was measured, and says what it is."""
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -181,3 +182,18 @@ def test_nothing_is_drawn_of_nothing() -> None:
     bars = [c for c in figure.axes[0].containers if hasattr(c, "errorbar")]
     assert [len(of_side) for of_side in bars] == [2, 1]
     plt.close("all")
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_run_of_many_flows_has_a_picture() -> None:
+    """Else their names lie on each other, and a list of them leaves no room for what they got."""
+    flows = [flow(f"transfer {n}", "N1") for n in range(40)]
+    got = [f | {"goodput_kbps": {"mean": 100.0, "ci95": 1.0}} for f in flows]
+    runs = [run([[1e5] * 40 for _ in flows])]
+    picture = figures.result_figure({"scenario": scenario(flows, "N1"), "flows": got, "runs": runs})
+    picture.canvas.draw()
+    left, right = picture.axes
+    names = [label.get_window_extent() for label in left.get_xticklabels()]
+    assert all(a.x1 <= b.x1 and not a.overlaps(b) for a, b in pairwise(names))
+    heights = [axis.get_window_extent().height for axis in (left, right)]
+    assert min(heights) > 0.5 * picture.bbox.height

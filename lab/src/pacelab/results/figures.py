@@ -305,13 +305,18 @@ def result_figure(result: Table) -> Any:
         color=[COLOURS[i % len(COLOURS)] for i in range(len(flows))],
         capsize=3,
     )
-    left.set_xticks(range(len(flows)), [f["name"] for f in flows])
+    many = len(flows) > len(COLOURS)
+    size = max(4, min(10, 160 / len(flows))) if many else 10
+    names = [f["name"] for f in flows]
+    left.set_xticks(range(len(flows)), names, rotation=90 if many else 0, fontsize=size)
     left.set_ylabel("goodput, kbit/s")
     if result["runs"][0].get("people"):
         over_time_panel(right, {"hosts": None}, result, COLOURS)
     else:
         _goodput_over_time(right, result)
-    right.legend(loc="best")
+    # More lines than colours no legend tells apart.
+    if len(right.get_legend_handles_labels()[1]) <= len(COLOURS):
+        right.legend(loc="best")
     figure.suptitle(result["scenario"]["title"], x=0.02, ha="left", fontsize=12, fontweight="bold")
     return figure
 
